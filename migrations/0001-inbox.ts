@@ -1,16 +1,23 @@
 import { type Kysely, sql } from 'kysely';
 import { columnTypesOf } from '../src/db/column-types.ts';
 
-/** Deliveries as they came in, and the settings of the database itself. */
+/** Deliveries as they came in, how much each install has stored, and the settings of the database itself. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  const { bytes, id } = columnTypesOf(db);
+  await createSettings(db);
+  await createDeliveries(db);
+  await createInstallStorage(db);
+}
 
+async function createSettings(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('setting')
     .addColumn('name', 'text', (column) => column.primaryKey())
     .addColumn('value', 'text', (column) => column.notNull())
     .execute();
+}
 
+async function createDeliveries(db: Kysely<unknown>): Promise<void> {
+  const { bytes, id } = columnTypesOf(db);
   await db.schema
     .createTable('delivery')
     .addColumn('id', id)
@@ -28,15 +35,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('body', bytes, (column) => column.notNull())
     .addUniqueConstraint('delivery_body', ['install', 'body_sha256'])
     .execute();
-
   // With the install, so that counting who shares an id reads the index alone.
   await db.schema.createIndex('delivery_sender_id').on('delivery').columns(['delivery_id', 'install']).execute();
-
   // Partial, so that they stay small however many deliveries lie handled.
   await db.schema
-    .createIndex('delivery_due')
+    .createIndex('delivery_turn')
     .on('delivery')
-    .column('next_attempt_at')
+    .columns(['install', 'id', 'next_attempt_at'])
     .where(sql.ref('next_attempt_at'), 'is not', null)
     .execute();
   await db.schema
@@ -44,5 +49,15 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('delivery')
     .column('id')
     .where(sql.ref('failure'), 'is not', null)
+    .execute();
+}
+
+async function createInstallStorage(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('install_storage')
+    .addColumn('install', 'text', (column) => column.notNull())
+    .addColumn('part', 'integer', (column) => column.notNull())
+    .addColumn('bytes', 'bigint', (column) => column.notNull())
+    .addPrimaryKeyConstraint('install_storage_key', ['install', 'part'])
     .execute();
 }

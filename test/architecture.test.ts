@@ -48,6 +48,16 @@ const onlyIn: Record<string, RegExp> = {
   'p-retry': /^src\/lib\/retry\.ts$/,
 };
 
+/** Tables that several folders write, and why. */
+const sharedTables: Record<string, readonly string[]> = {
+  // What is wanted is decided in `memberships`; `converge` claims that, and settles what it found. Both
+  // change a state in the transaction that decides it, and one by the other's hand would be no clearer.
+  membership: ['converge', 'memberships'],
+};
+
+/** What goes through columns of one kind in all tables: leases of the dead, the clock, what is sealed. */
+const upkeep = /^src\/(db\/(void-lease|cut-back)|keys\/sealed-value)-store\.ts$/;
+
 const files = globSync('src/**/*.ts');
 
 describe('architecture', () => {
@@ -58,6 +68,19 @@ describe('architecture', () => {
   it('gives every folder a layer', () => {
     const known = new Set(layers.flat());
     expect([...new Set(files.map(layerOf))].filter((folder) => !known.has(folder))).toEqual([]);
+  });
+
+  it('writes each table in one folder', () => {
+    const writers = Object.groupBy(
+      files.flatMap((file) => tablesWrittenIn(file).map((table) => ({ table, folder: layerOf(file) }))),
+      ({ table }) => table,
+    );
+    const shared = Object.entries(writers).flatMap(([table, all = []]) => {
+      const folders = [...new Set(all.map(({ folder }) => folder))].sort();
+      return folders.length === 1 || folders.join() === sharedTables[table]?.join() ? [] : [{ table, folders }];
+    });
+    expect(Object.keys(writers).length).toBeGreaterThan(50);
+    expect(shared).toEqual([]);
   });
 
   it.each(files)('%s keeps to its layer', (file) => {
@@ -72,6 +95,18 @@ function mayImport(file: string, target: string): boolean {
   if (from === to) return toolOf(file) === toolOf(target) || isListOfAdapters(file);
   const isBelow = levelOf(to) < levelOf(from);
   return isListOfAdapters(file) || (isBelow && knowsOnly[from]?.includes(to) !== false);
+}
+
+/** In camel case, whether it is written by Kysely, by hand, or as a table of evidence. */
+function tablesWrittenIn(file: string): string[] {
+  if (upkeep.test(file)) return [];
+  const text = readFileSync(file, 'utf8');
+  const built = /(?:insertInto|updateTable|deleteFrom|mergeInto)\(\s*(?:tx,\s*)?'(\w+)'/g;
+  const byHand = /(?:insert into|delete from|update(?! set\b)) ([a-z_]+)\s/g;
+  return [
+    ...[...text.matchAll(built)].map(([, table = '']) => table),
+    ...[...text.matchAll(byHand)].map(([, table = '']) => table.replace(/_(.)/g, (_, letter) => letter.toUpperCase())),
+  ];
 }
 
 function levelOf(layer: string): number {

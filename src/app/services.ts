@@ -6,8 +6,7 @@ import type { DatabaseClock } from '../db/database-clock.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
-import type { ReadRequestStore } from '../evidence/read-request-store.ts';
-import { createReadRequestStore } from '../evidence/read-request-store.ts';
+import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-request-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
@@ -34,7 +33,7 @@ import { createDriftStore } from '../reconcile/drift/drift-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../reconcile/drift/report-drift.ts';
 import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
-import { createActiveListStore } from '../reconcile/runs/active-list-store.ts';
+import { createActiveListStore, wantLists } from '../reconcile/runs/active-list-store.ts';
 import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import { createReportClock } from '../reconcile/runs/report-clock.ts';
@@ -43,14 +42,14 @@ import { createRunStore } from '../reconcile/runs/run-store.ts';
 import { createSilence, type Silence } from '../reconcile/runs/silence.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts';
-import type { BrakeStore } from '../removals/brake-store.ts';
-import { createBrakeStore } from '../removals/brake-store.ts';
+import { type BrakeStore, createBrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportObservations } from '../usage/import/import-observations.ts';
 import { createScopeOf } from '../usage/read/find-scopes.ts';
+import { createScopeStore } from '../usage/read/scope-store.ts';
 import type { Storage } from './storage.ts';
 import { bindTools, createConvergeWorkers } from './tools.ts';
 
@@ -145,11 +144,15 @@ export function createServices(given: ServicesDeps): Services {
       gracePeriods,
       installs,
       installsReaching: createInstallsReaching(installs, routeLink),
+      wantLists,
     }),
     report: createReportEvidence({ installs, adapters }, alerts),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock }),
-    mayPass: createFinalReadingStore(createScopeOf({ adapters, routeLink, links: config.links })).mayPass,
+    mayPass: createFinalReadingStore({
+      scopeOf: createScopeOf({ adapters, routeLink, links: config.links }),
+      wantRead: createScopeStore(database).want,
+    }).mayPass,
     canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
     countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
     onMembershipDue() {

@@ -1,5 +1,6 @@
 import type { BudgetRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
 import type { BudgetState } from '../domain/budget.ts';
 
 /** The only SQL of what is known of budgets: one row per contract. */
@@ -49,8 +50,7 @@ export function createBudgetStore(database: Database): BudgetStore {
         .selectAll()
         .where('install', '=', install)
         .where('contractId', '=', contractId);
-      const locked = database.dialect === 'postgres' ? row.forUpdate() : row;
-      return await locked.executeTakeFirstOrThrow();
+      return await lockRows(database, row).executeTakeFirstOrThrow();
     },
 
     async save(tx, row) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { isFree } from '../db/lease.ts';
 import type { DueBudget } from './budget-store.ts';
 
 /** The only SQL of the leases for reading budgets: one reader per install. */
@@ -102,7 +103,7 @@ async function findDue(tx: Transaction, now: string, installs: readonly string[]
     .select('budget.install')
     .where('budget.install', 'in', installs)
     .where('nextReadAt', '<=', now)
-    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+    .where(isFree('budgetReader', now))
     .where((eb) => eb.or([eb('restUntil', 'is', null), eb('restUntil', '<=', now)]))
     .groupBy('budget.install')
     .orderBy((eb) => eb.fn.min('nextReadAt'))
@@ -120,7 +121,6 @@ interface Lease {
 /** @returns its attempts; undefined where another reader was faster */
 async function lease(tx: Transaction, { install, token, leasedUntil, now }: Lease) {
   const leased = { leaseToken: token, leasedUntil };
-  const isFree = ['budgetReader.leasedUntil', 'budgetReader.restUntil'] as const;
   const reader = await tx
     .insertInto('budgetReader')
     .values({ install, ...leased })
@@ -128,7 +128,8 @@ async function lease(tx: Transaction, { install, token, leasedUntil, now }: Leas
       conflict
         .column('install')
         .doUpdateSet(leased)
-        .where((eb) => eb.and(isFree.map((until) => eb.or([eb(until, 'is', null), eb(until, '<=', now)])))),
+        .where(isFree('budgetReader', now))
+        .where((eb) => eb.or([eb('budgetReader.restUntil', 'is', null), eb('budgetReader.restUntil', '<=', now)])),
     )
     .returning('attempts')
     .executeTakeFirst();

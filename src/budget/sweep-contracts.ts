@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction } from '../db/database.ts';
 import { revokedGrant, statusOfLink } from '../domain/evidence-status.ts';
+import { chunksOf } from '../lib/chunks.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { BudgetKey } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
@@ -47,19 +48,14 @@ async function judgePage(
   });
   const those = (wanted: Judgement) =>
     judged.flatMap(({ contract, judgement }) => (judgement === wanted ? [contract] : []));
-  for (const part of toParts(those('read'))) {
+  for (const part of chunksOf(those('read'), writeSize)) {
     await inTransaction(database, (tx) => sweeps.want(tx, part, toInstant(clock.now())));
   }
-  for (const part of toParts(those('end'))) {
+  for (const part of chunksOf(those('end'), writeSize)) {
     await inTransaction(database, async (tx) => {
       for (const contract of part) await sweeps.end(tx, contract);
     });
   }
-}
-
-function toParts<T>(all: readonly T[]): T[][] {
-  const count = Math.ceil(all.length / writeSize);
-  return Array.from({ length: count }, (_, index) => all.slice(index * writeSize, (index + 1) * writeSize));
 }
 
 function keyOf({ install, contractId }: BudgetKey): string {

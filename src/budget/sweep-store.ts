@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
 import type { LinkRegisters } from '../domain/evidence-status.ts';
 import type { BudgetKey } from './budget-store.ts';
@@ -23,9 +24,7 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
     async page(after, limit) {
       let rows = kysely
         .selectFrom('contract')
-        .leftJoin('budget', (join) =>
-          join.onRef('budget.install', '=', 'contract.install').onRef('budget.contractId', '=', 'contract.contractId'),
-        )
+        .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
         .select(['contract.install', 'contract.contractId', 'budgetEventAt'])
         .select(['startedEventAt', 'endedEventAt', 'activeReadAt', 'endedReadAt'])
         .select(['endedByOperatorAt', 'reopenedAt', 'nextReadAt', 'metEventAt', 'notFoundAt'])
@@ -46,9 +45,7 @@ export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepSto
     linksOf: (first, last) =>
       kysely
         .selectFrom('contractLink')
-        .innerJoin('link', (join) =>
-          join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
-        )
+        .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
         .select(['contractLink.install', 'contractLink.contractId'])
         .select(['removedEventAt', 'seenAt', 'absences', 'externalProjectId'])
         .where((eb) => {

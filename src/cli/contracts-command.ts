@@ -1,8 +1,9 @@
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractStatus } from '../domain/evidence-status.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
-import { createContractStore, type ListedContract } from '../operator/contract-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
+import { type ListedContract, listContracts as loadContracts } from '../operator/list-contracts.ts';
 import { toPercent } from './budget-text.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
@@ -22,8 +23,7 @@ interface ContractFilter {
 
 export async function listContracts(filter: ContractFilter, session: StorageSession): Promise<Printed> {
   const { install, status, budget, suspects, limit } = filter;
-  const store = createContractStore(session.storage.database);
-  const contracts = await store.list({ install, status, budget, suspects, limit });
+  const contracts = await loadContracts(session.storage.database, { install, status, budget, suspects, limit });
   if (contracts.length === 0) await refuseUnknownInstall(session, install);
   return { data: { contracts }, text: () => formatList(contracts, columns, 'There are no such contracts.') };
 }

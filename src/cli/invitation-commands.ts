@@ -1,6 +1,6 @@
 import { loadAdapters } from '../adapters/load-adapters.ts';
+import { createHandoverStore, type Handover } from '../converge/handover-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { createHandoverStore, type Handover } from '../operator/handover-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { decidedBy } from './with-storage.ts';

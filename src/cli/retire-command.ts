@@ -1,4 +1,4 @@
-import { createOwnershipStore, type OrphanedMembership, type Retired } from '../operator/ownership-store.ts';
+import { createOwnershipStore, type OrphanedMembership, type Retired } from '../memberships/ownership-store.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import type { StorageSession } from './session.ts';

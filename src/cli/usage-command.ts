@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
-import { createContractStore } from '../operator/contract-store.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
 import type { InstallReport } from '../usage/report/report-usage.ts';

@@ -1,6 +1,6 @@
+import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { countNames } from '../domain/usage.ts';
-import { writeAudit } from '../operator/audit-store.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import { decideHeld, type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
 import { type Lowering, listLowerings } from '../usage/show/list-lowerings.ts';

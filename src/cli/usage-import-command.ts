@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
+import { writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
 import { limitCache } from '../db/limit-cache.ts';
@@ -7,7 +8,6 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
-import { writeAudit } from '../operator/audit-store.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
 import { createImportStore } from '../usage/import/import-store.ts';

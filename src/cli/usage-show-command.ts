@@ -1,8 +1,8 @@
 import type { Services } from '../app/services.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
-import { createContractStore } from '../operator/contract-store.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import type { WhyDifferent } from '../usage/show/explain-day.ts';

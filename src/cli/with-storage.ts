@@ -6,11 +6,11 @@ import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { ConfigurationQuery } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
+import type { By } from '../db/audit-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
-import type { By } from '../operator/audit-store.ts';
 import type { Session, StorageSession } from './session.ts';
 
 /** Opens the configuration and the database that a command's line names. */

@@ -1,5 +1,6 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConfigFault, type Document, type Environment, isDocument, type Path } from './document.ts';
+import { maySecretStandAt } from './secret-paths.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
@@ -89,33 +90,6 @@ function readReference({ kind, target }: Reference, env: Environment, folder: st
   // a name that does not look like one may be a secret in the wrong place
   const name = /^[A-Z][A-Z0-9_]*$/.test(target) ? ` ${target}` : ' named here';
   throw new AppError('invalid', `the variable${name} is ${value === '' ? 'empty' : 'not set'}`);
-}
-
-const plainToolKeys: readonly unknown[] = [
-  'adapter',
-  'path',
-  'url',
-  'offboarding',
-  'protected',
-  'concurrency',
-  'timeout',
-];
-
-function maySecretStandAt([section, name, key, ...deeper]: Path): boolean {
-  if (section === 'console') return name === 'token' && key === undefined;
-  if (section === 'database') return name === 'url' && key === undefined;
-  if (section === 'mail') return name === 'smtp' && key === undefined;
-  if (section === 'installs') return isInstallSecret(key, deeper);
-  if (section === 'notifications') return name === 'channels' && isChannelSecret(deeper);
-  return section === 'tools' && key !== undefined && !plainToolKeys.includes(key);
-}
-
-function isInstallSecret(key: PropertyKey | undefined, deeper: Path): boolean {
-  return key === 'webhookSecrets' ? deeper.length === 1 : key === 'token' && deeper.length === 0;
-}
-
-function isChannelSecret([key, ...deeper]: Path): boolean {
-  return (key === 'url' || key === 'secret') && deeper.length === 0;
 }
 
 const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|private_?key/i;

@@ -1,8 +1,9 @@
 import type { Transaction } from '../db/database.ts';
 import { heldStates } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { endGivenAddresses } from '../memberships/address-store.ts';
-import { dueIfWorkable, isKnownUnder } from './account-store.ts';
+import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/address-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
+import { isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { Intent } from './intent-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
@@ -25,16 +26,14 @@ export async function recordAccessGiven(
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (current === undefined) return;
   const wasAbsent = isAccountAbsent === null ? null : Number(isAccountAbsent);
-  await tx
-    .updateTable('membershipAddress')
-    .set(
-      // The earlier access has ended since, so the record starts again.
-      current.givenAt === null || !isOurs
-        ? { givenAt: now, endedAt: null, wasAbsent }
-        : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
-    )
-    .where('id', '=', current.id)
-    .execute();
+  await updateAddress(
+    tx,
+    current.id,
+    // The earlier access has ended since, so the record starts again.
+    current.givenAt === null || !isOurs
+      ? { givenAt: now, endedAt: null, wasAbsent }
+      : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
+  );
 }
 
 /** Records the access that a settled result ended, kept without us, or moved to another address. */
@@ -46,11 +45,7 @@ export async function recordAccessSettled(
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (outcome === 'updated' && current !== undefined) {
-    await tx
-      .updateTable('membershipAddress')
-      .set({ givenAt: now, endedAt: null })
-      .where('id', '=', current.id)
-      .execute();
+    await updateAddress(tx, current.id, { givenAt: now, endedAt: null });
   }
   // The member was never seen, but may still be added by a call with unknown outcome.
   const isUnseen = outcome === 'already_absent' && memberId === null;
@@ -58,15 +53,7 @@ export async function recordAccessSettled(
   // Until the shared link is worthless, the member may come in by it again.
   const isToConfirm = wantsReset || unconfirmed?.missedAt != null;
   if (isOver && !isUnseen && !isToConfirm) await endGivenAddresses(tx, id, now);
-  // A tool that refused has not made an account. An account that exists later was made by others.
-  else if (operation === 'add' && outcome === 'refused') {
-    await tx
-      .updateTable('membershipAddress')
-      .set({ wasAbsent: null })
-      .where('membershipId', '=', id)
-      .where('endedAt', 'is', null)
-      .execute();
-  }
+  else if (operation === 'add' && outcome === 'refused') await forgetAbsence(tx, id);
 }
 
 /**

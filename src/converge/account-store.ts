@@ -3,8 +3,8 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { isWorkable } from '../memberships/membership-store.ts';
-import { bindAccount, isAccountOurs } from './account-owner-store.ts';
+import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
 import { type AccountRules, managedGroups } from './managed-group-store.ts';
 import type { ConvergeResult } from './settle-store.ts';
@@ -273,9 +273,4 @@ async function lookAtAccount(
     .where('wanted', '=', 1)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
-}
-
-/** Only if the membership is workable. Otherwise it would be due for ever and never claimed. */
-export function dueIfWorkable(eb: MembershipBuilder, now: string) {
-  return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }

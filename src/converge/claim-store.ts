@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { claimRows, isFree, takeTurn } from '../db/lease.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -204,22 +205,20 @@ function isRefused(tool: string, now: string): Condition {
 
 export const noLease = { leaseToken: null, leasedUntil: null };
 
-async function leaseDue({ dialect }: Database, tx: Transaction, order: MembershipClaimOrder): Promise<MembershipRow[]> {
+async function leaseDue(database: Database, tx: Transaction, order: MembershipClaimOrder): Promise<MembershipRow[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
   // Without a lock, two instances that look at the same time would both find it free.
-  if (isShared && dialect === 'postgres') {
-    await sql`select pg_advisory_xact_lock(hashtext(${`claim ${order.tool}`}))`.execute(tx);
-  }
-  let due = tx
+  if (isShared) await takeTurn(database, tx, `claim ${order.tool}`);
+  const due = tx
     .selectFrom('membership')
     .select(['id', 'groupId', 'trainerId'])
     .where(isClaimable(order))
     .orderBy('nextAttemptAt')
     .orderBy('id')
     .limit(limit);
-  if (dialect === 'postgres') due = due.forUpdate().skipLocked();
-  const ids = firstOfEach(await due.execute(), exclusiveBy).map((row) => row.id);
+  const found = await claimRows(database, due).execute();
+  const ids = firstOfEach(found, exclusiveBy).map((row) => row.id);
   if (ids.length === 0) return [];
   return await tx
     .updateTable('membership')
@@ -237,7 +236,7 @@ function isClaimable({ tool, install, now, exclusiveBy }: MembershipClaimOrder):
       eb('tool', '=', tool),
       eb('membership.install', '=', install),
       eb('membership.nextAttemptAt', '<=', now),
-      eb.or([eb('membership.leasedUntil', 'is', null), eb('membership.leasedUntil', '<=', now)]),
+      isFree('membership', now),
       isWorkable(eb),
       eb.not(isHeldBack(eb)),
       ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),

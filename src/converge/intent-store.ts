@@ -63,11 +63,11 @@ export async function insertIntent(
 }
 
 /** After the member got in, or is removed, the generated password is no longer needed. */
-export async function forgetPasswords(tx: Transaction, membershipId: number): Promise<void> {
+export async function forgetPasswords(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
   await tx
     .updateTable('intent')
     .set({ credential: null })
-    .where('membershipId', '=', membershipId)
+    .where('membershipId', 'in', membershipIds)
     .where('credential', 'is not', null)
     .execute();
 }

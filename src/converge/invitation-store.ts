@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/tables.ts';
-import type { InvitationContent } from '../domain/invitation.ts';
+import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
@@ -48,9 +48,7 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
         .execute();
     },
 
-    async drop(tx, membershipId) {
-      await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).execute();
-    },
+    drop: (tx, membershipId) => dropInvitations(tx, [membershipId]),
 
     async dropLink(tx, membershipId) {
       await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
@@ -68,6 +66,57 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
       await wantRenewals(tx, waiting, now);
     },
   };
+}
+
+export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
+  await tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds).execute();
+}
+
+/** An operator tells them: nothing of it is kept. */
+export async function handOver(tx: Transaction, membershipId: number, at: string): Promise<void> {
+  await tx.updateTable('invitation').set(delivered('operator', at)).where('membershipId', '=', membershipId).execute();
+}
+
+/** Counts a try to mail it, and moves the next one behind the lease. */
+export async function beginMailing(tx: Transaction, membershipId: number, leasedUntil: string): Promise<void> {
+  await tx
+    .updateTable('invitation')
+    .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: leasedUntil }))
+    .where('membershipId', '=', membershipId)
+    .execute();
+}
+
+/** A try to mail an invitation: it settles nothing once there is a later one, or another invitation. */
+export interface MailTry {
+  membershipId: number;
+  /** When the invitation was made. */
+  createdAt: string;
+  attempts: number;
+}
+
+export interface Unsent {
+  failure: string;
+  /** Null where an operator has to see to it. */
+  nextAttemptAt: string | null;
+}
+
+/** @returns whether the try still counted */
+export async function settleMailing(
+  tx: Transaction,
+  { membershipId, createdAt, attempts }: MailTry,
+  result: { sentAt: string } | Unsent,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('invitation')
+    .set('sentAt' in result ? delivered('mail', result.sentAt) : result)
+    .where((eb) => eb.and({ membershipId, createdAt, attempts }))
+    .where('deliveredAt', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+function delivered(deliveredBy: DeliveredBy, deliveredAt: string) {
+  return { content: null, deliveredAt, deliveredBy, nextAttemptAt: null, failure: null };
 }
 
 async function wantRenewals(

@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueIfWorkable } from './account-store.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
 import { convergeLeaseMs } from './converge-steps.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 

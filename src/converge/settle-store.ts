@@ -3,8 +3,10 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import type { ErrorCode } from '../domain/errors.ts';
 import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
 import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
+import { dueIfWorkable } from '../memberships/look-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
 import {
@@ -15,18 +17,12 @@ import {
   unbindFromOthers,
   withOwnership,
 } from './access-store.ts';
-import { findKnownMembers, isAccountOurs, recordAccount } from './account-owner-store.ts';
-import {
-  type AccountUse,
-  dueIfWorkable,
-  findAccountUse,
-  unsharedAccount,
-  updateAccountSharers,
-} from './account-store.ts';
+import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import type { Unconfirmed } from './confirm-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
+import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
@@ -162,7 +158,7 @@ async function settleInvitation(
   if (invitation !== undefined) await invitations.keep(tx, id, invitation, now);
   if (isWorthless) await invitations.renew(tx, id, now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';
-  if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, id);
+  if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }
 
 /** A look that only confirms what was known needs no receipt. */
@@ -179,18 +175,15 @@ async function insertReceipt(
 ): Promise<void> {
   const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
-  await tx
-    .insertInto('receipt')
-    .values({
-      membershipId: claim.id,
-      generation: claim.generation,
-      operation,
-      outcome,
-      toolStatus: toolStatus ?? null,
-      message: said.length === 0 ? null : said.join('. '),
-      createdAt: now,
-    })
-    .execute();
+  await addReceipt(tx, {
+    membershipId: claim.id,
+    generation: claim.generation,
+    operation,
+    outcome,
+    toolStatus: toolStatus ?? null,
+    message: said.length === 0 ? null : said.join('. '),
+    createdAt: now,
+  });
 }
 
 async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {

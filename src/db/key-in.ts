@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { chunksOf } from '../lib/chunks.ts';
 
 /** How many rows one statement may name, so that both databases accept the number of parameters. */
 const keysAtOnce = 1000;
@@ -15,6 +16,5 @@ export function keyIn(key: readonly string[], rows: readonly object[], of?: stri
 
 /** The rows in parts that one statement may name. */
 export function inParts<T>(rows: readonly T[]): T[][] {
-  const count = Math.ceil(rows.length / keysAtOnce);
-  return Array.from({ length: count }, (_, part) => rows.slice(part * keysAtOnce, (part + 1) * keysAtOnce));
+  return chunksOf(rows, keysAtOnce);
 }

@@ -1,31 +1,17 @@
 import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
 import { up as createInbox } from '../../migrations/0001-inbox.ts';
-import { up as createEvidence } from '../../migrations/0002-evidence.ts';
-import { up as createMembership } from '../../migrations/0003-membership.ts';
-import { up as createRemovals } from '../../migrations/0004-removals.ts';
-import { up as createPrivacy } from '../../migrations/0005-privacy.ts';
-import { up as createRun } from '../../migrations/0006-run.ts';
-import { up as createDrift } from '../../migrations/0007-drift.ts';
-import { up as createInstalls } from '../../migrations/0008-installs.ts';
-import { up as createInvitations } from '../../migrations/0009-invitations.ts';
-import { up as createUsage } from '../../migrations/0010-usage.ts';
-import { up as createUsageImport } from '../../migrations/0011-usage-import.ts';
-import { up as createBudget } from '../../migrations/0012-budget.ts';
-import { up as createNotify } from '../../migrations/0013-notify.ts';
-import { up as createUsageInstants } from '../../migrations/0014-usage-instants.ts';
-import { up as createUsageReport } from '../../migrations/0015-usage-report.ts';
-import { up as createIdentity } from '../../migrations/0016-identity.ts';
-import { up as createStorage } from '../../migrations/0017-storage.ts';
-import { up as createTurns } from '../../migrations/0018-turns.ts';
-import { up as createResets } from '../../migrations/0019-resets.ts';
-import { up as bindAccountIds } from '../../migrations/0020-account-ids.ts';
-import { up as createAssignments } from '../../migrations/0021-assignments.ts';
-import { up as createPaidWork } from '../../migrations/0022-paid-work.ts';
-import { up as createOperation } from '../../migrations/0024-operation.ts';
-import { up as awaitReadings } from '../../migrations/0025-awaited-readings.ts';
-import { up as addPositiveEvidence } from '../../migrations/0026-positive-evidence.ts';
-import { up as createBindings } from '../../migrations/0027-bindings.ts';
-import { up as createCalls } from '../../migrations/0028-calls.ts';
+import { up as createInstalls } from '../../migrations/0002-installs.ts';
+import { up as createEvidence } from '../../migrations/0003-evidence.ts';
+import { up as createPrivacy } from '../../migrations/0004-privacy.ts';
+import { up as createMemberships } from '../../migrations/0005-memberships.ts';
+import { up as createConverge } from '../../migrations/0006-converge.ts';
+import { up as createRemovals } from '../../migrations/0007-removals.ts';
+import { up as createReconcile } from '../../migrations/0008-reconcile.ts';
+import { up as createUsage } from '../../migrations/0009-usage.ts';
+import { up as createUsageImport } from '../../migrations/0010-usage-import.ts';
+import { up as createBudget } from '../../migrations/0011-budget.ts';
+import { up as createNotify } from '../../migrations/0012-notify.ts';
+import { up as createOperation } from '../../migrations/0013-operation.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -33,39 +19,25 @@ import { readSetting, writeSetting } from './setting-store.ts';
 /** Append-only. A released name is never changed or removed. */
 const migrations: Record<string, Migration> = {
   '0001-inbox': { up: createInbox },
-  '0002-evidence': { up: createEvidence },
-  '0003-membership': { up: createMembership },
-  '0004-removals': { up: createRemovals },
-  '0005-privacy': { up: createPrivacy },
-  '0006-run': { up: createRun },
-  '0007-drift': { up: createDrift },
-  '0008-installs': { up: createInstalls },
-  '0009-invitations': { up: createInvitations },
-  '0010-usage': { up: createUsage },
-  '0011-usage-import': { up: createUsageImport },
-  '0012-budget': { up: createBudget },
-  '0013-notify': { up: createNotify },
-  '0014-usage-instants': { up: createUsageInstants },
-  '0015-usage-report': { up: createUsageReport },
-  '0016-identity': { up: createIdentity },
-  '0017-storage': { up: createStorage },
-  '0018-turns': { up: createTurns },
-  '0019-resets': { up: createResets },
-  '0020-account-ids': { up: bindAccountIds },
-  '0021-assignments': { up: createAssignments },
-  '0022-paid-work': { up: createPaidWork },
-  '0024-operation': { up: createOperation },
-  '0025-awaited-readings': { up: awaitReadings },
-  '0026-positive-evidence': { up: addPositiveEvidence },
-  '0027-bindings': { up: createBindings },
-  '0028-calls': { up: createCalls },
+  '0002-installs': { up: createInstalls },
+  '0003-evidence': { up: createEvidence },
+  '0004-privacy': { up: createPrivacy },
+  '0005-memberships': { up: createMemberships },
+  '0006-converge': { up: createConverge },
+  '0007-removals': { up: createRemovals },
+  '0008-reconcile': { up: createReconcile },
+  '0009-usage': { up: createUsage },
+  '0010-usage-import': { up: createUsageImport },
+  '0011-budget': { up: createBudget },
+  '0012-notify': { up: createNotify },
+  '0013-operation': { up: createOperation },
 };
 
 /**
  * The compatibility number of the tables. A migration that older versions cannot work with raises it.
  * Adding a column or a table does not.
  */
-const compatibility = 2;
+const compatibility = 1;
 
 /**
  * Migrates the database to the tables of this version. It may be repeated, and several instances may

@@ -41,7 +41,6 @@ export const stampedColumns: StampedColumns = {
     derivation: ['evidence_at'],
     dispatch: ['created_at', 'settled_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
-    forgotten: ['forgotten_at'],
     forgotten_person: ['forgotten_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
     install_state: [
@@ -118,8 +117,7 @@ export const stampedColumns: StampedColumns = {
   left: {
     account: ['made_at'],
     budget: ['last_usage_at'],
-    // The absences of contracts are not used any more.
-    contract: ['start_date', 'end_date', 'absences'],
+    contract: ['start_date', 'end_date'],
     // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],
     mailed: ['invited_at'],

@@ -128,7 +128,7 @@ export interface PersonTable extends Omit<PersonEvidence, 'workEmail'> {
 export interface DerivationTable {
   /** Counts up. */
   arrival: Generated<number>;
-  /** The install whose evidence queued them; empty if an older version did. */
+  /** The install whose evidence queued them. */
   install: Generated<string>;
   trainerId: string;
   /** When the last evidence about them came; empty if they are queued for another reason. */

@@ -67,7 +67,7 @@ export interface UsageItemTable {
   seconds: number | null;
   /** JSON: the seconds of each day. */
   grown: string;
-  /** JSON of `Moments`: the instants behind these days; null if an older version wrote it. */
+  /** JSON of `Moments`: the instants behind these days; null where they are not known. */
   moments: string | null;
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
+import { takeTurn } from '../db/lease.ts';
 import type { PersonTable } from '../db/tables.ts';
 import {
   type ContractEvidence,
@@ -14,7 +15,7 @@ import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink
 import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { postponeTouchedTrainers } from './touched-store.ts';
+import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 
 /** The only SQL about the registers. Merging reads the stored rows, merges by the domain's rule and writes back. */
 export interface EvidenceStore {
@@ -36,15 +37,9 @@ export interface EvidenceStore {
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
 type Row = Record<string, unknown>;
 
-/** Arbitrary, but the same in every instance. */
-const evidenceLockId = 7_107_100_001;
-
-export function createEvidenceStore({ dialect }: Database, box: SecretBox): EvidenceStore {
+export function createEvidenceStore(database: Database, box: SecretBox): EvidenceStore {
   return {
-    async lock(tx) {
-      // On SQLite the transaction itself holds the only write lock.
-      if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(${evidenceLockId})`.execute(tx);
-    },
+    lock: (tx) => takeTurn(database, tx, 'evidence'),
 
     merge: async (tx, evidence) => ({
       contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {

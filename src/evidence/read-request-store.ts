@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { claimRows, isFree } from '../db/lease.ts';
 
 /** The only SQL about requests to read a contract from the marketplace: one row per contract. */
 export interface ReadRequestStore {
@@ -60,17 +61,16 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
     async claim(install, now, leasedUntil, limit) {
       return await inTransaction(database, async (tx) => {
         await dropEnded(tx, install, now, limit);
-        let due = tx
+        const due = tx
           .selectFrom('readRequest')
           .select(['install', 'contractId', 'wantedAt', 'attempts'])
           .where('install', '=', install)
           .where('nextAttemptAt', '<=', now)
-          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+          .where(isFree('readRequest', now))
           .orderBy('nextAttemptAt')
           .orderBy('wantedAt')
           .limit(limit);
-        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
-        const rows = await due.execute();
+        const rows = await claimRows(database, due).execute();
         if (rows.length === 0) return [];
         const contractIds = rows.map(({ contractId }) => contractId);
         await tx

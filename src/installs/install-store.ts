@@ -1,4 +1,4 @@
-import { type Database, inTransaction } from '../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { ConnectedInstallTable } from '../db/install-tables.ts';
 import { tokenContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -16,8 +16,8 @@ export interface InstallStore {
   find(install: string): Promise<ConnectedInstall | undefined>;
   /** Inserts or replaces it. */
   save(install: ConnectedInstall): Promise<void>;
-  /** @returns whether it existed */
-  remove(install: string): Promise<boolean>;
+  /** With its webhook endpoints. */
+  remove(tx: Transaction, install: string): Promise<void>;
 }
 
 export function createInstallStore(database: Database, box: SecretBox): InstallStore {
@@ -58,14 +58,10 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
       );
     },
 
-    async remove(install) {
-      return await inTransaction(database, async (tx) => {
-        const removed = await tx.deleteFrom('connectedInstall').where('install', '=', install).executeTakeFirst();
-        await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
-        await tx.deleteFrom('subscription').where('install', '=', install).execute();
-        await changeRevision(tx);
-        return removed.numDeletedRows > 0n;
-      });
+    async remove(tx, install) {
+      await tx.deleteFrom('connectedInstall').where('install', '=', install).execute();
+      await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
+      await changeRevision(tx);
     },
   };
 }

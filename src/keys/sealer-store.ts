@@ -1,4 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { announce, withdraw } from '../db/lock-store.ts';
 
 /** The SQL of which running instance seals with which key. Leased, so that a dead process is forgotten. */
 export interface SealerStore {
@@ -17,25 +18,10 @@ const prefix = 'sealer:';
 
 export function createSealerStore(database: Database): SealerStore {
   return {
-    async announce({ id, fingerprint }, now, leasedUntil) {
-      await inTransaction(database, async (tx) => {
-        await tx.deleteFrom('namedLock').where('name', 'like', `${prefix}%`).where('leasedUntil', '<=', now).execute();
-        await tx
-          .insertInto('namedLock')
-          .values({ name: prefix + id, token: fingerprint, leasedUntil })
-          .onConflict((conflict) => conflict.column('name').doUpdateSet({ leasedUntil }))
-          .execute();
-      });
-    },
+    announce: ({ id, fingerprint }, now, leasedUntil) =>
+      inTransaction(database, (tx) => announce(tx, prefix, { name: id, token: fingerprint, leasedUntil }, now)),
 
-    async leave(id) {
-      await inTransaction(database, (tx) =>
-        tx
-          .deleteFrom('namedLock')
-          .where('name', '=', prefix + id)
-          .execute(),
-      );
-    },
+    leave: (id) => inTransaction(database, (tx) => withdraw(tx, prefix, id)),
 
     async listOthers(tx, fingerprint, now) {
       const rows = await tx

@@ -1,25 +1,23 @@
 /**
- * Does `work` for each item in order, at most `atOnce` at the same time. After a failure it begins no
- * other item, and throws when those under way have ended.
+ * As `Promise.all` over `map`, in order, with at most `atOnce` at the same time. After a failure it begins
+ * no other item, and throws when those under way have ended.
  */
-export async function forEachAtOnce<T>(
-  items: readonly T[],
-  atOnce: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  const waiting = items.values();
+export async function mapAtOnce<T, R>(items: readonly T[], atOnce: number, map: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const waiting = items.entries();
   let hasFailed = false;
-  async function workOn(): Promise<void> {
-    for (const item of waiting) {
+  async function work(): Promise<void> {
+    for (const [index, item] of waiting) {
       if (hasFailed) return;
       try {
-        await work(item);
+        results[index] = await map(item);
       } catch (error) {
         hasFailed = true;
         throw error;
       }
     }
   }
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, workOn));
+  const ended = await Promise.allSettled(Array.from({ length: atOnce }, work));
   for (const end of ended) if (end.status === 'rejected') throw end.reason;
+  return results;
 }

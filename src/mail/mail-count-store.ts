@@ -1,5 +1,6 @@
-import { type ExpressionBuilder, type ExpressionWrapper, type SqlBool, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
+import { takeTurn } from '../db/lease.ts';
 import type { Tables } from '../db/tables.ts';
 import { toInstant } from '../lib/clock.ts';
 
@@ -37,8 +38,8 @@ export function hasRoom(
 }
 
 /** Call it before `hasRoom`: otherwise two instances would each find room for the last mail of a day. */
-export async function lockCounts(tx: Transaction, dialect: 'sqlite' | 'postgres'): Promise<void> {
-  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext('mail'))`.execute(tx);
+export async function lockCounts(database: Pick<Database, 'dialect'>, tx: Transaction): Promise<void> {
+  await takeTurn(database, tx, 'mail');
 }
 
 interface Counted {
@@ -62,6 +63,11 @@ export async function countMail(
 /** The mail did not arrive. */
 export async function uncountMail(tx: Transaction, { membershipId, createdAt }: Counted): Promise<void> {
   await tx.deleteFrom('mailed').where('membershipId', '=', membershipId).where('invitedAt', '=', createdAt).execute();
+}
+
+/** Deletes what was counted for these memberships. */
+export async function forgetMailed(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
+  await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
 }
 
 /** Deletes counts that are no longer needed. */

@@ -1,9 +1,11 @@
-import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
+import { beginMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import { claimRows } from '../db/lease.ts';
+import { onSame } from '../db/on-same.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext, workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import { isReachable } from '../memberships/address-store.ts';
 import type { Invited } from './compose-invitation.ts';
 import { countMail, hasRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
@@ -35,17 +37,10 @@ export interface MailClaim extends Invited {
 }
 
 export function createMailStore(database: Database, box: SecretBox): MailStore {
-  async function settle(claim: MailClaim, values: object, isSent: boolean): Promise<void> {
+  async function settle(claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
     const write = async (tx: Transaction) => {
-      const { numUpdatedRows } = await tx
-        .updateTable('invitation')
-        .set(values)
-        .where('membershipId', '=', claim.membershipId)
-        .where('createdAt', '=', claim.createdAt)
-        .where('attempts', '=', claim.attempts)
-        .where('deliveredAt', 'is', null)
-        .executeTakeFirst();
-      if (!isSent && numUpdatedRows === 1n) await uncountMail(tx, claim);
+      const isSettled = await settleMailing(tx, claim, result);
+      if (isSettled && !('sentAt' in result)) await uncountMail(tx, claim);
     };
     // Durable: after a power cut it would be mailed again.
     await inTransaction(database, write, { isDurable: true });
@@ -59,29 +54,12 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
       return claimed === null ? null : toClaim(box, claimed);
     },
 
-    settleSent(claim, now) {
-      const delivered = { content: null, deliveredAt: now, deliveredBy: 'mail' };
-      return settle(claim, { ...delivered, nextAttemptAt: null, failure: null }, true);
-    },
+    settleSent: (claim, sentAt) => settle(claim, { sentAt }),
 
-    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }, false),
+    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }),
 
     purge: (now) => inTransaction(database, (tx) => purgeCounts(tx, now)),
   };
-}
-
-/** Whether the trainer was given access under an address that may be mailed. */
-export function isReachable(
-  eb: ExpressionBuilder<Tables, 'membership'>,
-  managedDomains: readonly string[],
-): ExpressionWrapper<Tables, 'membership', SqlBool> {
-  let address = eb
-    .selectFrom('membershipAddress')
-    .select('membershipAddress.id')
-    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-    .where('isCurrent', '=', 1);
-  if (managedDomains.length > 0) address = address.where('workEmailDomain', 'in', managedDomains);
-  return eb.exists(address);
 }
 
 /** Leaves out trainers who are to be out by now, or who get another invitation. */
@@ -104,17 +82,12 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
     .limit(1);
 }
 
-async function claimOne({ dialect }: Pick<Database, 'dialect'>, tx: Transaction, order: MailOrder) {
-  await lockCounts(tx, dialect);
-  const query = findDue(tx, order);
-  const due = await (dialect === 'postgres' ? query.forUpdate('invitation').skipLocked() : query).executeTakeFirst();
+async function claimOne(database: Database, tx: Transaction, order: MailOrder) {
+  await lockCounts(database, tx);
+  const due = await claimRows(database, findDue(tx, order), 'invitation').executeTakeFirst();
   if (due === undefined) return null;
   const { membershipId } = due;
-  await tx
-    .updateTable('invitation')
-    .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: order.leasedUntil }))
-    .where('membershipId', '=', membershipId)
-    .execute();
+  await beginMailing(tx, membershipId, order.leasedUntil);
   const { workEmailDigest: addressDigest, countedFor, ...claimed } = await readOne(tx, membershipId);
   const { createdAt } = claimed;
   await countMail(tx, { membershipId, createdAt, install: countedFor, addressDigest }, order.now);
@@ -128,9 +101,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .innerJoin('membershipAddress', (join) =>
       join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', 1),
     )
-    .leftJoin('person', (join) =>
-      join.onRef('person.install', '=', 'membership.install').onRef('person.trainerId', '=', 'membership.trainerId'),
-    )
+    .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
     .select(['displayName', 'membershipAddress.workEmail', 'membershipAddress.workEmailDigest'])
@@ -146,9 +117,7 @@ async function findProject(tx: Transaction, membershipId: number): Promise<strin
     .innerJoin('reason', (join) =>
       join.onRef('reason.membershipId', '=', 'membership.id').onRef('reason.install', '=', 'membership.install'),
     )
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
     .select(['externalProjectName', 'externalProjectId'])
     .where('membership.id', '=', membershipId)
     .where('removedEventAt', 'is', null)

@@ -1,6 +1,8 @@
+import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipAddressRow } from '../db/identity-tables.ts';
-import { inParts } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
+import type { Tables } from '../db/tables.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -50,6 +52,48 @@ export async function addGivenAddress(
   await tx
     .insertInto('membershipAddress')
     .values({ ...of, ...sealed, isCurrent: 0, givenAt: now })
+    .execute();
+}
+
+/** Whether there is an address that somebody is there under and that may be mailed. */
+export function isReachable(
+  eb: ExpressionBuilder<Tables, 'membership'>,
+  managedDomains: readonly string[],
+): ExpressionWrapper<Tables, 'membership', SqlBool> {
+  let address = eb
+    .selectFrom('membershipAddress')
+    .select('membershipAddress.id')
+    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
+    .where('isCurrent', '=', 1);
+  if (managedDomains.length > 0) address = address.where('workEmailDomain', 'in', managedDomains);
+  return eb.exists(address);
+}
+
+/** What is known of having let somebody in under an address. */
+type Giving = Pick<MembershipAddressRow, 'givenAt' | 'endedAt' | 'wasAbsent'>;
+
+export async function updateAddress(tx: Transaction, id: number, giving: Partial<Giving>): Promise<void> {
+  await tx.updateTable('membershipAddress').set(giving).where('id', '=', id).execute();
+}
+
+/** A tool that refused has not made an account. An account that exists later was made by others. */
+export async function forgetAbsence(tx: Transaction, membershipId: number): Promise<void> {
+  await tx
+    .updateTable('membershipAddress')
+    .set({ wasAbsent: null })
+    .where('membershipId', '=', membershipId)
+    .where('endedAt', 'is', null)
+    .execute();
+}
+
+/** Of memberships that no account is in by. What a removal needs stays. */
+export async function dropEndedAddresses(tx: Transaction, people: readonly PersonKey[]): Promise<void> {
+  await tx
+    .deleteFrom('membershipAddress')
+    .where(keyIn(['install', 'trainerId'], people))
+    .where('membershipId', 'in', (eb) =>
+      eb.selectFrom('membership').select('id').where('wanted', '=', 0).where('state', 'in', ['removed', 'released']),
+    )
     .execute();
 }
 

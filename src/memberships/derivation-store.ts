@@ -1,5 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
 import type { Tables } from '../db/tables.ts';
 import { createTurns } from '../lib/turns.ts';
 
@@ -36,9 +37,6 @@ export interface PendingDerivation {
   trainerId: string;
 }
 
-/** Rows per statement: safely below the parameter limits of both databases. */
-const maxRows = 1000;
-
 export function createDerivationStore({ kysely }: Database): DerivationStore {
   const turns = createTurns();
 
@@ -60,11 +58,10 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
 
   return {
     async postponeDerivation(tx, waiting) {
-      for (let begin = 0; begin < waiting.length; begin += maxRows) {
-        const rows = waiting.slice(begin, begin + maxRows);
+      for (const part of inParts(waiting)) {
         await tx
           .insertInto('derivation')
-          .values(rows.map(({ install, trainerId }) => ({ install, trainerId })))
+          .values(part.map(({ install, trainerId }) => ({ install, trainerId })))
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       }

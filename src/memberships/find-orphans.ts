@@ -1,4 +1,5 @@
 import { type Database, inTransaction } from '../db/database.ts';
+import { chunksOf } from '../lib/chunks.ts';
 import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
 import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
@@ -29,8 +30,7 @@ export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
   if (lost.length === 0) return [];
   const trainerIds = await store.trainersIn(lost);
   const orphans: Orphan[] = [];
-  for (let begin = 0; begin < trainerIds.length; begin += chunkSize) {
-    const chunk = trainerIds.slice(begin, begin + chunkSize);
+  for (const chunk of chunksOf(trainerIds, chunkSize)) {
     const changes = await inTransaction(database, async (tx) =>
       planMemberships(await loadTrainerFacts(deps, tx, chunk), rules),
     );

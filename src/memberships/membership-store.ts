@@ -1,10 +1,13 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
+import { onSame } from '../db/on-same.ts';
 import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { retractRemovals } from './clearance-store.ts';
 import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
 import {
   countByState,
@@ -56,19 +59,9 @@ export interface ProjectKey {
 export function linkedParticipations(tx: Transaction) {
   return tx
     .selectFrom('participation')
-    .innerJoin('contract', (join) =>
-      join
-        .onRef('contract.install', '=', 'participation.install')
-        .onRef('contract.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'participation.install')
-        .onRef('contractLink.contractId', '=', 'participation.contractId'),
-    )
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
-    );
+    .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
+    .innerJoin('contractLink', onSame('contractLink', 'participation', ['install', 'contractId']))
+    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']));
 }
 
 export function createMembershipStore(database: Database): MembershipStore {
@@ -106,7 +99,7 @@ export function createMembershipStore(database: Database): MembershipStore {
     async membershipsOf(tx, trainerIds) {
       const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
       // Lock the rows: a claim must not change them between this read and the write after it.
-      return await (database.dialect === 'postgres' ? rows.forUpdate() : rows).execute();
+      return await lockRows(database, rows).execute();
     },
 
     async reasonsOf(tx, membershipIds) {
@@ -151,23 +144,7 @@ export function createMembershipStore(database: Database): MembershipStore {
         .execute();
     },
 
-    async retractRemovals(tx, membershipIds) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .deleteFrom('removal')
-        .where('membershipId', 'in', membershipIds)
-        .where((eb) =>
-          eb(
-            'generation',
-            '=',
-            eb
-              .selectFrom('membership')
-              .select('clearedGeneration')
-              .whereRef('membership.id', '=', 'removal.membershipId'),
-          ),
-        )
-        .execute();
-    },
+    retractRemovals,
 
     async update(tx, id, values) {
       await tx.updateTable('membership').set(values).where('id', '=', id).execute();

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { heldStates } from '../domain/membership.ts';
 
@@ -21,9 +22,7 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
   return {
     linkedGroups: () =>
       withReasons(kysely)
-        .innerJoin('link', (join) =>
-          join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-        )
+        .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
         .select(['tool', 'groupId', 'link.install', 'link.linkId', 'externalProjectId', 'externalProjectName'])
         .distinct()
         .execute(),

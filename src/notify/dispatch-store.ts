@@ -1,5 +1,5 @@
-import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { takeTurn } from '../db/lease.ts';
 import type {
   AlertNotice,
   BudgetFacts,
@@ -167,14 +167,12 @@ async function findDue(tx: Transaction, { channel, now }: DispatchOrder) {
 }
 
 async function claimOne(
-  { dialect }: Pick<Database, 'dialect'>,
+  database: Pick<Database, 'dialect'>,
   tx: Transaction,
   order: DispatchOrder,
 ): Promise<DispatchClaim | null> {
   // Without it, two instances at the same time would each take a part of one message.
-  if (dialect === 'postgres') {
-    await sql`select pg_advisory_xact_lock(hashtext(${`notify ${order.channel}`}))`.execute(tx);
-  }
+  await takeTurn(database, tx, `notify ${order.channel}`);
   const first = await findDue(tx, order);
   if (first === undefined) return null;
   const together = await findTogether(tx, order, first.messageId);

@@ -10,6 +10,11 @@ import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
+/**
+ * This folder holds what operators decide and look up from the command line. Everything works beside a running
+ * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
+ */
+
 export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
 
 export interface Approved extends PlanResult, PlanWork {

@@ -1,10 +1,10 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
+import type { ContractStore } from '../evidence/contract-store.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
-import type { ContractStore } from './contract-store.ts';
 
 export interface DecideContractDeps {
   database: Database;

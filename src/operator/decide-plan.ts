@@ -1,7 +1,7 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
 import type { PlanResult, PlanStore } from '../removals/plan-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
 
 export interface DecidePlanDeps {
   database: Database;

@@ -1,6 +1,6 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
-import { mapBounded } from '../lib/map-bounded.ts';
+import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
 import { findDeviations } from '../marketplace/contract-canary.ts';
 import type { PlatformApi } from '../marketplace/platform-api.ts';
@@ -36,7 +36,7 @@ export async function examineMarketplace(subject: ExaminedMarketplace, stopping:
   const { platformApis, publicUrl, schedule } = subject;
   const [first] = platformApis.values();
   if (first === undefined) return [];
-  const examined = await mapBounded([...platformApis], concurrency, ([install, api]) =>
+  const examined = await mapAtOnce([...platformApis], concurrency, ([install, api]) =>
     examineInstall(subject, install, api, stopping),
   );
   const contract = await examineContract(subject, first, stopping);

@@ -1,6 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
+import { createLinkStore } from '../evidence/link-store.ts';
 import type { Install } from '../installs/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
@@ -12,7 +13,6 @@ import { createOrphanStore } from '../memberships/orphan-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
-import { createLinkStore } from './link-store.ts';
 import { loadStatus, toMailed } from './load-status.ts';
 
 export interface Examined {

@@ -3,7 +3,7 @@ import type { MembershipRow } from '../db/tables.ts';
 import { describeCause, isExplicit } from '../domain/standing.ts';
 import { adviseOnTrouble, describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
-import type { KnownInvitation } from './explain-store.ts';
+import type { KnownInvitation } from '../memberships/explain-store.ts';
 
 /** What to say of one membership, and what to do about it. */
 export interface JudgedMembership {

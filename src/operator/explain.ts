@@ -10,11 +10,11 @@ import {
 } from '../domain/evidence-status.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
+import type { Bearing, ExplainedPerson } from '../memberships/explain-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { explainMembership } from './explain-membership.ts';
-import type { Bearing, ExplainedPerson } from './explain-store.ts';
 
 /** Why a trainer is in a tool or is not: every reason or its absence, from contract to login. */
 export interface Explanation {

@@ -1,6 +1,6 @@
+import { listUndelivered, type WaitingInvitation } from '../converge/handover-store.ts';
 import type { Database } from '../db/database.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
-import { listUndelivered, type WaitingInvitation } from './handover-store.ts';
 
 /** A trainer who waits: for a work email, or for an invitation to be handed over. */
 export interface WaitingMember extends ListedMembership {

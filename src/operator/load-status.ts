@@ -1,9 +1,14 @@
 import type { Config } from '../config/config-schema.ts';
+import { listUndelivered } from '../converge/handover-store.ts';
+import { countReceipts } from '../converge/receipt-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { readSetting } from '../db/setting-store.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
+import { countDeliveries, countTroubled } from '../inbox/delivery-count-store.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import type { Trouble } from '../installs/subscription/troubles.ts';
+import { countCleared } from '../memberships/clearance-store.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
@@ -12,18 +17,15 @@ import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutUsage } from './about-usage.ts';
-import { createContractStore } from './contract-store.ts';
-import { listUndelivered } from './handover-store.ts';
 import { waitsFor } from './list-waiting.ts';
-import { createStatusStore, type StatusStore } from './status-store.ts';
 
 /** How Gangway is doing, at a glance. */
 export interface Status {
   since: string;
   memberships: Awaited<ReturnType<MembershipStore['countByState']>>;
-  deliveries: Rows<'deliveries'>;
-  receipts: Rows<'receipts'>;
-  removals: Rows<'removals'>;
+  deliveries: Rows<typeof countDeliveries>;
+  receipts: Rows<typeof countReceipts>;
+  removals: Rows<typeof countCleared>;
   installs: InstallState[];
   plans: Plan[];
   /** Active contracts, by install and by the last read state of their budget. */
@@ -40,7 +42,7 @@ export interface Attention {
   action: string;
 }
 
-type Rows<Name extends keyof StatusStore> = Awaited<ReturnType<StatusStore[Name]>>;
+type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Count>>;
 
 /**
  * @param configured the existing installs: for others nothing is read any more
@@ -52,21 +54,21 @@ export async function loadStatus(
   configured: ReadonlyMap<string, { tool: string }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
-  const store = createStatusStore(database);
+  const { kysely } = database;
   const budgets = await loadBudgets(database, configured);
   const status = {
     since,
     budgets: budgets.counts,
     memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
-    deliveries: await store.deliveries(since),
-    receipts: await store.receipts(since),
-    removals: await store.removals(since),
+    deliveries: await countDeliveries(kysely, since),
+    receipts: await countReceipts(kysely, since),
+    removals: await countCleared(kysely, since),
     installs: (await createInstallStateStore(database).list()).filter(({ install }) => configured.has(install)),
     lowered: await createLoweringStore(database).countReported(since),
     plans: await createPlanStore(database).list({ state: 'open' }),
   };
   const disputed = await createContractStore(database).countDisputed();
-  const troubled = await store.troubledDeliveries();
+  const troubled = await countTroubled(kysely);
   const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(({ install }) =>
     configured.has(install),
   );
@@ -148,7 +150,7 @@ function byToolAndState(a: ToolState, b: ToolState): number {
 function findAttention(
   { memberships, installs, plans }: Omit<Status, 'attention'>,
   disputed: number,
-  troubled: Rows<'troubledDeliveries'>,
+  troubled: Rows<typeof countTroubled>,
   endpoints: { trouble: Trouble }[],
 ): Attention[] {
   const inState = (state: MembershipState) => sum(memberships.filter((membership) => membership.state === state));

@@ -1,9 +1,10 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import type { InstallStore } from '../installs/install-store.ts';
+import { dropSubscription } from '../installs/subscription/subscription-store.ts';
 import { refuseOrphaning } from '../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
-import { type By, writeAudit } from './audit-store.ts';
 
 interface RemoveDeps extends OrphanDeps {
   installStore: InstallStore;
@@ -20,8 +21,9 @@ export async function removeInstall(deps: RemoveDeps, install: string, acceptsOr
   const { database, rules, installStore, by } = deps;
   const routeLink: RouteLink = (link) => (link.install === install ? undefined : rules.routeLink(link));
   if (!acceptsOrphans) await refuseOrphaning(deps, routeLink);
-  await installStore.remove(install);
   await inTransaction(database, async (tx) => {
+    await installStore.remove(tx, install);
+    await dropSubscription(tx, install);
     await deps.memberships.postponeInstalls(tx, [install]);
     await writeAudit(tx, by, 'installs remove', install);
   });

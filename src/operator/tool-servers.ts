@@ -1,10 +1,10 @@
 import type { Adapter } from '../adapters/adapter.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { askServer, describeOtherServer, placeOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
-import { type By, writeAudit } from './audit-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
 
 /** Which server each tool is bound to, and how an operator binds it to another. */

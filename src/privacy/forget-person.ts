@@ -6,11 +6,11 @@ import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
+import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
 import type { RetentionStore } from './retention-store.ts';
-import { clearWorkTraces, countWorkTraces } from './work-trace-store.ts';
 
 export interface ForgetDeps {
   database: Database;

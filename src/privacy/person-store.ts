@@ -1,5 +1,7 @@
+import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import type { PersonTable } from '../db/tables.ts';
+import { clearToolIds } from '../memberships/trace-store.ts';
 
 /** The only SQL that finds one person and clears what concerns only them. */
 export interface PersonStore {
@@ -59,17 +61,8 @@ export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonS
 
     async clearToolTraces(tx, membershipIds) {
       if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set({ memberId: null, doubtedId: null, failure: null })
-        .where('id', 'in', membershipIds)
-        .execute();
-      await tx
-        .updateTable('receipt')
-        .set({ message: null })
-        .where('message', 'is not', null)
-        .where('membershipId', 'in', membershipIds)
-        .execute();
+      await clearToolIds(tx, membershipIds);
+      await clearReceiptMessages(tx, membershipIds);
     },
 
     async countToolTraces(tx, membershipIds) {

@@ -1,6 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
+import { forgetPasswords } from '../converge/intent-store.ts';
+import { dropInvitations } from '../converge/invitation-store.ts';
+import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Database, Transaction } from '../db/database.ts';
+import { keyIn } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import type { MembershipRow } from '../db/tables.ts';
+import { clearContractTitles, clearPersonalData } from '../evidence/personal-data-store.ts';
+import { forgetMailed } from '../mail/mail-count-store.ts';
+import { dropEndedAddresses } from '../memberships/address-store.ts';
+import { clearFailures } from '../memberships/trace-store.ts';
 import type { RetainedContract } from './retention.ts';
 
 /** The only SQL of how long data is kept. It reads page by page, by key, so that no query is long. */
@@ -42,15 +51,6 @@ export interface PersonKey {
 
 export type PersonContract = RetainedContract & { trainerId: string };
 
-const noPerson = {
-  displayName: null,
-  displayNameVersion: null,
-  workEmail: null,
-  workEmailVersion: null,
-  workEmailDigest: null,
-  workEmailDomain: null,
-};
-
 export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): RetentionStore {
   return {
     async pageContracts(after, limit) {
@@ -82,7 +82,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
         .selectFrom('contract')
         .selectAll('contract')
         .select([endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
-        .where(isIn(['install', 'contractId'], keys))
+        .where(keyIn(['install', 'contractId'], keys))
         .execute();
     },
 
@@ -90,11 +90,7 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
       if (trainerIds.length === 0) return [];
       return await tx
         .selectFrom('participation')
-        .innerJoin('contract', (join) =>
-          join
-            .onRef('contract.install', '=', 'participation.install')
-            .onRef('contract.contractId', '=', 'participation.contractId'),
-        )
+        .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
         .selectAll('contract')
         .select(['participation.trainerId', endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
         .where('participation.trainerId', 'in', trainerIds)
@@ -139,66 +135,39 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
       if (contracts.length === 0) return;
       await tx
         .deleteFrom('contractEnd')
-        .where(isIn(['install', 'contractId'], contracts))
+        .where(keyIn(['install', 'contractId'], contracts))
         .execute();
     },
 
     async clearTitles(tx, contracts) {
       if (contracts.length === 0) return 0;
-      const { numUpdatedRows } = await tx
-        .updateTable('contract')
-        .set({ title: null, titleVersion: null })
-        .where('title', 'is not', null)
-        .where(isIn(['install', 'contractId'], contracts))
-        .executeTakeFirst();
-      return Number(numUpdatedRows);
+      return await clearContractTitles(tx, contracts);
     },
 
     async clearPeople(tx, people) {
       if (people.length === 0) return 0;
-      await clearAddresses(tx, people);
-      const { numUpdatedRows } = await tx
-        .updateTable('person')
-        .set(noPerson)
-        .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
-        .where(isIn(['install', 'trainerId'], people))
-        .executeTakeFirst();
-      return Number(numUpdatedRows);
+      await dropEndedAddresses(tx, people);
+      return await clearPersonalData(tx, people);
     },
 
     async clearMessages(tx, membershipIds) {
       if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set({ failure: null })
-        .where('failure', 'is not', null)
-        .where('id', 'in', membershipIds)
-        .execute();
-      await tx
-        .updateTable('receipt')
-        .set({ message: null })
-        .where('message', 'is not', null)
-        .where('membershipId', 'in', membershipIds)
-        .execute();
+      await clearFailures(tx, membershipIds);
+      await clearReceiptMessages(tx, membershipIds);
     },
 
     async clearInvitations(tx, membershipIds) {
       if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('intent')
-        .set({ credential: null })
-        .where('credential', 'is not', null)
-        .where('membershipId', 'in', membershipIds)
-        .execute();
-      await tx.deleteFrom('invitation').where('membershipId', 'in', membershipIds).execute();
-      await tx.deleteFrom('mailed').where('membershipId', 'in', membershipIds).execute();
+      await forgetPasswords(tx, membershipIds);
+      await dropInvitations(tx, membershipIds);
+      await forgetMailed(tx, membershipIds);
     },
 
     async remember(tx, people) {
       if (people.length === 0) return;
       await tx
         .deleteFrom('forgottenPerson')
-        .where(isIn(['install', 'trainerId'], people))
+        .where(keyIn(['install', 'trainerId'], people))
         .execute();
     },
 
@@ -211,17 +180,6 @@ export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): Rete
         .execute();
     },
   };
-}
-
-/** Of memberships that no account is in by. What a removal needs stays. */
-async function clearAddresses(tx: Transaction, people: PersonKey[]): Promise<void> {
-  await tx
-    .deleteFrom('membershipAddress')
-    .where(isIn(['install', 'trainerId'], people))
-    .where('membershipId', 'in', (eb) =>
-      eb.selectFrom('membership').select('id').where('wanted', '=', 0).where('state', 'in', ['removed', 'released']),
-    )
-    .execute();
 }
 
 const endSeenAt = sql<string | null>`(select seen_at from contract_end
@@ -240,12 +198,6 @@ type Key = ContractKey | PersonKey;
 
 function isAfter(columns: string[], key: Key): RawBuilder<boolean> {
   return sql`(${refsOf(columns)}) > (${valuesOf(columns, key)})`;
-}
-
-/** `(a, b) in (values (…), (…))`, which both databases understand. */
-function isIn(columns: string[], keys: readonly Key[]): RawBuilder<boolean> {
-  const rows = keys.map((key) => sql`(${valuesOf(columns, key)})`);
-  return sql`(${refsOf(columns)}) in (values ${sql.join(rows)})`;
 }
 
 function refsOf(columns: string[]) {

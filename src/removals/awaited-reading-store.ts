@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import {
   type DueEnd,
   findReadingWait,
@@ -34,6 +35,8 @@ export interface AwaitedReadingRules {
   /** All configured installs, always current. */
   installs: ReadonlyMap<string, unknown>;
   installsReaching: InstallsReaching;
+  /** Has the active contracts of these installs listed. */
+  wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
 }
 
 export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedReadingStore {
@@ -47,7 +50,7 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
         passing.push(...part.filter((one) => waits.get(one.membershipId)?.isOver));
         for (const wait of waits.values()) for (const one of wait.toList) toList.add(one);
       }
-      await wantLists(tx, [...toList], toInstant(now));
+      await rules.wantLists(tx, [...toList], toInstant(now));
       return { due: passing, isListWanted: toList.size > 0 };
     },
   };
@@ -118,12 +121,8 @@ type LoadedReason = Awaited<ReturnType<typeof loadReasons>>[number];
 async function loadReasons(tx: Transaction, ids: readonly number[]) {
   return await tx
     .selectFrom('reason')
-    .leftJoin('contract', (join) =>
-      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
-    )
-    .leftJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
+    .leftJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
+    .leftJoin('link', onSame('link', 'reason', ['install', 'linkId']))
     .select(['reason.membershipId', 'reason.install', 'endedEventAt', 'endedReadAt'])
     .select(['externalProjectId', 'externalProjectName'])
     .where('reason.membershipId', 'in', ids)
@@ -193,19 +192,6 @@ async function saveWaiting(tx: Transaction, waiting: readonly NewWait[]): Promis
         isExplicit: eb.ref('excluded.isExplicit'),
         since: eb.ref('excluded.since'),
       })),
-    )
-    .execute();
-}
-
-/** A list that is already requested serves all removals that begin to wait before the list starts. */
-async function wantLists(tx: Transaction, installs: string[], now: string): Promise<void> {
-  if (installs.length === 0) return;
-  const wanted = { listWantedAt: now, listDueAt: now };
-  await tx
-    .insertInto('installState')
-    .values(installs.map((install) => ({ install, ...wanted })))
-    .onConflict((conflict) =>
-      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
     )
     .execute();
 }

@@ -1,7 +1,10 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
+import { isFree } from '../db/lease.ts';
 import type { Tables } from '../db/tables.ts';
 import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from '../domain/brake.ts';
+import { type ClearedRemoval, clearRemovals, holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 import { countRemovals } from './brake-count-store.ts';
 
 /** The only SQL of the brake: removals that are due, cleared or held. */
@@ -29,11 +32,6 @@ export interface DueMembership extends Omit<DueRemoval, 'canReturn'> {
 export interface UnstartedRemoval extends DueMembership {
   /** The id of the clearance record. */
   id: number;
-}
-
-export interface ClearedRemoval {
-  removal: DueRemoval;
-  clearance: Clearance;
 }
 
 export function createBrakeStore({ kysely }: Database): BrakeStore {
@@ -71,21 +69,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
 
     async takeBack(tx, install, clearances, now) {
       const rows = await findUnstarted(tx, install, clearances, now);
-      const memberships = rows.map(({ membershipId }) => membershipId);
-      if (rows.length === 0) return [];
-      await tx
-        .deleteFrom('removal')
-        .where(
-          'id',
-          'in',
-          rows.map(({ id }) => id),
-        )
-        .execute();
-      await tx
-        .updateTable('membership')
-        .set({ clearedGeneration: null, nextAttemptAt: null })
-        .where('id', 'in', memberships)
-        .execute();
+      await takeBackRemovals(tx, rows);
       return rows.map(({ id: _, ...removal }) => removal);
     },
 
@@ -95,11 +79,11 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
         .values({ install, state: 'open', createdAt: now, decidedAt: null })
         .returning('id')
         .executeTakeFirstOrThrow();
-      for (const chunk of chunksOf(held)) {
+      for (const part of inParts(held)) {
         await tx
           .insertInto('planItem')
           .values(
-            chunk.map(({ membershipId, generation, cause }) => ({
+            part.map(({ membershipId, generation, cause }) => ({
               planId,
               membershipId,
               generation,
@@ -108,15 +92,11 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
             })),
           )
           .execute();
-        await tx
-          .updateTable('membership')
-          .set({ state: 'held', removeAfter: null, nextAttemptAt: null, updatedAt: now })
-          .where(
-            'id',
-            'in',
-            chunk.map(({ membershipId }) => membershipId),
-          )
-          .execute();
+        await holdRemovals(
+          tx,
+          part.map(({ membershipId }) => membershipId),
+          now,
+        );
       }
       return planId;
     },
@@ -166,7 +146,7 @@ async function findUnstarted(
     // A look has already found no member, so this removal only needs confirmation.
     .where('missedAt', 'is', null)
     .whereRef('removal.generation', '=', 'membership.generation')
-    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now.toISOString())]))
+    .where(isFree('membership', now.toISOString()))
     .execute();
   return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }]));
 }
@@ -185,55 +165,4 @@ function isRemovalDue(now: string) {
         ),
       ),
     ]);
-}
-
-/** Clears removals for execution and records the clearance. */
-export async function clearRemovals(
-  tx: Transaction,
-  install: string,
-  cleared: ClearedRemoval[],
-  now: string,
-): Promise<void> {
-  for (const chunk of chunksOf(cleared)) {
-    await markCleared(
-      tx,
-      chunk.map(({ removal }) => removal.membershipId),
-      now,
-    );
-    await tx
-      .insertInto('removal')
-      .values(
-        chunk.map(({ removal: { membershipId, generation, cause }, clearance }) => ({
-          install,
-          membershipId,
-          generation,
-          cause,
-          clearance,
-          clearedAt: now,
-        })),
-      )
-      .execute();
-  }
-}
-
-/** Rows per statement: safely below the parameter limits of both databases. */
-const chunkSize = 500;
-
-export function chunksOf<T>(items: T[]): T[][] {
-  const count = Math.ceil(items.length / chunkSize);
-  return Array.from({ length: count }, (_, index) => items.slice(index * chunkSize, (index + 1) * chunkSize));
-}
-
-async function markCleared(tx: Transaction, ids: number[], now: string): Promise<void> {
-  await tx
-    .updateTable('membership')
-    .set((eb) => ({
-      state: 'removing',
-      removeAfter: null,
-      nextAttemptAt: now,
-      clearedGeneration: eb.ref('generation'),
-      updatedAt: now,
-    }))
-    .where('id', 'in', ids)
-    .execute();
 }

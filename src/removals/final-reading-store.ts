@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { RoutedLink } from '../memberships/wall.ts';
@@ -27,19 +28,30 @@ interface ToolScope {
   scope: string;
 }
 
-export function createFinalReadingStore(scopeOf: ToolScopeOf): FinalReadingStore {
+export interface FinalReadingRules {
+  scopeOf: ToolScopeOf;
+  /** Has all of these read anew. */
+  wantRead(tx: Transaction, scopes: readonly ToolScope[], now: string): Promise<void>;
+}
+
+export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
       const passing = new Set<number>();
       for (const one of due) {
-        if (await hasWaited(tx, scopeOf, one, now)) passing.add(one.membershipId);
+        if (await hasWaited(tx, rules, one, now)) passing.add(one.membershipId);
       }
       return passing;
     },
   };
 }
 
-async function hasWaited(tx: Transaction, scopeOf: ToolScopeOf, due: DueMembership, now: Date): Promise<boolean> {
+async function hasWaited(
+  tx: Transaction,
+  { scopeOf, wantRead }: FinalReadingRules,
+  due: DueMembership,
+  now: Date,
+): Promise<boolean> {
   const { membershipId, generation } = due;
   const waiting = await tx
     .selectFrom('finalReading')
@@ -52,7 +64,7 @@ async function hasWaited(tx: Transaction, scopeOf: ToolScopeOf, due: DueMembersh
   if (waiting === undefined || awaited.length === 0) {
     const scopes = await scopesToRead(tx, scopeOf, due);
     if (scopes.length === 0) return true;
-    await wantReading(tx, due, scopes, toInstant(now));
+    await wantReading(tx, wantRead, due, scopes, toInstant(now));
     return false;
   }
   if (awaited.every((scope) => wasRead(scope, waiting.wantedAt))) return true;
@@ -65,6 +77,7 @@ async function hasWaited(tx: Transaction, scopeOf: ToolScopeOf, due: DueMembersh
 
 async function wantReading(
   tx: Transaction,
+  wantRead: FinalReadingRules['wantRead'],
   { membershipId, generation }: DueMembership,
   scopes: readonly ToolScope[],
   wantedAt: string,
@@ -81,11 +94,19 @@ async function wantReading(
     .insertInto('finalReadingPlace')
     .values(keys.map((key) => ({ membershipId, ...key })))
     .execute();
-  const soon = { nextReadAt: wantedAt, attempts: 0 };
+  await wantRead(tx, keys, wantedAt);
+}
+
+/** What was read before a removal was reported, or is to be reported later. */
+export async function noteReported(
+  tx: Transaction,
+  { membershipId, generation }: { membershipId: number; generation: number },
+  changes: { reportedAt: string } | { reportAfter: string },
+): Promise<void> {
   await tx
-    .insertInto('usagePlace')
-    .values(keys.map((key) => ({ ...key, ...soon })))
-    .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet(soon))
+    .updateTable('finalReading')
+    .set(changes)
+    .where((eb) => eb.and({ membershipId, generation }))
     .execute();
 }
 
@@ -133,11 +154,7 @@ interface AwaitedScope {
 async function awaitedScopes(tx: Transaction, membershipId: number): Promise<AwaitedScope[]> {
   return await tx
     .selectFrom('finalReadingPlace')
-    .leftJoin('usagePlace', (join) =>
-      join
-        .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
-        .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
-    )
+    .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
     .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt'])
     .select(['usagePlace.refusedAt', 'usagePlace.failure'])
     .where('finalReadingPlace.membershipId', '=', membershipId)
@@ -165,12 +182,8 @@ async function scopesToRead(
 ): Promise<ToolScope[]> {
   const reasons = await tx
     .selectFrom('reason')
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'reason.install').onRef('link.linkId', '=', 'reason.linkId'),
-    )
-    .innerJoin('contract', (join) =>
-      join.onRef('contract.install', '=', 'reason.install').onRef('contract.contractId', '=', 'reason.contractId'),
-    )
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
     .selectAll('contract')
     .select(['link.externalProjectId', 'link.externalProjectName'])
     .where('reason.membershipId', '=', membershipId)

@@ -1,11 +1,13 @@
 import type { Database, Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
+import { onSame } from '../db/on-same.ts';
 import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
-import { chunksOf, clearRemovals } from './brake-store.ts';
+import { clearRemovals } from '../memberships/clearance-store.ts';
 
 /** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
@@ -81,11 +83,7 @@ export function createPlanStore({ kysely }: Database): PlanStore {
       const rows = await kysely
         .selectFrom('planItem')
         .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .leftJoin('person', (join) =>
-          join
-            .onRef('person.install', '=', 'membership.install')
-            .onRef('person.trainerId', '=', 'membership.trainerId'),
-        )
+        .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
         .select([
           'membershipId',
           'tool',
@@ -235,7 +233,7 @@ async function setOutcomes(
   items: { membershipId: number }[],
   outcome: PlanItemOutcome,
 ): Promise<void> {
-  for (const chunk of chunksOf(items)) {
+  for (const part of inParts(items)) {
     await tx
       .updateTable('planItem')
       .set({ outcome })
@@ -243,7 +241,7 @@ async function setOutcomes(
       .where(
         'membershipId',
         'in',
-        chunk.map(({ membershipId }) => membershipId),
+        part.map(({ membershipId }) => membershipId),
       )
       .execute();
   }

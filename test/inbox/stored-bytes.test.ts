@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { up as createStorage } from '../../migrations/0017-storage.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
@@ -91,14 +89,6 @@ describeEachDatabase('the bytes that an install has stored', (openFresh) => {
       ...[1, 11, 21, 31].map((first) => store.remove([first, first + 1, first + 2])),
       store.purge(later, 5),
     ]);
-    expect(await counted()).toEqual(await weigh(database));
-  });
-
-  it('are counted by the migration for what was stored before it', async () => {
-    const { store, database, counted } = await openStored(openFresh);
-    await store.append([...contractsStarted(3), newDelivery('é', { install: 'globex' })]);
-    await sql`drop table install_storage`.execute(database.kysely);
-    await createStorage(database.kysely as unknown as Kysely<unknown>);
     expect(await counted()).toEqual(await weigh(database));
   });
 });

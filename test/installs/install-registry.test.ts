@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
@@ -59,7 +59,7 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(await registry.load()).toEqual(['acme']);
     expect(installs.has('acme')).toBe(true);
     expect(await registry.load()).toEqual([]);
-    await createInstallStore(database, box).remove('acme');
+    await inTransaction(database, (tx) => createInstallStore(database, box).remove(tx, 'acme'));
     expect(await registry.load()).toEqual(['acme']);
     expect([installs.has('acme'), platformApis.has('acme')]).toEqual([false, false]);
   });

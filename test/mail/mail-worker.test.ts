@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
+import { createHandoverStore } from '../../src/converge/handover-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createMailStore, type MailStore } from '../../src/mail/mail-store.ts';
 import { createMailing } from '../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../src/mail/send-mail.ts';
-import { createHandoverStore } from '../../src/operator/handover-store.ts';
 import { listWaiting } from '../../src/operator/list-waiting.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase, openForTest } from '../support/databases.ts';

@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { createContractStore } from '../../src/evidence/contract-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createContractStore } from '../../src/operator/contract-store.ts';
 import { type ContractDecision, decideContract } from '../../src/operator/decide-contract.ts';
+import { listContracts } from '../../src/operator/list-contracts.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -32,8 +33,7 @@ describeEachDatabase("an operator's word about a contract", (openFresh) => {
     return await decideContract(deps, decision, contractId, install);
   }
 
-  const statuses = async () =>
-    (await createContractStore(engine.database).list({ limit: 10 })).map(({ status }) => status);
+  const statuses = async () => (await listContracts(engine.database, { limit: 10 })).map(({ status }) => status);
 
   /** Takes in what was decided, and brings the tool in line. */
   async function act(): Promise<string[]> {

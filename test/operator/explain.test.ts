@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
+import type { Bearing } from '../../src/memberships/explain-store.ts';
 import type { RoutedInstalls } from '../../src/memberships/wall.ts';
 import { explain } from '../../src/operator/explain.ts';
-import type { Bearing } from '../../src/operator/explain-store.ts';
 import {
   absences,
   acme,

@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
+import { countDeliveries } from '../../src/inbox/delivery-count-store.ts';
 import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
-import { createContractStore } from '../../src/operator/contract-store.ts';
+import { type ContractListFilter, listContracts } from '../../src/operator/list-contracts.ts';
 import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
-import { createStatusStore } from '../../src/operator/status-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -199,7 +199,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
       await kysely.updateTable('delivery').set({ receivedAt }).where('id', '=', id).execute();
     }
     const count = async (since: string) => {
-      const rows = await createStatusStore(engine.database).deliveries(since);
+      const rows = await countDeliveries(engine.database.kysely, since);
       return rows.reduce((sum, row) => sum + row.count, 0);
     };
     expect(await count(at(-5))).toBe(100);
@@ -217,12 +217,12 @@ describeEachDatabase('how it is doing', (openFresh) => {
       endedEventAt: number === '1098' ? hour : null,
     }));
     await engine.merge({ ...emptyEvidence(), contracts });
-    const store = createContractStore(engine.database);
-    const listed = await store.list({ limit: 5000 });
+    const list = (filter: ContractListFilter) => listContracts(engine.database, filter);
+    const listed = await list({ limit: 5000 });
     expect(listed.map(({ contractId }) => contractId)).toEqual(contracts.map(({ contractId }) => contractId));
-    expect(await store.list({ limit: 600 })).toHaveLength(600);
-    expect(await store.list({ limit: 5000, install: 'globex' })).toHaveLength(400);
-    expect(await store.list({ limit: 1, status: 'ended' })).toEqual([
+    expect(await list({ limit: 600 })).toHaveLength(600);
+    expect(await list({ limit: 5000, install: 'globex' })).toHaveLength(400);
+    expect(await list({ limit: 1, status: 'ended' })).toEqual([
       {
         budgetState: null,
         consumedFraction: null,

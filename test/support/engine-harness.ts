@@ -22,7 +22,7 @@ import type { MembershipRules } from '../../src/memberships/collect-candidates.t
 import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
 import { createMembershipStore } from '../../src/memberships/membership-store.ts';
 import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
-import { type ActiveListStore, createActiveListStore } from '../../src/reconcile/runs/active-list-store.ts';
+import { type ActiveListStore, createActiveListStore, wantLists } from '../../src/reconcile/runs/active-list-store.ts';
 import { createRunStore, type RunStore } from '../../src/reconcile/runs/run-store.ts';
 import { createAwaitedReadingStore } from '../../src/removals/awaited-reading-store.ts';
 import { createBrakeStore } from '../../src/removals/brake-store.ts';
@@ -107,7 +107,7 @@ export function createEngine(
     readRequests: createReadRequestStore(database),
     plans: createPlanStore(database),
     brakes: createBrakeStore(database),
-    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching }),
+    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching, wantLists }),
     activeLists: createActiveListStore(database),
     installStates: createInstallStateStore(database),
     runs: createRunStore(database),
@@ -134,7 +134,7 @@ export function createEngine(
     lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.
-    mayPass: createFinalReadingStore(() => undefined).mayPass,
+    mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
     onMembershipDue: () => undefined,
     onRemovalDue: () => undefined,
     onReadWanted: () => undefined,

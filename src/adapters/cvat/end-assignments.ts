@@ -1,3 +1,4 @@
+import { mapAtOnce } from '../../lib/at-once.ts';
 import type { Adapter, Member } from '../adapter.ts';
 import { type CvatApi, type CvatCall, isExactly, isSet } from './cvat-api.ts';
 import { type Assigned, type CvatSettings, readAssigned, toOrganization } from './cvat-schema.ts';
@@ -58,13 +59,10 @@ export function createEndAssignments(
   async function end(wish: Wish, { path, change }: (typeof kinds)[number], theirs: Assigned[]) {
     const { secrets, signal } = wish;
     const purpose = "end the member's assignments";
-    for (let start = 0; start < theirs.length; start += atOnce) {
-      const changes = theirs.slice(start, start + atOnce).map(({ id }) => {
-        const call = { path: `${path}/${id}`, body: change, purpose, secrets, signal };
-        return api.tell({ ...call, method: 'PATCH' }).catch(unlessGone);
-      });
-      await Promise.all(changes);
-    }
+    await mapAtOnce(theirs, atOnce, ({ id }) => {
+      const call = { path: `${path}/${id}`, body: change, purpose, secrets, signal };
+      return api.tell({ ...call, method: 'PATCH' }).catch(unlessGone);
+    });
   }
 
   /** @returns where it goes on; null where nothing is left of this kind */

@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { firstIdSince } from '../../db/first-id-since.ts';
 import type { SubscriptionTable } from '../../db/install-tables.ts';
+import { claimRows, isFree } from '../../db/lease.ts';
 import { maxEnabled } from './decide-subscription.ts';
 import type { Trouble } from './troubles.ts';
 
@@ -50,7 +51,7 @@ type Row = Selectable<SubscriptionTable>;
 const claimsAtOnce = 4;
 
 export function createSubscriptionStore(database: Database): SubscriptionStore {
-  const { kysely, dialect } = database;
+  const { kysely } = database;
 
   function selectDue(db: Transaction, installs: readonly string[], now: string) {
     return db
@@ -58,7 +59,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       .select('install')
       .where('install', 'in', installs)
       .where('nextCheckAt', '<=', now)
-      .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+      .where(isFree('subscription', now))
       .orderBy('nextCheckAt')
       .limit(claimsAtOnce);
   }
@@ -79,9 +80,8 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       const due = await selectDue(kysely, installs, now).execute();
       if (due.length === 0) return [];
       return await inTransaction(database, async (tx) => {
-        const query = selectDue(tx, installs, now);
-        const locked = dialect === 'postgres' ? query.forUpdate().skipLocked() : query;
-        const claimed = (await locked.execute()).map(({ install }) => install);
+        const rows = await claimRows(database, selectDue(tx, installs, now)).execute();
+        const claimed = rows.map(({ install }) => install);
         if (claimed.length === 0) return [];
         await tx.updateTable('subscription').set({ leasedUntil }).where('install', 'in', claimed).execute();
         return claimed;
@@ -165,6 +165,11 @@ async function upsert(tx: Transaction, install: string, changes: Partial<Row>): 
     .values({ install, ...changes })
     .onConflict((conflict) => conflict.column('install').doUpdateSet(changes))
     .execute();
+}
+
+/** Nothing is known of an install that is removed. */
+export async function dropSubscription(tx: Transaction, install: string): Promise<void> {
+  await tx.deleteFrom('subscription').where('install', '=', install).execute();
 }
 
 const nothing: SubscriptionRecord = {

@@ -1,4 +1,5 @@
 import type { Adapter } from '../../adapters/adapter.ts';
+import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import type { Install } from '../../installs/install.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
@@ -6,7 +7,6 @@ import type { ConnectedInstall, InstallStore } from '../../installs/install-stor
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../../memberships/find-orphans.ts';
 import { createLinkRouter, type RouteLink } from '../../memberships/link-router.ts';
-import { type By, writeAudit } from '../audit-store.ts';
 
 export interface KeepInstallDeps extends OrphanDeps {
   registry: InstallRegistry;

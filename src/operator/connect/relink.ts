@@ -1,7 +1,7 @@
 import { toAppError } from '../../domain/errors.ts';
+import type { LinkStore } from '../../evidence/link-store.ts';
 import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
-import type { LinkStore } from '../link-store.ts';
 import { findMissingLinks } from './missing-links.ts';
 
 export interface RelinkDeps {

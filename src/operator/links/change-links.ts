@@ -1,10 +1,10 @@
+import { type By, writeAudit } from '../../db/audit-store.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
 import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 import { crossingOf, type Walls } from '../../memberships/wall.ts';
 import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
-import { type By, writeAudit } from '../audit-store.ts';
 import { explainCrossing } from '../explain-crossing.ts';
 
 interface ChangeDeps {

@@ -1,10 +1,15 @@
-import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import { dueIfWorkable } from '../../converge/account-store.ts';
 import type { Database, Transaction } from '../../db/database.ts';
-import type { Tables } from '../../db/tables.ts';
+import { lockRows } from '../../db/lease.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import { endGivenAddresses } from '../../memberships/address-store.ts';
+import {
+  confirm,
+  findUnconfirmed,
+  lookAgain,
+  lookToConfirm,
+  type RepeatedRemoval,
+  removeAgain,
+} from '../../memberships/look-store.ts';
 import type { Arrival, ComparedMembership } from './judge-drift.ts';
 
 /** The only SQL of drift: the groups an install has members in, these members, and what follows from a comparison. */
@@ -41,18 +46,10 @@ export interface Group {
 
 export type DriftLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
-export interface RepeatedRemoval {
-  membershipId: number;
-  /** The account that was found. No other account may be removed. */
-  memberId: string;
-  removeAfter: string;
-}
-
-/** The states in which wanted and found agree. */
-const settledStates = ['active', 'invited', 'removed'] as const;
 const liveStates = heldStates.filter((state) => state !== 'orphaned');
 
-export function createDriftStore({ kysely, dialect }: Database): DriftStore {
+export function createDriftStore(database: Database): DriftStore {
+  const { kysely } = database;
   return {
     groupsOf: (install, since) =>
       kysely
@@ -80,7 +77,7 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
         .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
         .select(['lateUntil', 'missedAt'])
         .orderBy('id');
-      const rows = await (dialect === 'postgres' ? ofGroup.forUpdate() : ofGroup).execute();
+      const rows = await lockRows(database, ofGroup).execute();
       // Only after the rows are locked, because from then on no call can be added.
       const called = await calledSince(tx, group, listedAt);
       const outcomes = await lastOutcomesIn(tx, group);
@@ -138,90 +135,12 @@ export function createDriftStore({ kysely, dialect }: Database): DriftStore {
       return new Set(rows.map(({ id }) => id));
     },
 
-    async lookAgain(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
-        .where('id', 'in', membershipIds)
-        .execute();
-    },
-
-    async confirm(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set({ lateUntil: null, missedAt: null })
-        .where('id', 'in', membershipIds)
-        .execute();
-      const gone = await tx
-        .updateTable('membership')
-        .set({ isOurs: 0 })
-        .where('id', 'in', membershipIds)
-        .where('state', '=', 'removed')
-        .where('memberId', 'is not', null)
-        // Until the shared link is reset, a removed trainer may use it to come in again.
-        .where((eb) => eb.not(isResetDue(eb)))
-        .returning('id')
-        .execute();
-      for (const { id } of gone) await endGivenAddresses(tx, id, now);
-    },
-
-    unconfirmed: (install, now) =>
-      kysely
-        .selectFrom('membership')
-        .select(['id', 'tool', 'groupId'])
-        .where('install', '=', install)
-        .where((eb) => eb.or([eb('lateUntil', 'is not', null), eb('missedAt', 'is not', null)]))
-        .where((eb) => eb.or([eb('lateUntil', 'is', null), eb('lateUntil', '<=', now)]))
-        .where('state', 'in', settledStates)
-        .where('leaseToken', 'is', null)
-        .execute(),
-
-    async lookToConfirm(tx, membershipIds, now) {
-      if (membershipIds.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueIfWorkable(eb, now) }))
-        .where('id', 'in', membershipIds)
-        .where('leaseToken', 'is', null)
-        .where('state', 'in', settledStates)
-        .execute();
-    },
-
-    async removeAgain(tx, { membershipId, memberId, removeAfter }, now) {
-      await tx
-        .updateTable('membership')
-        .set((eb) => ({
-          state: 'removing',
-          cause: 'found_again',
-          removeAfter,
-          memberId,
-          isOurs: 1,
-          attempts: 0,
-          failure: null,
-          nextAttemptAt: null,
-          updatedAt: now,
-          generation: eb('generation', '+', 1),
-        }))
-        .where('id', '=', membershipId)
-        .where('wanted', '=', 0)
-        .where('state', '=', 'removed')
-        .execute();
-    },
+    unconfirmed: (install, now) => findUnconfirmed(kysely, install, now),
+    lookAgain,
+    confirm,
+    lookToConfirm,
+    removeAgain,
   };
-}
-
-function isResetDue(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
-  return eb.exists(
-    eb
-      .selectFrom('linkReset')
-      .select('linkReset.tool')
-      .whereRef('linkReset.tool', '=', 'membership.tool')
-      .whereRef('linkReset.groupId', '=', 'membership.groupId')
-      .where('linkReset.nextAttemptAt', 'is not', null),
-  );
 }
 
 function inGroup(db: Transaction, { tool, groupId }: Group) {

@@ -7,6 +7,7 @@ import {
   type GrantEvidence,
   toPair,
 } from '../../domain/evidence.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import type { Contract } from '../../marketplace/platform-schema.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
 import type { InstallRead, KnownInstall } from './read-install.ts';
@@ -18,7 +19,7 @@ type Listing = Omit<InstallRead, 'participants'>;
 type Absent = ReadonlyMap<string, string[]>;
 
 /** How many contracts, or links, one transaction takes. */
-const contractsAtOnce = 50;
+export const contractsAtOnce = 50;
 const linksAtOnce = 10;
 
 /**
@@ -33,7 +34,7 @@ export function evidenceOfInstall(read: InstallRead, known: KnownInstall): Evide
   const absent = findAbsent(participants, trainersOf(known));
   return [
     evidenceOfLinks(read),
-    ...chunksOf(contractsThere(read, participants.keys())).map((chunk) =>
+    ...chunksOf(contractsThere(read, participants.keys()), contractsAtOnce).map((chunk) =>
       evidenceOfThere(read, chunk, participants, absent),
     ),
     ...evidenceOfGone(read, known, absent),
@@ -62,11 +63,6 @@ export function contractsThere({ contracts }: Listing, asked: Iterable<string>):
   const listed = new Set(there.map(({ id }) => id));
   for (const id of asked) if (!listed.has(id)) there.push({ id });
   return there;
-}
-
-export function chunksOf<T>(all: readonly T[], size = contractsAtOnce): T[][] {
-  const count = Math.ceil(all.length / size);
-  return Array.from({ length: count }, (_, index) => all.slice(index * size, (index + 1) * size));
 }
 
 /** The contracts that are there and their trainers. This step takes no access away. */
@@ -102,11 +98,11 @@ export function evidenceOfGone(read: Listing, known: KnownInstall, absent: Absen
   const links = missedLinks.map((linkId) => ({ ...emptyLink(install, linkId), absences }));
   return [
     ...(links.length > 0 ? [{ ...emptyEvidence(), links }] : []),
-    ...chunksOf(contracts.filter(hasEnded)).map((chunk) =>
+    ...chunksOf(contracts.filter(hasEnded), contractsAtOnce).map((chunk) =>
       evidenceOfRead({ install, beganAt, links: [], contracts: chunk, participants: new Map() }),
     ),
-    ...chunksOf(findMoved(read, known)).map((pairs) => ({ ...emptyEvidence(), pairs })),
-    ...chunksOf([...absent]).map((chunk) => ({
+    ...chunksOf(findMoved(read, known), contractsAtOnce).map((pairs) => ({ ...emptyEvidence(), pairs })),
+    ...chunksOf([...absent], contractsAtOnce).map((chunk) => ({
       ...emptyEvidence(),
       // Only in this step: if the read failed in between, the contract would not be asked for hours.
       contracts: chunk.map(([id]) => toAsked(install, id, beganAt)),

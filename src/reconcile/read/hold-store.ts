@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import { isByOperator, type RemovalCause, removalCauses, weakerCauses } from '../../domain/standing.ts';
-import { chunksOf } from '../../removals/brake-store.ts';
+import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
+import { askBrakeAgain } from '../../memberships/clearance-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
@@ -14,20 +14,23 @@ export interface HoldStore {
   release(since: string): Promise<void>;
 }
 
+/** All but what an operator said. */
+const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));
+
 export function createHoldStore(database: Database): HoldStore {
   return {
     async hold(installs, now) {
       const held = { heldSince: now, removalsHeldSince: now };
       await inTransaction(database, async (tx) => {
         await holdInstalls(tx, installs, held, now);
-        await askAgain(tx, installs, now);
+        await askBrakeAgain(tx, installs, now, onOurEvidence);
       });
     },
 
     async holdRemovals(installs, now) {
       await inTransaction(database, async (tx) => {
         await holdInstalls(tx, installs, { removalsHeldSince: now }, now);
-        await askAgain(tx, installs, now, weakerCauses);
+        await askBrakeAgain(tx, installs, now, weakerCauses);
       });
     },
 
@@ -74,49 +77,4 @@ async function holdInstalls(
     .values(installs.map((install) => ({ install, ...values })))
     .onConflict((conflict) => conflict.column('install').doUpdateSet(values))
     .execute();
-}
-
-/**
- * Sends removals that were cleared but not begun back to the brake, because their evidence is old.
- *
- * @param causes only these; by default all that no operator asked for
- */
-async function askAgain(
-  tx: Transaction,
-  installs: readonly string[],
-  now: string,
-  causes: readonly RemovalCause[] = removalCauses.filter((cause) => !isByOperator(cause)),
-): Promise<void> {
-  if (installs.length === 0) return;
-  const rows = await tx
-    .updateTable('membership')
-    .set({ state: 'removing', clearedGeneration: null, nextAttemptAt: null, removeAfter: now })
-    .where('install', 'in', installs)
-    .where('wanted', '=', 0)
-    .where('state', 'in', ['removing', 'failed'])
-    .where('cause', 'in', causes)
-    .whereRef('clearedGeneration', '=', 'generation')
-    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
-    .returning('id')
-    .execute();
-  for (const chunk of chunksOf(rows)) {
-    await tx
-      .deleteFrom('removal')
-      .where(
-        'membershipId',
-        'in',
-        chunk.map(({ id }) => id),
-      )
-      .where((eb) =>
-        eb(
-          'generation',
-          '=',
-          eb
-            .selectFrom('membership')
-            .select('membership.generation')
-            .whereRef('membership.id', '=', 'removal.membershipId'),
-        ),
-      )
-      .execute();
-  }
 }

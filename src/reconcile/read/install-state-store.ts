@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { claimRows, isFree } from '../../db/lease.ts';
 import { isMissed } from '../../domain/absences.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
@@ -71,9 +72,8 @@ export function createInstallStateStore(database: Database): InstallStateStore {
 
     async claim(now, leasedUntil, which = {}) {
       return await inTransaction(database, async (tx) => {
-        let due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
-        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
-        const row = await due.executeTakeFirst();
+        const due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
+        const row = await claimRows(database, due).executeTakeFirst();
         if (row === undefined) return null;
         const { install, attempts, readWantedAt, readWantedBy } = row;
         await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
@@ -148,7 +148,7 @@ function selectClaimable(tx: Transaction, now: string, { only, except = [] }: Wh
     .selectFrom('installState')
     .select(['install', 'readWantedAt', 'readWantedBy', 'attempts'])
     .where('nextAttemptAt', '<=', now)
-    .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]));
+    .where(isFree('installState', now));
   if (only !== undefined) claimable = claimable.where('install', '=', only);
   if (except.length > 0) claimable = claimable.where('install', 'not in', except);
   return claimable;

@@ -1,8 +1,9 @@
 import type { Evidence } from '../../domain/evidence.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
 import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import {
-  chunksOf,
+  contractsAtOnce,
   contractsThere,
   evidenceOfGone,
   evidenceOfKnownContracts,
@@ -41,7 +42,7 @@ export async function* readInSteps(
   const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
   yield evidenceOfLinks(listing);
-  for (const chunk of chunksOf(contractsThere(listing, toAsk))) {
+  for (const chunk of chunksOf(contractsThere(listing, toAsk), contractsAtOnce)) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
     const participants = await askParticipants(api, ids, signal);
     addDoubts(doubts, ids, participants);

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { forEachAtOnce } from '../../lib/at-once.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
 import { createSameText } from '../../lib/same-text.ts';
 import type { ContractPage, PlatformReader } from '../../marketplace/platform-api.ts';
 import type { Contract, Grant, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
@@ -123,7 +123,7 @@ export async function askParticipants(
   signal: AbortSignal,
 ): Promise<Map<string, Participant[]>> {
   const participants = new Map<string, Participant[]>();
-  await forEachAtOnce(contractIds, asksAtOnce, async (contractId) => {
+  await mapAtOnce(contractIds, asksAtOnce, async (contractId) => {
     const present = await nullWhereUnknown(api.listParticipants(contractId, signal));
     if (present !== null) participants.set(contractId, present);
   });

@@ -1,5 +1,6 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
+import { onSame } from '../../db/on-same.ts';
 
 /** The SQL of the lists of active contracts that removals wait for. One at a time for each install. */
 export interface ActiveListStore {
@@ -89,11 +90,7 @@ export function createActiveListStore(database: Database): ActiveListStore {
       for (const part of inParts(contractIds)) {
         const rows = kysely
           .selectFrom('contract')
-          .leftJoin('participation', (join) =>
-            join
-              .onRef('participation.install', '=', 'contract.install')
-              .onRef('participation.contractId', '=', 'contract.contractId'),
-          )
+          .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
           .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
           .where('contract.install', '=', install)
           .where('contract.contractId', 'in', part);
@@ -122,4 +119,17 @@ export function createActiveListStore(database: Database): ActiveListStore {
       return known === linkIds.length;
     },
   };
+}
+
+/** One that is wanted already serves all that come to wait for it before it begins. */
+export async function wantLists(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
+  if (installs.length === 0) return;
+  const wanted = { listWantedAt: now, listDueAt: now };
+  await tx
+    .insertInto('installState')
+    .values(installs.map((install) => ({ install, ...wanted })))
+    .onConflict((conflict) =>
+      conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
+    )
+    .execute();
 }

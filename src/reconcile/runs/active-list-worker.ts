@@ -1,11 +1,12 @@
 import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { toAppError } from '../../domain/errors.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
 import { createTurns } from '../../lib/turns.ts';
 import type { PlatformReader } from '../../marketplace/platform-api.ts';
-import { chunksOf, toAsked } from '../read/evidence-of-install.ts';
+import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
 import { askParticipants, listActive } from '../read/read-install.ts';
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
@@ -88,11 +89,11 @@ async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string,
     const links = await api.listProjectLinks(signal);
     await addEvidence(deps, evidenceOfRead({ ...read, links }));
   }
-  for (const chunk of chunksOf(contracts)) {
+  for (const chunk of chunksOf(contracts, contractsAtOnce)) {
     await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
   }
   const ids = contracts.map(({ id }) => id);
-  for (const chunk of chunksOf(await activeLists.findUnread(install, ids))) {
+  for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
     const participants = await askParticipants(api, chunk, signal);
     const asked = chunk.filter((id) => participants.has(id));
     const evidence = evidenceOfRead({ ...read, participants });

@@ -1,14 +1,16 @@
 import { inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts } from '../../db/key-in.ts';
 import type { MembershipRow } from '../../db/tables.ts';
 import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { Seat } from '../../memberships/collect-candidates.ts';
 import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
-import { type BrakeStore, chunksOf } from '../../removals/brake-store.ts';
+import type { BrakeStore } from '../../removals/brake-store.ts';
 import type { PreviewDrift } from '../drift/preview-drift.ts';
 import { evidenceOfInstall } from '../read/evidence-of-install.ts';
 import { readInstall } from '../read/read-install.ts';
@@ -64,8 +66,7 @@ export async function previewInstall(
   const steps = evidenceOfInstall(read, known);
   const trainerIds = await findTouched(deps, steps);
   const changes: MembershipChange[] = [];
-  for (let begin = 0; begin < trainerIds.length; begin += chunkSize) {
-    const chunk = trainerIds.slice(begin, begin + chunkSize);
+  for (const chunk of chunksOf(trainerIds, chunkSize)) {
     changes.push(...(await plan(deps, install, steps, chunk)));
   }
   const ahead = [...changes.map(toAhead), ...(await underwayBeside(deps, install, changes))];
@@ -175,7 +176,7 @@ async function driftBeside(
   const others = new Set(ahead.map(({ before }) => before?.id));
   const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
   const rows: MembershipRow[] = [];
-  for (const chunk of chunksOf(ids)) rows.push(...(await previews.find(chunk)));
+  for (const part of inParts(ids)) rows.push(...(await previews.find(part)));
   return rows.map((row) => {
     const removeAfter = foundAgain.get(row.id);
     if (removeAfter === undefined) {

@@ -1,4 +1,5 @@
 import type { Database } from '../../db/database.ts';
+import { onSame } from '../../db/on-same.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 
 /** The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling). */
@@ -37,14 +38,8 @@ function loadCandidates({ kysely }: Database, install: string | undefined) {
   let rows = kysely
     .selectFrom('contract')
     .innerJoin('installState', 'installState.install', 'contract.install')
-    .innerJoin('contractLink', (join) =>
-      join
-        .onRef('contractLink.install', '=', 'contract.install')
-        .onRef('contractLink.contractId', '=', 'contract.contractId'),
-    )
-    .innerJoin('link', (join) =>
-      join.onRef('link.install', '=', 'contractLink.install').onRef('link.linkId', '=', 'contractLink.linkId'),
-    )
+    .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
+    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
     .selectAll('contract')
     .select(['readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
     .select(['link.absences as linkAbsences', 'namedAt', 'omissions'])

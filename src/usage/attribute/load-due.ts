@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Day, Moment, Observation } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { ContractSourceStore } from '../read/contract-source-store.ts';
 import type { ScopeOf } from '../read/find-scopes.ts';
@@ -72,8 +73,8 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsOb
 
     async load(trainerIds) {
       const all: Attributed = { due: [], held: [] };
-      for (let from = 0; from < trainerIds.length; from += peopleAtOnce) {
-        const { due, held } = await loadSome(trainerIds.slice(from, from + peopleAtOnce));
+      for (const people of chunksOf(trainerIds, peopleAtOnce)) {
+        const { due, held } = await loadSome(people);
         for (const one of due) all.due.push(one);
         for (const one of held) all.held.push(one);
         // Other work gets its turn on the thread.

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
+import { onSame } from '../../db/on-same.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { ImportEntry } from './entry.ts';
 
@@ -58,11 +59,7 @@ function rememberDigests(box: SecretBox): SecretBox['digests'] {
 async function loadContracts(database: Database, install: string, contractIds: string[]) {
   const rows = await database.kysely
     .selectFrom('contract')
-    .leftJoin('participation', (join) =>
-      join
-        .onRef('participation.install', '=', 'contract.install')
-        .onRef('participation.contractId', '=', 'contract.contractId'),
-    )
+    .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
     .select((eb) => [
       'contract.contractId as contractId',
       eb.fn.count<number>('participation.trainerId').as('people'),
@@ -113,14 +110,8 @@ async function loadOnProjects(
 ): Promise<Set<string>> {
   const rows = await database.kysely
     .selectFrom('link')
-    .innerJoin('contractLink', (join) =>
-      join.onRef('contractLink.install', '=', 'link.install').onRef('contractLink.linkId', '=', 'link.linkId'),
-    )
-    .innerJoin('participation', (join) =>
-      join
-        .onRef('participation.install', '=', 'contractLink.install')
-        .onRef('participation.contractId', '=', 'contractLink.contractId'),
-    )
+    .innerJoin('contractLink', onSame('contractLink', 'link', ['install', 'linkId']))
+    .innerJoin('participation', onSame('participation', 'contractLink', ['install', 'contractId']))
     .select(['link.externalProjectId', 'participation.trainerId'])
     .distinct()
     .where('link.install', '=', install)

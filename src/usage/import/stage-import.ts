@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { ImportEntry, ImportFormat, ReadEntry } from './entry.ts';
 import type { KnownPeople, KnownPeopleStore } from './known-people-store.ts';
@@ -120,11 +121,7 @@ async function stageChunk(
 
 /** So few lines that a transaction stays short. */
 async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
-  for await (const list of lists) {
-    for (let begin = 0; begin < list.length; begin += chunkLines) {
-      yield list.slice(begin, begin + chunkLines);
-    }
-  }
+  for await (const list of lists) yield* chunksOf(list, chunkLines);
 }
 
 /** Whose work an entry is, by the evidence, or why that is not known. Pure. */

@@ -1,5 +1,6 @@
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
+import { onSame } from '../../db/on-same.ts';
 import type { ContractEvidence, LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates } from '../../domain/membership.ts';
 
@@ -46,16 +47,8 @@ export function createContractSourceStore(database: Database): ContractSourceSto
     async engagements({ trainerIds } = {}) {
       const all = kysely
         .selectFrom('contract')
-        .innerJoin('contractLink', (join) =>
-          join
-            .onRef('contractLink.install', '=', 'contract.install')
-            .onRef('contractLink.contractId', '=', 'contract.contractId'),
-        )
-        .innerJoin('participation', (join) =>
-          join
-            .onRef('participation.install', '=', 'contract.install')
-            .onRef('participation.contractId', '=', 'contract.contractId'),
-        )
+        .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
+        .innerJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
         .selectAll('contract')
         .select(['contractLink.linkId', 'participation.trainerId']);
       if (trainerIds === undefined) return await all.execute();

@@ -2,11 +2,11 @@ import type { UsageNote, UsageObservation, UsageRequest } from '../../adapters/a
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Alerts } from '../../lib/alerts.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
-import { mapBounded } from '../../lib/map-bounded.ts';
 import { maskText } from '../../lib/mask.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
@@ -225,7 +225,7 @@ async function mergeReading(deps: ReadScopeDeps, ended: EndedReading, signal: Ab
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
     (
-      await mapBounded(missing, checksAtOnce, async (member) =>
+      await mapAtOnce(missing, checksAtOnce, async (member) =>
         (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
       )
     ).flat(),

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
+import { lookAtSettled } from '../../memberships/look-store.ts';
 
 /** The SQL that reads the members of a scope, as their tool knows them. */
 
@@ -71,15 +72,6 @@ async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<n
 export async function lookAgain(database: Database, members: readonly ScopeMember[], now: string): Promise<void> {
   if (members.length === 0) return;
   await inTransaction(database, async (tx) => {
-    for (const { membershipId } of members) {
-      await tx
-        .updateTable('membership')
-        .set({ nextAttemptAt: now })
-        .where('id', '=', membershipId)
-        .where('wanted', '=', 1)
-        .where('state', 'in', ['active', 'invited'])
-        .where('nextAttemptAt', 'is', null)
-        .execute();
-    }
+    for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
   });
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inParts } from '../../db/key-in.ts';
+import { claimRows, isFree } from '../../db/lease.ts';
 import type { UsagePlaceRow } from '../../db/usage-tables.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
@@ -103,12 +105,11 @@ export function createScopeStore(database: Database): ScopeStore {
           .selectFrom('usagePlace')
           .selectAll()
           .where('nextReadAt', '<=', now)
-          .where((eb) => eb.or([eb('leasedUntil', 'is', null), eb('leasedUntil', '<=', now)]))
+          .where(isFree('usagePlace', now))
           .orderBy('nextReadAt')
           .limit(1);
         if (tool !== undefined) due = due.where('tool', '=', tool);
-        if (database.dialect === 'postgres') due = due.forUpdate().skipLocked();
-        const row = await due.executeTakeFirst();
+        const row = await claimRows(database, due).executeTakeFirst();
         if (row === undefined) return null;
         const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
         const token = randomUUID();
@@ -160,11 +161,9 @@ function at(tx: Transaction, { tool, scope }: ScopeKey) {
   return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
 }
 
-const chunkSize = 200;
-
 async function insert(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void> {
-  for (let from = 0; from < scopes.length; from += chunkSize) {
-    const rows = scopes.slice(from, from + chunkSize).map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+  for (const part of inParts(scopes)) {
+    const rows = part.map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
     await tx
       .insertInto('usagePlace')
       .values(rows)
@@ -186,11 +185,11 @@ async function keepGroups(database: Database, scopes: readonly KeptScope[]): Pro
   const rows = scopes
     .flatMap(({ tool, scope, groupIds }) => groupIds.map((groupId) => ({ tool, groupId, scope })))
     .filter((row) => !known.has(toText(row)));
-  for (let from = 0; from < rows.length; from += chunkSize) {
+  for (const part of inParts(rows)) {
     await inTransaction(database, (tx) =>
       tx
         .insertInto('usagePlaceGroup')
-        .values(rows.slice(from, from + chunkSize))
+        .values(part)
         .onConflict((conflict) => conflict.doNothing())
         .execute(),
     );

@@ -1,6 +1,7 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import { heldStates } from '../../domain/membership.ts';
 import type { AddressStore } from '../../memberships/address-store.ts';
+import { noteArrival } from '../../memberships/look-store.ts';
 
 /**
  * The SQL of memberships whose account is not known: the trainer was invited by a link that serves everyone, or a
@@ -63,33 +64,7 @@ export function createWaitingStore(database: Database, addresses: AddressStore):
       if (arrived.length === 0) return;
       await inTransaction(database, async (tx) => {
         for (const { waiting, accountId } of arrived) {
-          const { membershipId, tool, trainerId, memberId } = waiting;
-          await tx
-            .updateTable('membership')
-            .set((eb) => ({
-              memberId: accountId,
-              nextAttemptAt: eb
-                .case()
-                .when(eb.and([eb('wanted', '=', 1), eb('state', '=', 'invited')]))
-                .then(now)
-                .else(eb.ref('nextAttemptAt'))
-                .end(),
-            }))
-            .where('id', '=', membershipId)
-            .where((eb) => (memberId === null ? eb('memberId', 'is', null) : eb('memberId', '=', memberId)))
-            .where((eb) =>
-              eb.not(
-                eb.exists(
-                  eb
-                    .selectFrom('membership as other')
-                    .select('other.id')
-                    .where('other.tool', '=', tool)
-                    .where('other.memberId', '=', accountId)
-                    .where('other.trainerId', '<>', trainerId),
-                ),
-              ),
-            )
-            .execute();
+          await noteArrival(tx, { ...waiting, accountId }, now);
         }
       });
     },

@@ -1,5 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
+import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
@@ -178,10 +179,10 @@ function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay
 async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork) {
   const changed = [...after.items].filter(([id, item]) => !isSame(before.items.get(id), item));
   const rows = changed.map(([itemId, item]) => ({ ...key, itemId, ...toItemColumns(item) }));
-  for (const chunk of chunksOf(rows)) {
+  for (const part of inParts(rows)) {
     await tx
       .insertInto('usageItem')
-      .values(chunk)
+      .values(part)
       .onConflict((conflict) =>
         conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
           taskId: eb.ref('excluded.taskId'),
@@ -197,11 +198,11 @@ async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, af
       .execute();
   }
   const gone = [...before.items.keys()].filter((id) => !after.items.has(id));
-  for (const chunk of chunksOf(gone)) {
+  for (const part of inParts(gone)) {
     await tx
       .deleteFrom('usageItem')
       .where((eb) => eb.and(key))
-      .where('itemId', 'in', chunk)
+      .where('itemId', 'in', part)
       .execute();
   }
 }
@@ -222,10 +223,10 @@ async function saveDays(
     isFrozen: isFrozen ? 1 : 0,
     isTorn: isTorn ? 1 : 0,
   }));
-  for (const chunk of chunksOf(rows)) {
+  for (const part of inParts(rows)) {
     await tx
       .insertInto('usageDay')
-      .values(chunk)
+      .values(part)
       .onConflict((conflict) =>
         conflict.columns(['tool', 'scope', 'memberId', 'day']).doUpdateSet((eb) => ({
           trainerId: eb.ref('excluded.trainerId'),
@@ -243,11 +244,4 @@ async function saveDays(
 
 function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {
   return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
-}
-
-const chunkSize = 100;
-
-function chunksOf<T>(all: readonly T[]): T[][] {
-  const count = Math.ceil(all.length / chunkSize);
-  return Array.from({ length: count }, (_, index) => all.slice(index * chunkSize, (index + 1) * chunkSize));
 }

@@ -1,4 +1,6 @@
 import { type Database, inTransaction } from '../../db/database.ts';
+import { onSame } from '../../db/on-same.ts';
+import { noteReported } from '../../removals/final-reading-store.ts';
 
 /** The SQL of final readings that are not reported yet. */
 export interface FinalReportStore {
@@ -19,18 +21,8 @@ export interface FinalReport {
 }
 
 export function createFinalReportStore(database: Database): FinalReportStore {
-  async function change(
-    { membershipId, generation }: FinalReport,
-    changes: { reportedAt: string } | { reportAfter: string },
-  ): Promise<void> {
-    await inTransaction(database, (tx) =>
-      tx
-        .updateTable('finalReading')
-        .set(changes)
-        .where((eb) => eb.and({ membershipId, generation }))
-        .execute(),
-    );
-  }
+  const change = (report: FinalReport, changes: Parameters<typeof noteReported>[2]) =>
+    inTransaction(database, (tx) => noteReported(tx, report, changes));
 
   return {
     next: (now) =>
@@ -46,11 +38,7 @@ export function createFinalReportStore(database: Database): FinalReportStore {
             eb.exists(
               eb
                 .selectFrom('finalReadingPlace')
-                .leftJoin('usagePlace', (join) =>
-                  join
-                    .onRef('usagePlace.tool', '=', 'finalReadingPlace.tool')
-                    .onRef('usagePlace.scope', '=', 'finalReadingPlace.scope'),
-                )
+                .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
                 .select('finalReadingPlace.scope')
                 .whereRef('finalReadingPlace.membershipId', '=', 'finalReading.membershipId')
                 .where(({ or, eb: is, ref }) =>

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonRows, jsonTexts } from '../../db/json-list.ts';
+import { lockRows } from '../../db/lease.ts';
 import type { UsageLedgerTable } from '../../db/usage-tables.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
@@ -235,8 +236,7 @@ async function lockDays(
     .where('day', '<=', sorted.at(-1) ?? '')
     .orderBy('trainerId')
     .orderBy('day');
-  const isPostgres = database.dialect === 'postgres';
-  const locked = await (isPostgres ? rows.forUpdate() : rows).execute();
+  const locked = await lockRows(database, rows).execute();
   return new Map(locked.map((row) => [keyOf(row), toLedgerRow(row)]));
 }
 

@@ -1,4 +1,5 @@
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
@@ -49,7 +50,7 @@ export async function sendUsage(
   signal: AbortSignal,
 ): Promise<SentEntries> {
   const sent = nothingSent();
-  const batches = toBatches(entries);
+  const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
     if (!(await deps.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
     const error = await sendBatch(deps, api, of, batch, signal);
@@ -142,11 +143,6 @@ function toResult(error: AppError, size: number): Omit<SendResult, 'isRepeated'>
 /** Whether the rest of the install is not tried now. */
 export function concernsInstall(error: AppError): boolean {
   return isTransient(error) || error.code === 'unauthenticated' || error.code === 'forbidden';
-}
-
-function toBatches(entries: readonly PlannedEntry[]): PlannedEntry[][] {
-  const count = Math.ceil(entries.length / batchSize);
-  return Array.from({ length: count }, (_, index) => entries.slice(index * batchSize, (index + 1) * batchSize));
 }
 
 function halvesOf(batch: readonly PlannedEntry[]): PlannedEntry[][] {

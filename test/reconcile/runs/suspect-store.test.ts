@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createContractStore } from '../../../src/operator/contract-store.ts';
+import { listContracts } from '../../../src/operator/list-contracts.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, minutes } from '../../support/incident.ts';
@@ -14,9 +14,8 @@ describeEachDatabase('a suspect', (openFresh) => {
 
   async function open() {
     const incident = createIncident(await openFresh());
-    const contracts = createContractStore(incident.engine.database);
     const suspects = async () => {
-      const listed = await contracts.list({ suspects: true, limit: 100 });
+      const listed = await listContracts(incident.engine.database, { suspects: true, limit: 100 });
       return listed.map(({ contractId, suspectSince }) => `${contractId} ${suspectSince}`);
     };
     return { incident, suspects };

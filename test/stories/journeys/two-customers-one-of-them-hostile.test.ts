@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { mapBounded } from '../../../src/lib/map-bounded.ts';
+import { mapAtOnce } from '../../../src/lib/at-once.ts';
 import { type Dialect, postgres, sqlite } from '../../support/databases.ts';
 import { type HostileDay, type HostileDayReport, liveHostileDay } from '../../support/hostile/hostile-day.ts';
 import { openWatchedHttp } from '../../support/hostile/watched-http.ts';
@@ -64,7 +64,7 @@ it('two customers, one of them hostile: nobody else feels two hours of forging',
   const seeds = Array.from({ length: tries(2) }, (_, index) => index + 1);
   const days = seeds.flatMap((seed) => variants.map(([name, variant]) => ({ name, seed, variant })));
   // Most of a day is waiting: several at once take hardly longer than one.
-  const lived = await mapBounded(days, usualCount, async ({ name, seed, variant }) => {
+  const lived = await mapAtOnce(days, usualCount, async ({ name, seed, variant }) => {
     const report = await live(seed, variant);
     return { name: `${name}, seed ${seed}`, mostSteps: variant.mostSteps ?? 0, ...report };
   });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/adapters/adapter.ts';
-import { createDoubtStore } from '../../../src/operator/doubt-store.ts';
+import { createDoubtStore } from '../../../src/memberships/doubt-store.ts';
 import { receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';

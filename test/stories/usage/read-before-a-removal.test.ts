@@ -29,7 +29,8 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
   }
 
   function watchEnds({ engine, usage }: UsageWorld) {
-    const { mayPass } = createFinalReadingStore(usage.deps.scopeOf);
+    const { scopeOf, scopes } = usage.deps;
+    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: scopes.want });
     const brake = () => brakeDue({ ...engine, mayPass });
     const isCleared = async () => {
       await brake();
@@ -182,12 +183,20 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     const { engine, usage } = await openEnd();
     const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
     const passing = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore(() => undefined).mayPass(tx, due, engine.clock.now()),
+      createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass(
+        tx,
+        due,
+        engine.clock.now(),
+      ),
     );
     expect([...passing]).toEqual([1]);
     const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
     const alone = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore(usage.deps.scopeOf).mayPass(tx, nowhere, engine.clock.now()),
+      createFinalReadingStore({ scopeOf: usage.deps.scopeOf, wantRead: usage.deps.scopes.want }).mayPass(
+        tx,
+        nowhere,
+        engine.clock.now(),
+      ),
     );
     expect([...alone]).toEqual([999]);
   });

@@ -1,6 +1,6 @@
-import { mapBounded } from '../../../src/lib/map-bounded.ts';
+import { mapAtOnce } from '../../../src/lib/at-once.ts';
 import { hasRoom } from '../../../src/mail/mail-count-store.ts';
-import { isReachable } from '../../../src/mail/mail-store.ts';
+import { isReachable } from '../../../src/memberships/address-store.ts';
 import type { Dialect } from '../databases.ts';
 import { newDelivery } from '../deliveries.ts';
 import { type MailBox, openMailBox } from '../mail-box.ts';
@@ -135,7 +135,7 @@ async function openWorld(
 /** @returns those that were refused: a customer may be told that it sends too much */
 async function send(bridge: SiteBridge, forged: readonly ForgedDelivery[]): Promise<ForgedDelivery[]> {
   const refused: ForgedDelivery[] = [];
-  await mapBounded(forged, connections, async (delivery) => {
+  await mapAtOnce(forged, connections, async (delivery) => {
     const { status } = await bridge.deliver('hostile', delivery.body);
     if (status !== 200) refused.push(delivery);
   });

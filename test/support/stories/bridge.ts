@@ -24,7 +24,7 @@ import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
 import { createInstallsReaching } from '../../../src/memberships/link-router.ts';
 import { approvePlan } from '../../../src/operator/approve-plan.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
-import { createActiveListStore } from '../../../src/reconcile/runs/active-list-store.ts';
+import { createActiveListStore, wantLists } from '../../../src/reconcile/runs/active-list-store.ts';
 import { answerList } from '../../../src/reconcile/runs/active-list-worker.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createScheduleWorker } from '../../../src/reconcile/runs/schedule-worker.ts';
@@ -239,9 +239,9 @@ function createBrake(services: Services): () => Promise<void> {
     beforeDeciding: () => silence.check(),
     lockEvidence: services.evidence.lock,
     onListWanted: () => undefined,
-    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs, installsReaching }),
+    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs, installsReaching, wantLists }),
     // The tool of stories does not tell of work.
-    mayPass: createFinalReadingStore(() => undefined).mayPass,
+    mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
   };
   const listing = { ...services, activeLists };
   return async () => {

@@ -28,7 +28,8 @@ describeEachDatabase('what is read before a removal', (openFresh) => {
     work('other', staying, 60);
     sandbox.endContract(leaving.contractId);
     await world.learn();
-    const { mayPass } = createFinalReadingStore(world.usage.deps.scopeOf);
+    const { scopeOf, scopes } = world.usage.deps;
+    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: scopes.want });
     await brakeDue({ ...engine, mayPass });
     const finals = createFinalReportStore(database);
     const { signal } = new AbortController();

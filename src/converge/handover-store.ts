@@ -1,0 +1,138 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
+import type { InvitationTable } from '../db/tables.ts';
+import { AppError } from '../domain/errors.ts';
+import type { InvitationContent } from '../domain/invitation.ts';
+import { invitationContext } from '../keys/seal-contexts.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { isReachable } from '../memberships/address-store.ts';
+import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
+import { createInvitationStore, handOver } from './invitation-store.ts';
+
+/** The SQL of handing invitations over, as far as operators do it or look at it. */
+export interface HandoverStore {
+  /**
+   * Returns an invitation this once: the caller hands it over, and it is not kept.
+   *
+   * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
+   */
+  take(membershipId: number, by: By): Promise<Handover>;
+  /**
+   * Has the tool invite a trainer again.
+   *
+   * @param canRenew whether a tool can do that
+   * @throws AppError `not_found`, or `conflict` where it cannot be done
+   */
+  renew(membershipId: number, canRenew: (tool: string) => boolean, by: By): Promise<void>;
+}
+
+export type WaitingInvitation = Pick<
+  InvitationTable,
+  'membershipId' | 'kind' | 'expiresAt' | 'nextAttemptAt' | 'failure'
+> & {
+  isRenewalWanted: number;
+  /** Whether there is an address that it could be mailed to. */
+  isReachable: number | boolean;
+};
+
+export interface Handover {
+  content: InvitationContent;
+  expiresAt: string | null;
+}
+
+export function createHandoverStore(database: Database, box: SecretBox): HandoverStore {
+  const invitations = createInvitationStore(box);
+  return {
+    take: (id, by) =>
+      inTransaction(
+        database,
+        async (tx) => {
+          const { invitation } = await findOne(database, tx, id);
+          const content = openFor(box, invitation, by.at);
+          await handOver(tx, id, by.at);
+          await writeAudit(tx, by, 'members invitation', `membership ${id}`);
+          return { content, expiresAt: invitation.expiresAt };
+        },
+        { isDurable: true },
+      ),
+
+    renew: (id, canRenew, by) =>
+      inTransaction(database, async (tx) => {
+        const { membership, invitation } = await findOne(database, tx, id);
+        if (invitation.kind === 'password') {
+          const message = 'the tool cannot make another password: set one in the tool';
+          throw new AppError('conflict', message);
+        }
+        if (membership.state !== 'invited') {
+          throw new AppError('conflict', `Membership ${id} is in already: there is no need to`);
+        }
+        if (!canRenew(membership.tool)) {
+          const message = `${membership.tool} cannot renew an invitation: do so in the tool`;
+          throw new AppError('conflict', message);
+        }
+        await invitations.renew(tx, id, by.at);
+        await writeAudit(tx, by, 'members renew', `membership ${id}`);
+      }),
+  };
+}
+
+/** The invitations that were not handed over yet: all, or those of these memberships. */
+export async function listUndelivered(
+  db: Transaction,
+  managedDomains: readonly string[],
+  membershipIds?: number[],
+): Promise<WaitingInvitation[]> {
+  if (membershipIds?.length === 0) return [];
+  let query = db
+    .selectFrom('membership')
+    .innerJoin('invitation', 'invitation.membershipId', 'membership.id')
+    .select(['membershipId', 'kind', 'expiresAt', 'isRenewalWanted'])
+    .select(['invitation.nextAttemptAt', 'invitation.failure'])
+    .select((eb) => isReachable(eb, managedDomains).as('isReachable'))
+    .where((eb) => isInvitationUndelivered(eb));
+  if (membershipIds !== undefined) query = query.where('membershipId', 'in', membershipIds);
+  return await query.execute();
+}
+
+/** Locks both rows until the transaction ends. */
+async function findOne(database: Database, tx: Transaction, id: number) {
+  const memberships = tx.selectFrom('membership').selectAll().where('id', '=', id);
+  const membership = await lockRows(database, memberships).executeTakeFirst();
+  if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const { wanted, state } = membership;
+  if (wanted === 0 || (state !== 'invited' && state !== 'active')) {
+    throw new AppError('conflict', `Membership ${id} is ${state}: no invitation is to be handed over`);
+  }
+  const rows = tx.selectFrom('invitation').selectAll().where('membershipId', '=', id);
+  const invitation = await lockRows(database, rows).executeTakeFirst();
+  if (invitation !== undefined) return { membership, invitation };
+  const message = `Membership ${id} has no invitation: they have a login, or the tool has sent it`;
+  throw new AppError('conflict', message);
+}
+
+type Invitation = Awaited<ReturnType<typeof findOne>>['invitation'];
+
+function openFor(box: SecretBox, invitation: Invitation, now: string): InvitationContent {
+  const { membershipId: id, content, deliveredAt, deliveredBy, expiresAt } = invitation;
+  const renew =
+    invitation.kind === 'password'
+      ? 'set another password in the tool'
+      : `"gangway members renew ${id}" has another made`;
+  if (content === null) {
+    const how = deliveredBy === 'mail' ? 'mailed' : 'shown to an operator';
+    throw new AppError(
+      'conflict',
+      `The invitation of membership ${id} was ${how} at ${deliveredAt} and is not kept: ${renew}`,
+    );
+  }
+  if (invitation.isRenewalWanted === 1) {
+    const message = `Membership ${id} is about to get another invitation: ask again in a moment`;
+    throw new AppError('conflict', message);
+  }
+  if (expiresAt !== null && expiresAt <= now) {
+    const message = `The invitation of membership ${id} expired at ${expiresAt}: ${renew}`;
+    throw new AppError('conflict', message);
+  }
+  return JSON.parse(box.open(content, invitationContext(id)).toString('utf8')) as InvitationContent;
+}

@@ -1,0 +1,41 @@
+import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import type { Database, Transaction } from './database.ts';
+
+/**
+ * Work that one process at a time has: its row is leased, and free again when the lease has run out.
+ * PostgreSQL has several writers, so rows are locked there from when they are found until the
+ * transaction ends; on SQLite the transaction itself holds the only write lock.
+ */
+
+type LeasedTable = 'budgetReader' | 'installState' | 'membership' | 'readRequest' | 'subscription' | 'usagePlace';
+
+/** Whether nobody has the row. */
+export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {
+  const leasedUntil = sql.ref(`${table}.leasedUntil`);
+  return sql`(${leasedUntil} is null or ${leasedUntil} <= ${now})`;
+}
+
+type Dialect = Pick<Database, 'dialect'>;
+
+/** Nobody else changes these rows until the transaction ends. */
+export function lockRows<DB, TB extends keyof DB, O>(
+  { dialect }: Dialect,
+  rows: SelectQueryBuilder<DB, TB, O>,
+): SelectQueryBuilder<DB, TB, O> {
+  return dialect === 'postgres' ? rows.forUpdate() : rows;
+}
+
+/** The same, without those that another transaction has: to claim some of what is due. */
+export function claimRows<DB, TB extends keyof DB, O>(
+  { dialect }: Dialect,
+  rows: SelectQueryBuilder<DB, TB, O>,
+  of?: TB & string,
+): SelectQueryBuilder<DB, TB, O> {
+  if (dialect !== 'postgres') return rows;
+  return (of === undefined ? rows.forUpdate() : rows.forUpdate(of)).skipLocked();
+}
+
+/** Whoever takes a turn of the same name waits until this transaction ends. */
+export async function takeTurn({ dialect }: Dialect, tx: Transaction, name: string): Promise<void> {
+  if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${name}))`.execute(tx);
+}

@@ -1,0 +1,79 @@
+import type { Database, Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
+import type { BudgetState } from '../domain/budget.ts';
+import type { ContractEvidence } from '../domain/evidence.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
+
+/** The SQL of showing contracts to people. */
+export interface ContractStore {
+  /** By install and id. @param after the last of the page before */
+  page(filter: PageFilter, after: ContractKey | undefined): Promise<CountedContract[]>;
+  /** The contract of this id; of several installs where more than one has it. */
+  find(tx: Transaction, contractId: string, install?: string): Promise<ContractEvidence[]>;
+  countDisputed(): Promise<number>;
+}
+
+interface PageFilter {
+  install?: string | undefined;
+  /** Only those whose budget was last read to be so. */
+  budget?: BudgetState | undefined;
+}
+
+type ContractKey = Pick<ContractEvidence, 'install' | 'contractId'>;
+
+/** With its budget as it was last read, and how many people are on it. */
+export type CountedContract = ContractEvidence & {
+  budgetState: BudgetState | null;
+  consumedFraction: number | null;
+  people: number | null;
+};
+
+export const pageSize = 500;
+
+export function createContractStore({ kysely }: Pick<Database, 'kysely'>): ContractStore {
+  async function page({ install, budget }: PageFilter, after: ContractKey | undefined): Promise<CountedContract[]> {
+    let rows = kysely
+      .selectFrom('contract')
+      .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
+      .selectAll('contract')
+      .select(['budget.state as budgetState', 'consumedFraction'])
+      .select((eb) =>
+        eb
+          .selectFrom('participation')
+          .select((of) => of.fn.countAll<number>().as('n'))
+          .whereRef('participation.install', '=', 'contract.install')
+          .whereRef('participation.contractId', '=', 'contract.contractId')
+          .as('people'),
+      )
+      .orderBy('contract.install')
+      .orderBy('contract.contractId')
+      .limit(pageSize);
+    if (install !== undefined) rows = rows.where('contract.install', '=', install);
+    if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
+    if (after !== undefined) {
+      const key = ['contract.install', 'contract.contractId'] as const;
+      rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));
+    }
+    return await rows.execute();
+  }
+
+  return {
+    page,
+
+    async find(tx, contractId, install) {
+      let rows = tx.selectFrom('contract').selectAll().where('contractId', '=', contractId);
+      if (install !== undefined) rows = rows.where('install', '=', install);
+      return await rows.orderBy('install').execute();
+    },
+
+    async countDisputed() {
+      const contradicted = await kysely
+        .selectFrom('contract')
+        .selectAll()
+        .where('endedReadAt', 'is', null)
+        .whereRef('activeReadAt', '>', 'endedEventAt')
+        .execute();
+      return contradicted.filter((row) => statusOfContract(row) === 'disputed').length;
+    },
+  };
+}

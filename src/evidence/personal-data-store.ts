@@ -1,0 +1,45 @@
+import type { Transaction } from '../db/database.ts';
+import { keyIn } from '../db/key-in.ts';
+
+/** The SQL of clearing what evidence names people by: their names and addresses, and titles of contracts. */
+
+interface ContractKey {
+  install: string;
+  contractId: string;
+}
+
+interface PersonKey {
+  install: string;
+  trainerId: string;
+}
+
+const noPerson = {
+  displayName: null,
+  displayNameVersion: null,
+  workEmail: null,
+  workEmailVersion: null,
+  workEmailDigest: null,
+  workEmailDomain: null,
+};
+
+/** @returns how many had one */
+export async function clearContractTitles(tx: Transaction, contracts: readonly ContractKey[]): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('contract')
+    .set({ title: null, titleVersion: null })
+    .where('title', 'is not', null)
+    .where(keyIn(['install', 'contractId'], contracts))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** @returns how many had something */
+export async function clearPersonalData(tx: Transaction, people: readonly PersonKey[]): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('person')
+    .set(noPerson)
+    .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
+    .where(keyIn(['install', 'trainerId'], people))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}

@@ -1,0 +1,151 @@
+import type { Database, Transaction } from '../db/database.ts';
+import { firstIdSince } from '../db/first-id-since.ts';
+import { inParts } from '../db/key-in.ts';
+import { isFree } from '../db/lease.ts';
+import type { Clearance, DueRemoval } from '../domain/brake.ts';
+import type { RemovalCause } from '../domain/standing.ts';
+
+/** The SQL of what the brake decides of a membership: its removal is let pass, held, or taken back. */
+
+export interface ClearedRemoval {
+  removal: DueRemoval;
+  clearance: Clearance;
+}
+
+/** Clears removals for execution and records the clearance. */
+export async function clearRemovals(
+  tx: Transaction,
+  install: string,
+  cleared: readonly ClearedRemoval[],
+  now: string,
+): Promise<void> {
+  for (const part of inParts(cleared)) {
+    await markCleared(
+      tx,
+      part.map(({ removal }) => removal.membershipId),
+      now,
+    );
+    await tx
+      .insertInto('removal')
+      .values(
+        part.map(({ removal: { membershipId, generation, cause }, clearance }) => ({
+          install,
+          membershipId,
+          generation,
+          cause,
+          clearance,
+          clearedAt: now,
+        })),
+      )
+      .execute();
+  }
+}
+
+async function markCleared(tx: Transaction, ids: number[], now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      state: 'removing',
+      removeAfter: null,
+      nextAttemptAt: now,
+      clearedGeneration: eb.ref('generation'),
+      updatedAt: now,
+    }))
+    .where('id', 'in', ids)
+    .execute();
+}
+
+/** A plan holds them until it is decided. */
+export async function holdRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ state: 'held', removeAfter: null, nextAttemptAt: null, updatedAt: now })
+    .where('id', 'in', membershipIds)
+    .execute();
+}
+
+/** What was let pass, and nobody has begun, is no longer. */
+export async function takeBackRemovals(
+  tx: Transaction,
+  removals: readonly { id: number; membershipId: number }[],
+): Promise<void> {
+  if (removals.length === 0) return;
+  const ids = removals.map(({ id }) => id);
+  await tx.deleteFrom('removal').where('id', 'in', ids).execute();
+  const membershipIds = removals.map(({ membershipId }) => membershipId);
+  await tx
+    .updateTable('membership')
+    .set({ clearedGeneration: null, nextAttemptAt: null })
+    .where('id', 'in', membershipIds)
+    .execute();
+}
+
+/** Sends removals that were cleared but not begun back to the brake, because their evidence is old. */
+export async function askBrakeAgain(
+  tx: Transaction,
+  installs: readonly string[],
+  now: string,
+  causes: readonly RemovalCause[],
+): Promise<void> {
+  if (installs.length === 0) return;
+  const rows = await tx
+    .updateTable('membership')
+    .set({ state: 'removing', clearedGeneration: null, nextAttemptAt: null, removeAfter: now })
+    .where('install', 'in', installs)
+    .where('wanted', '=', 0)
+    .where('state', 'in', ['removing', 'failed'])
+    .where('cause', 'in', causes)
+    .whereRef('clearedGeneration', '=', 'generation')
+    .where(isFree('membership', now))
+    .returning('id')
+    .execute();
+  for (const part of inParts(rows)) {
+    await dropCurrent(
+      tx,
+      part.map(({ id }) => id),
+      'generation',
+    );
+  }
+}
+
+/** Takes back what the brake let pass and nobody has executed. */
+export async function retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void> {
+  if (membershipIds.length > 0) await dropCurrent(tx, membershipIds, 'clearedGeneration');
+}
+
+async function dropCurrent(
+  tx: Transaction,
+  membershipIds: number[],
+  generation: 'generation' | 'clearedGeneration',
+): Promise<void> {
+  await tx
+    .deleteFrom('removal')
+    .where('membershipId', 'in', membershipIds)
+    .where((eb) =>
+      eb(
+        'generation',
+        '=',
+        eb
+          .selectFrom('membership')
+          .select(`membership.${generation}`)
+          .whereRef('membership.id', '=', 'removal.membershipId'),
+      ),
+    )
+    .execute();
+}
+
+/** Removals that the brake released, by reason. */
+export async function countCleared(
+  kysely: Database['kysely'],
+  since: string,
+): Promise<{ install: string; clearance: string; count: number }[]> {
+  return await kysely
+    .selectFrom('removal')
+    .select(['install', 'clearance', kysely.fn.countAll<number>().as('count')])
+    .where('id', '>=', await firstIdSince(kysely, 'removal', 'clearedAt', since))
+    .where('clearedAt', '>=', since)
+    .groupBy(['install', 'clearance'])
+    .orderBy('install')
+    .orderBy('clearance')
+    .execute();
+}

@@ -1,0 +1,63 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { addGivenAddress } from '../memberships/address-store.ts';
+
+/**
+ * The SQL of an operator's word about an account in doubt: it was a trainer's, and now shows an address that no
+ * source has reported for that trainer.
+ */
+export interface DoubtStore {
+  /**
+   * The account is the trainer's, under this address: a removal ends it too.
+   *
+   * @throws AppError `not_found`, or `conflict` where there is none in doubt
+   */
+  adopt(membershipId: number, address: string, by: By): Promise<void>;
+  /** The account belongs to another person. @returns false where there is none in doubt */
+  release(membershipId: number, by: By): Promise<boolean>;
+}
+
+export function createDoubtStore(database: Database, box: SecretBox): DoubtStore {
+  return {
+    adopt: (id, address, by) =>
+      inTransaction(database, async (tx) => {
+        const membership = await findDoubted(tx, id);
+        if (membership === undefined) {
+          throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
+        }
+        const { install, trainerId, memberId, doubtedId } = membership;
+        await addGivenAddress(tx, box, { membershipId: id, install, trainerId, address }, by.at);
+        await settle(tx, id, by.at, memberId ?? doubtedId);
+        await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
+      }),
+
+    release: (id, by) =>
+      inTransaction(database, async (tx) => {
+        const membership = await findDoubted(tx, id);
+        if (membership === undefined) return false;
+        await settle(tx, id, by.at, membership.memberId);
+        await writeAudit(tx, by, 'members release', `the account in doubt of membership ${id}`);
+        return true;
+      }),
+  };
+}
+
+async function findDoubted(tx: Transaction, id: number) {
+  return await tx
+    .selectFrom('membership')
+    .select(['install', 'trainerId', 'memberId', 'doubtedId'])
+    .where('id', '=', id)
+    .where('doubtedId', 'is not', null)
+    .executeTakeFirst();
+}
+
+/** What waited for the word is due again now. */
+async function settle(tx: Transaction, id: number, at: string, memberId: string | null): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ doubtedId: null, memberId, nextAttemptAt: at })
+    .where('id', '=', id)
+    .execute();
+}

@@ -1,0 +1,176 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
+import type { Transaction } from '../db/database.ts';
+import type { Tables } from '../db/tables.ts';
+import { endGivenAddresses } from './address-store.ts';
+import { isWorkable } from './membership-store.ts';
+
+/** The SQL of having memberships looked at in their tool, and of what a list of it has shown. */
+
+type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
+
+/** The states in which wanted and found agree. */
+const settledStates = ['active', 'invited', 'removed'] as const;
+
+/** Where there is something to do: else it would be due for ever, and never claimed. */
+export function dueIfWorkable(eb: MembershipBuilder, now: string) {
+  return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
+}
+
+export async function lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ nextAttemptAt: dueIfWorkable(eb, now) }))
+    .where('id', 'in', membershipIds)
+    .execute();
+}
+
+/** The same for one who is in, where nothing else is due of them. */
+export async function lookAtSettled(tx: Transaction, membershipId: number, now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ nextAttemptAt: now })
+    .where('id', '=', membershipId)
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['active', 'invited'])
+    .where('nextAttemptAt', 'is', null)
+    .execute();
+}
+
+/** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
+export async function confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set({ lateUntil: null, missedAt: null })
+    .where('id', 'in', membershipIds)
+    .execute();
+  const gone = await tx
+    .updateTable('membership')
+    .set({ isOurs: 0 })
+    .where('id', 'in', membershipIds)
+    .where('state', '=', 'removed')
+    .where('memberId', 'is not', null)
+    // Until the shared link is reset, a removed trainer may use it to come in again.
+    .where((eb) => eb.not(isResetDue(eb)))
+    .returning('id')
+    .execute();
+  for (const { id } of gone) await endGivenAddresses(tx, id, now);
+}
+
+function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
+  return eb.exists(
+    eb
+      .selectFrom('linkReset')
+      .select('linkReset.tool')
+      .whereRef('linkReset.tool', '=', 'membership.tool')
+      .whereRef('linkReset.groupId', '=', 'membership.groupId')
+      .where('linkReset.nextAttemptAt', 'is not', null),
+  );
+}
+
+/** The memberships that need one more look, and for which no call can arrive any more. */
+export async function findUnconfirmed(
+  db: Transaction,
+  install: string,
+  now: string,
+): Promise<{ id: number; tool: string; groupId: string }[]> {
+  return await db
+    .selectFrom('membership')
+    .select(['id', 'tool', 'groupId'])
+    .where('install', '=', install)
+    .where((eb) => eb.or([eb('lateUntil', 'is not', null), eb('missedAt', 'is not', null)]))
+    .where((eb) => eb.or([eb('lateUntil', 'is', null), eb('lateUntil', '<=', now)]))
+    .where('state', 'in', settledStates)
+    .where('leaseToken', 'is', null)
+    .execute();
+}
+
+/** Makes a look due, which confirms the membership. */
+export async function lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ lateUntil: null, missedAt: null, nextAttemptAt: dueIfWorkable(eb, now) }))
+    .where('id', 'in', membershipIds)
+    .where('leaseToken', 'is', null)
+    .where('state', 'in', settledStates)
+    .execute();
+}
+
+export interface RepeatedRemoval {
+  membershipId: number;
+  /** The account that was found. No other account may be removed. */
+  memberId: string;
+  removeAfter: string;
+}
+
+/** Makes the removal due; the brake decides about it as about every other. */
+export async function removeAgain(
+  tx: Transaction,
+  { membershipId, memberId, removeAfter }: RepeatedRemoval,
+  now: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      state: 'removing',
+      cause: 'found_again',
+      removeAfter,
+      memberId,
+      isOurs: 1,
+      attempts: 0,
+      failure: null,
+      nextAttemptAt: null,
+      updatedAt: now,
+      generation: eb('generation', '+', 1),
+    }))
+    .where('id', '=', membershipId)
+    .where('wanted', '=', 0)
+    .where('state', '=', 'removed')
+    .execute();
+}
+
+/** As it was known of somebody who has arrived, and by which account they are in. */
+export interface Arrival {
+  membershipId: number;
+  tool: string;
+  trainerId: string;
+  memberId: string | null;
+  accountId: string;
+}
+
+/** Not where it is known otherwise by now, or where the account is another trainer's. */
+export async function noteArrival(
+  tx: Transaction,
+  { membershipId, tool, trainerId, memberId, accountId }: Arrival,
+  now: string,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({
+      memberId: accountId,
+      nextAttemptAt: eb
+        .case()
+        .when(eb.and([eb('wanted', '=', 1), eb('state', '=', 'invited')]))
+        .then(now)
+        .else(eb.ref('nextAttemptAt'))
+        .end(),
+    }))
+    .where('id', '=', membershipId)
+    .where((eb) => (memberId === null ? eb('memberId', 'is', null) : eb('memberId', '=', memberId)))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('membership as other')
+            .select('other.id')
+            .where('other.tool', '=', tool)
+            .where('other.memberId', '=', accountId)
+            .where('other.trainerId', '<>', trainerId),
+        ),
+      ),
+    )
+    .execute();
+}

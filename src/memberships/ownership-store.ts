@@ -1,0 +1,206 @@
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { lockRows } from '../db/lease.ts';
+import type { MembershipRow } from '../db/tables.ts';
+import { AppError } from '../domain/errors.ts';
+import { endGivenAddresses } from '../memberships/address-store.ts';
+import type { MembershipStore } from '../memberships/membership-store.ts';
+import { adoptAccount } from './account-owner-store.ts';
+
+/** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */
+export interface OwnershipStore {
+  /**
+   * From now on the membership counts as ours, and the member is removed like any other: at once, where no reason for
+   * them stands any more.
+   *
+   * @param what whether the account counts as ours too, so that it may be ended or changed
+   * @throws AppError `not_found`, or `conflict` where there is no member to adopt
+   */
+  adopt(membershipId: number, by: By, what?: { withAccount: boolean }): Promise<Adopted>;
+  /**
+   * From now on the membership counts as not ours: the member stays, whatever ends.
+   *
+   * @param managedDomains an account with an address of these domains is ours, whatever is decided
+   * @throws AppError `not_found`, or `conflict` where there is no member to release
+   */
+  release(membershipId: number, managedDomains: readonly string[], by: By): Promise<'released'>;
+  orphans(filter: OrphanFilter): Promise<OrphanedMembership[]>;
+  /**
+   * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
+   * longer orphaned are left alone.
+   *
+   * @param tools the configured tools
+   */
+  retire(orphans: OrphanedMembership[], tools: ReadonlySet<string>, by: By): Promise<Retired>;
+}
+
+/** Whether they stay in, or will be removed now. */
+export type Adopted = 'kept' | 'removing';
+
+export interface OrphanFilter {
+  install?: string | undefined;
+  tool?: string | undefined;
+}
+
+export interface OrphanedMembership {
+  id: number;
+  install: string;
+  tool: string;
+  groupId: string;
+  trainerId: string;
+}
+
+export interface Retired {
+  /** How many will be removed from their tool. */
+  removing: number;
+  /** How many are released, because their tool is no longer configured. */
+  released: number;
+}
+
+export function createOwnershipStore(
+  database: Database,
+  { retractRemovals }: Pick<MembershipStore, 'retractRemovals'>,
+): OwnershipStore {
+  return {
+    adopt: (id, by, { withAccount } = { withAccount: false }) =>
+      inTransaction(database, async (tx) => {
+        const membership = await findOne(database, tx, id);
+        refuseAdopting(membership, withAccount);
+        const { tool, memberId } = membership;
+        if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
+        const isKept = membership.wanted === 1;
+        await change(tx, membership, by.at, {
+          isOurs: 1,
+          ...(!isKept && toRemoval(membership, by.at)),
+        });
+        const action = withAccount ? 'members adopt --account' : 'members adopt';
+        await writeAudit(tx, by, action, `membership ${id}`);
+        return isKept ? 'kept' : 'removing';
+      }),
+
+    release: (id, managedDomains, by) =>
+      inTransaction(database, async (tx) => {
+        const membership = await findOne(database, tx, id);
+        await refuseReleasing(tx, membership, managedDomains);
+        const isKept = membership.wanted === 1;
+        // A removal that the brake released and that was not executed must not be counted.
+        if (!isKept) await retractRemovals(tx, [id]);
+        await endGivenAddresses(tx, id, by.at);
+        await change(tx, membership, by.at, { isOurs: 0, ...(!isKept && letGo) });
+        await writeAudit(tx, by, 'members release', `membership ${id}`);
+        return 'released' as const;
+      }),
+
+    async orphans({ install, tool }) {
+      let orphans = database.kysely
+        .selectFrom('membership')
+        .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
+        .where('state', '=', 'orphaned');
+      if (install !== undefined) orphans = orphans.where('install', '=', install);
+      if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
+      return await orphans.orderBy('id').execute();
+    },
+
+    async retire(orphans, tools, by) {
+      const retired: Retired = { removing: 0, released: 0 };
+      for (const { id, tool } of orphans) {
+        const isReachable = tools.has(tool);
+        const isDone = await inTransaction(database, async (tx) => {
+          const membership = await findOne(database, tx, id);
+          if (membership.state !== 'orphaned') return false;
+          const next = isReachable ? toRetirement(by.at) : { ...letGo, isOurs: 0 };
+          if (!isReachable) await endGivenAddresses(tx, id, by.at);
+          await change(tx, membership, by.at, { wanted: 0, ...next });
+          await writeAudit(tx, by, 'retire', `membership ${id}`);
+          return true;
+        });
+        if (isDone) retired[isReachable ? 'removing' : 'released'] += 1;
+      }
+      return retired;
+    },
+  };
+}
+
+/** Locks the row until the transaction ends. */
+async function findOne(database: Database, tx: Transaction, id: number): Promise<MembershipRow> {
+  const rows = tx.selectFrom('membership').selectAll().where('id', '=', id);
+  const one = await lockRows(database, rows).executeTakeFirst();
+  if (one === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  return one;
+}
+
+/** A new generation: a call that is running must not settle what it was decided on before. */
+async function change(
+  tx: Transaction,
+  { id, generation }: MembershipRow,
+  at: string,
+  values: Partial<MembershipRow>,
+): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ ...values, generation: generation + 1, updatedAt: at })
+    .where('id', '=', id)
+    .execute();
+}
+
+function refuseAdopting(membership: MembershipRow, withAccount: boolean): void {
+  const { id, tool, state, wanted, isOurs } = membership;
+  refuseAbsent(membership);
+  if (state === 'released' && wanted === 1) {
+    throw new AppError(
+      'conflict',
+      `Membership ${id} is of a protected account: take it out of tools.${tool}.protected first`,
+    );
+  }
+  if (isOurs === 1 && !withAccount) {
+    throw new AppError('conflict', `Membership ${id} counts as ours already`);
+  }
+}
+
+async function refuseReleasing(
+  tx: Transaction,
+  membership: MembershipRow,
+  managedDomains: readonly string[],
+): Promise<void> {
+  const { id, tool, trainerId, isOurs } = membership;
+  refuseAbsent(membership);
+  if (isOurs === 0) throw new AppError('conflict', `Membership ${id} counts as not ours already`);
+  if (managedDomains.length === 0) return;
+  const managed = await tx
+    .selectFrom('person')
+    .select('workEmailDomain')
+    .where('trainerId', '=', trainerId)
+    .where('workEmailDomain', 'in', managedDomains)
+    .executeTakeFirst();
+  if (managed === undefined) return;
+  throw new AppError(
+    'conflict',
+    `Membership ${id} has an address of ${managed.workEmailDomain}, and every such account is ours (marketplace.managedDomains): name the account in tools.${tool}.protected to keep it`,
+  );
+}
+
+function refuseAbsent({ id, state, memberId }: MembershipRow): void {
+  const isOut = state === 'waiting_email' || state === 'removed';
+  const isUnknown = (state === 'pending' || state === 'failed') && memberId === null;
+  if (!isOut && !isUnknown) return;
+  throw new AppError('conflict', `Membership ${id} is ${state}: no member is known to be in the tool`);
+}
+
+const letGo = {
+  state: 'released',
+  cause: null,
+  removeAfter: null,
+  nextAttemptAt: null,
+  attempts: 0,
+  failure: null,
+} as const satisfies Partial<MembershipRow>;
+
+function toRetirement(at: string) {
+  return { ...letGo, state: 'removing', cause: 'retired', removeAfter: at } satisfies Partial<MembershipRow>;
+}
+
+/** The brake judges again what it released while the membership was not ours. */
+function toRemoval({ state, cause, removeAfter }: MembershipRow, at: string) {
+  if (state === 'released' || cause === null) return toRetirement(at);
+  return { ...toRetirement(at), cause, removeAfter: removeAfter ?? at };
+}

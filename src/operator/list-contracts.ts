@@ -1,0 +1,66 @@
+import type { Database } from '../db/database.ts';
+import type { BudgetState } from '../domain/budget.ts';
+import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
+import { type CountedContract, createContractStore, pageSize } from '../evidence/contract-store.ts';
+import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
+
+export interface ContractListFilter {
+  install?: string | undefined;
+  status?: ContractStatus | undefined;
+  /** Only contracts that the last reading found in no list. */
+  suspects?: boolean | undefined;
+  /** Only contracts whose budget was last read to be in this state. */
+  budget?: BudgetState | undefined;
+  limit: number;
+}
+
+export interface ListedContract {
+  install: string;
+  contractId: string;
+  status: ContractStatus;
+  title: string | null;
+  /** The latest that any source said of it. */
+  heardAt: string | null;
+  people: number;
+  /** As it was last read; null before the first reading. */
+  budgetState: BudgetState | null;
+  /** Of the funded volume. */
+  consumedFraction: number | null;
+  /** Since when it was found in no list; null where the last reading found it. */
+  suspectSince: string | null;
+}
+
+export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
+  const { install, status, suspects = false, limit } = filter;
+  const contracts = createContractStore(database);
+  const since = new Map((await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]));
+  const isAskedFor = (one: ListedContract) =>
+    (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
+  const listed: ListedContract[] = [];
+  // The status follows from the registers and is stored in no column.
+  for (let rows = await contracts.page(filter, undefined); ; rows = await contracts.page(filter, rows.at(-1))) {
+    const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
+    listed.push(...found.filter(isAskedFor));
+    if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);
+  }
+}
+
+function keyOf({ install, contractId }: { install: string; contractId: string }): string {
+  return JSON.stringify([install, contractId]);
+}
+
+function toListed(row: CountedContract, suspectSince: string | null): ListedContract {
+  const { install, contractId, title, budgetState, consumedFraction } = row;
+  const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
+  return {
+    install,
+    contractId,
+    title,
+    suspectSince,
+    budgetState,
+    consumedFraction,
+    status: statusOfContract(row),
+    heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
+    people: row.people ?? 0,
+  };
+}

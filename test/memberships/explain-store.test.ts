@@ -1,0 +1,109 @@
+import { beforeEach, expect, it } from 'vitest';
+import { createExplainStore, type ExplainStore } from '../../src/memberships/explain-store.ts';
+import { convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { inviteAll } from '../support/invite.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+
+const amara = fullEvent({ type: 'contract.started' });
+const bruno = fullEvent({
+  type: 'contract.started',
+  contract: 'cmc2',
+  trainer: 'cmu2',
+  link: 'cml2',
+  project: 'lamps',
+});
+
+describeEachDatabase('what bears on somebody', (openFresh) => {
+  let engine: Engine;
+  let store: ExplainStore;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    store = createExplainStore(engine.database, engine.box);
+    await engine.apply([amara, bruno]);
+  });
+
+  const empty = {
+    contracts: [],
+    participations: [],
+    pairs: [],
+    links: [],
+    grants: [],
+    people: [],
+    memberships: [],
+    reasons: [],
+    plans: new Map(),
+    invitations: new Map(),
+  };
+
+  it.each([['cmu1'], ['cmc1'], ['cmu1@opentrain.work'], [' CMU1@OpenTrain.Work ']])(
+    'is found by "%s", and nothing of others',
+    async (subject) => {
+      const bearing = await store.load(subject);
+      expect(bearing).toMatchObject({
+        contracts: [{ contractId: 'cmc1' }],
+        participations: [{ trainerId: 'cmu1' }],
+        pairs: [{ linkId: 'cml1' }],
+        links: [{ externalProjectId: 'street-signs' }],
+        people: [{ trainerId: 'cmu1', workEmailDomain: 'opentrain.work' }],
+        memberships: [{ trainerId: 'cmu1' }],
+        reasons: [{ contractId: 'cmc1' }],
+      });
+      for (const rows of [bearing.contracts, bearing.links, bearing.memberships, bearing.people]) {
+        expect(rows).toHaveLength(1);
+      }
+    },
+  );
+
+  it('has what they get in with, as far as whether they were told', async () => {
+    await inviteAll(engine);
+    const { invitations, memberships } = await store.load('cmu1');
+    const told = { kind: 'link', deliveredAt: null, deliveredBy: null };
+    expect([...invitations]).toEqual([[memberships[0]?.id, told]]);
+  });
+
+  it('is nothing where nobody is known', async () => {
+    expect(await store.load('cmu9')).toEqual(empty);
+    expect(await store.load('nobody@opentrain.work')).toEqual(empty);
+    expect(await store.load('')).toEqual(empty);
+  });
+
+  it('is found by an address that was sealed with an older key', async () => {
+    const key = Buffer.alloc(32, 1);
+    const previous = Buffer.alloc(32, 2);
+    const database = await openFresh();
+    await createEngine(database, { key: previous }).apply([amara]);
+    const { box } = createEngine(database, { key, previousKeys: [previous] });
+    const { contracts } = await createExplainStore(database, box).load('cmu1@opentrain.work');
+    expect(contracts).toHaveLength(1);
+  });
+
+  it('leaves out the contract of the same id that another install has', async () => {
+    await engine.apply([fullEvent({ type: 'contract.started', trainer: 'cmu5' })], 'globex');
+    const { contracts } = await store.load('cmu1');
+    expect(contracts).toMatchObject([{ install: 'acme' }]);
+    const asked = await store.load('cmc1');
+    expect(asked.contracts).toMatchObject([{ install: 'acme' }, { install: 'globex' }]);
+  });
+
+  it('has the open plan that holds a membership, and none that is stale or decided', async () => {
+    engine.limits = { ...engine.limits, max: 0 };
+    await convergeDue(engine, createMemoryTool());
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    await engine.takeIn();
+    await engine.pass(15 * 60_000);
+    const [held] = await engine.membershipRows();
+    expect(held).toMatchObject({ state: 'held' });
+    expect([...(await store.load('cmu1')).plans]).toEqual([[held?.id, 1]]);
+
+    const { kysely } = engine.database;
+    await kysely.updateTable('membership').set({ generation: 9 }).execute();
+    expect((await store.load('cmu1')).plans.size).toBe(0);
+    await kysely.updateTable('planItem').set({ generation: 9 }).execute();
+    await engine.plans.reject(kysely, 1, '2026-03-15T13:00:00.000Z');
+    expect((await store.load('cmu1')).plans.size).toBe(0);
+  });
+});

@@ -1,0 +1,282 @@
+import { beforeEach, expect, it } from 'vitest';
+import { toInstant } from '../../src/lib/clock.ts';
+import type { RouteLink } from '../../src/memberships/link-router.ts';
+import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
+import { claimDue, converge, convergeDue } from '../support/converging.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createEngine, type Engine } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+
+const started = fullEvent({ type: 'contract.started', id: '1' });
+const ended = fullEvent({ type: 'contract.ended', id: '2' });
+const unlinked = fullEvent({ type: 'project_link.removed', id: '3' });
+
+describeEachDatabase('whose a member is', (openFresh) => {
+  let engine: Engine;
+  let tool: MemoryTool;
+  let ownership: OwnershipStore;
+  let routes: (project: string | null) => string | undefined;
+
+  const routeLink: RouteLink = ({ externalProjectId }) => {
+    const groupId = routes(externalProjectId);
+    return groupId === undefined ? undefined : { tool: 'studio', groupId };
+  };
+
+  beforeEach(async () => {
+    routes = (project) => project ?? undefined;
+    engine = createEngine(await openFresh(), { routeLink });
+    tool = createMemoryTool();
+    ownership = createOwnershipStore(engine.database, engine.memberships);
+  });
+
+  const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
+  const adopt = (id = 1) => ownership.adopt(id, by());
+  const release = (id = 1, domains: string[] = []) => ownership.release(id, domains, by());
+  const retire = async (...tools: string[]) =>
+    await ownership.retire(await ownership.orphans({}), new Set(tools), by());
+  const one = async () => (await engine.membershipRows())[0];
+  const audited = async () =>
+    (await engine.rows('audit')).map((row) => {
+      const { actor, action, subject } = row as { actor: string; action: string; subject: string };
+      return `${actor}: ${action} ${subject}`;
+    });
+
+  /** Somebody who was in the tool before us. */
+  async function findStranger(): Promise<void> {
+    tool.seed('street-signs', 'cmu1');
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    expect(await one()).toMatchObject({ state: 'active', isOurs: 0 });
+  }
+
+  async function addOne(): Promise<void> {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    expect(await one()).toMatchObject({ state: 'active', isOurs: 1 });
+  }
+
+  async function orphanAll(): Promise<void> {
+    routes = () => undefined;
+    await engine.database.kysely
+      .insertInto('derivation')
+      .columns(['trainerId'])
+      .expression(engine.database.kysely.selectFrom('membership').select('trainerId').distinct())
+      .execute();
+    await engine.takeIn();
+    const states = (await engine.membershipRows()).map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(['orphaned']));
+  }
+
+  it('is ours once adopted: they are removed like everybody else', async () => {
+    await findStranger();
+    expect(await adopt()).toBe('kept');
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(await audited()).toEqual(['ada: members adopt membership 1']);
+  });
+
+  it('is ours once adopted, and at once where nothing speaks for them any more', async () => {
+    await findStranger();
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
+    expect(await adopt()).toBe('removing');
+    expect(await one()).toMatchObject({ state: 'removing', cause: 'retired' });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toEqual([]);
+  });
+
+  it('is asked of the brake again where it was let pass as not ours', async () => {
+    await findStranger();
+    await engine.apply([unlinked]);
+    await engine.takeIn();
+    await engine.pass(15 * 60_000);
+    expect(await engine.rows('removal')).toMatchObject([{ clearance: 'not_ours' }]);
+    expect(await adopt()).toBe('removing');
+    expect(await claimDue(engine)).toEqual([]);
+    await engine.brake();
+    expect(await engine.rows('removal')).toMatchObject([
+      { clearance: 'not_ours' },
+      { clearance: 'braked', cause: 'link_removed' },
+    ]);
+  });
+
+  it('is not ours once released: they stay, whatever ends', async () => {
+    await addOne();
+    await release();
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(await audited()).toEqual(['ada: members release membership 1']);
+  });
+
+  it('is not ours once released, also where their removal waits or is held', async () => {
+    await addOne();
+    await engine.apply([unlinked]);
+    await engine.takeIn();
+    expect(await one()).toMatchObject({ state: 'removing' });
+    await release();
+    expect(await one()).toMatchObject({ state: 'released', removeAfter: null, cause: null });
+    await engine.pass(15 * 60_000);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+  });
+
+  it('released after the brake let the removal pass, is nothing for the brake to count', async () => {
+    await addOne();
+    await engine.apply([unlinked]);
+    await engine.takeIn();
+    await engine.pass(15 * 60_000);
+    expect(await engine.rows('removal')).toMatchObject([{ clearance: 'braked' }]);
+    await release();
+    expect(await engine.rows('removal')).toEqual([]);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it('makes a plan stale that holds them', async () => {
+    engine.limits = { ...engine.limits, max: 0 };
+    await addOne();
+    await engine.apply([unlinked]);
+    await engine.takeIn();
+    await engine.pass(15 * 60_000);
+    expect(await one()).toMatchObject({ state: 'held' });
+    await release();
+    expect(await engine.plans.show(1)).toMatchObject([{ isStale: true }]);
+  });
+
+  it('is not decided anew by a call that was under way', async () => {
+    await addOne();
+    await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: by().at }).execute();
+    const [claim] = await claimDue(engine);
+    await release();
+    if (claim !== undefined) await converge(engine, tool, claim);
+    await convergeDue(engine, tool);
+    expect(await one()).toMatchObject({ isOurs: 0, state: 'active' });
+  });
+
+  it('is only decided about somebody who is in the tool', async () => {
+    const conflict = (message: string) => ({ code: 'conflict', message });
+    await expect(adopt(9)).rejects.toMatchObject({ code: 'not_found' });
+    await expect(release(9)).rejects.toThrow('There is no membership 9');
+    await engine.apply([started]);
+    const pending = conflict('Membership 1 is pending: no member is known to be in the tool');
+    await expect(adopt()).rejects.toMatchObject(pending);
+    await expect(release()).rejects.toMatchObject(pending);
+    await convergeDue(engine, tool);
+    await expect(adopt()).rejects.toMatchObject(conflict('Membership 1 counts as ours already'));
+    await release();
+    await expect(release()).rejects.toMatchObject(conflict('Membership 1 counts as not ours already'));
+    await adopt();
+    await engine.apply([ended]);
+    await convergeDue(engine, tool);
+    await expect(adopt()).rejects.toThrow('Membership 1 is removed');
+    expect(await audited()).toHaveLength(2);
+  });
+
+  it('is ours, whatever is decided, by an address of a managed domain', async () => {
+    await addOne();
+    await expect(release(1, ['opentrain.work'])).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/opentrain\.work.+name the account in tools\.studio\.protected/),
+    });
+    await release(1, ['lab.example']);
+  });
+
+  it('is not decided about a protected account', async () => {
+    tool.seed('street-signs', 'cmu1');
+    await engine.apply([started]);
+    await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] });
+    expect(await one()).toMatchObject({ state: 'released', wanted: 1 });
+    await expect(adopt()).rejects.toThrow('take it out of tools.studio.protected first');
+  });
+
+  it('retired, somebody leaves a configured tool, and the brake does not count that', async () => {
+    engine.limits = { ...engine.limits, max: 0 };
+    await addOne();
+    await orphanAll();
+    expect(await retire('studio')).toEqual({ removing: 1, released: 0 });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(await engine.rows('removal')).toMatchObject([{ cause: 'retired', clearance: 'approved' }]);
+    expect(await audited()).toEqual(['ada: retire membership 1']);
+  });
+
+  it('retired, somebody who was not ours stays', async () => {
+    await findStranger();
+    await orphanAll();
+    await retire('studio');
+    expect(await convergeDue(engine, tool)).toEqual(['remove released']);
+    expect(tool.members('street-signs')).toEqual(['cmu1']);
+  });
+
+  it('retired from a tool that is not configured, somebody is let go of', async () => {
+    await addOne();
+    await orphanAll();
+    expect(await retire('other')).toEqual({ removing: 0, released: 1 });
+    expect(await one()).toMatchObject({ state: 'released', isOurs: 0, wanted: 0 });
+    expect(await convergeDue(engine, tool)).toEqual([]);
+  });
+
+  it.each([['studio'], ['other']])(
+    'retired where %s is configured, somebody stays so, whatever is derived in between',
+    async (configured) => {
+      await addOne();
+      await orphanAll();
+      await retire(configured);
+      const before = await one();
+      await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
+      await engine.apply([ended]);
+      expect(await one()).toEqual(before);
+      expect(await retire(configured)).toEqual({ removing: 0, released: 0 });
+    },
+  );
+
+  it.each([
+    ['studio', 'add already_member', 1],
+    ['other', 'add already_member', 0],
+  ])(
+    'retired where %s is configured, is taken back when the configuration leads there again',
+    async (configured, outcome, isOurs) => {
+      await addOne();
+      await orphanAll();
+      await retire(configured);
+      routes = (project) => project ?? undefined;
+      await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
+      expect(await convergeDue(engine, tool)).toEqual([outcome]);
+      expect(await one()).toMatchObject({ state: 'active', wanted: 1, cause: null, isOurs });
+    },
+  );
+
+  it('retired and removed, is added again when the configuration leads there again', async () => {
+    await addOne();
+    await orphanAll();
+    await retire('studio');
+    await convergeDue(engine, tool);
+    routes = (project) => project ?? undefined;
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+  });
+
+  it('is not retired by a list that is no longer true', async () => {
+    await addOne();
+    await orphanAll();
+    const listed = await ownership.orphans({});
+    routes = (project) => project ?? undefined;
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
+    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({ removing: 0, released: 0 });
+    expect(await audited()).toEqual([]);
+  });
+
+  it('lists the orphans of an install, or of a tool', async () => {
+    await engine.apply([started]);
+    const lamps = { contract: 'cmc2', trainer: 'cmu2', link: 'cml2', project: 'lamps' };
+    await engine.apply([fullEvent({ type: 'contract.started', ...lamps })], 'globex');
+    await convergeDue(engine, tool);
+    expect(await ownership.orphans({})).toEqual([]);
+    await orphanAll();
+    const place = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2' };
+    expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...place }]);
+    expect(await ownership.orphans({ tool: 'studio' })).toHaveLength(2);
+    expect(await ownership.orphans({ tool: 'other' })).toEqual([]);
+  });
+});
