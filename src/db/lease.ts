@@ -9,7 +9,7 @@ import type { Database, Transaction } from './database.ts';
 
 type LeasedTable = 'budgetReader' | 'installState' | 'membership' | 'readRequest' | 'subscription' | 'usagePlace';
 
-/** Whether nobody has the row. */
+/** Whether no worker holds the row. */
 export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {
   const leasedUntil = sql.ref(`${table}.leasedUntil`);
   return sql`(${leasedUntil} is null or ${leasedUntil} <= ${now})`;
@@ -17,7 +17,7 @@ export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {
 
 type Dialect = Pick<Database, 'dialect'>;
 
-/** Nobody else changes these rows until the transaction ends. */
+/** Locks these rows until the transaction ends. */
 export function lockRows<DB, TB extends keyof DB, O>(
   { dialect }: Dialect,
   rows: SelectQueryBuilder<DB, TB, O>,
@@ -35,7 +35,7 @@ export function claimRows<DB, TB extends keyof DB, O>(
   return (of === undefined ? rows.forUpdate() : rows.forUpdate(of)).skipLocked();
 }
 
-/** Whoever takes a turn of the same name waits until this transaction ends. */
+/** Makes other transactions that take a turn of the same name wait until this one ends. */
 export async function takeTurn({ dialect }: Dialect, tx: Transaction, name: string): Promise<void> {
   if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtext(${name}))`.execute(tx);
 }

@@ -65,7 +65,7 @@ export function createLockStore(database: Database): LockStore {
   };
 }
 
-/** Says under a prefix of its own that somebody is there until then; those whose time is over are forgotten. */
+/** Says under a prefix of its own that a holder is there until then. Forgets those whose time is over. */
 export async function announce(
   tx: Transaction,
   prefix: string,

@@ -1,3 +1,4 @@
+import { lookAgainInTools } from '../../converge/access-store.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
@@ -35,16 +36,7 @@ export function createHoldStore(database: Database): HoldStore {
     },
 
     async lookAgain(tools, now) {
-      if (tools.length === 0) return;
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('membership')
-          .set({ lookAgain: 1, nextAttemptAt: now })
-          .where('tool', 'in', tools)
-          .where('wanted', '=', 1)
-          .where('state', 'in', ['active', 'invited'])
-          .execute(),
-      );
+      if (tools.length > 0) await inTransaction(database, (tx) => lookAgainInTools(tx, tools, now));
     },
 
     async release(since) {
