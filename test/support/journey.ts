@@ -12,6 +12,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { eventTypes } from '../../src/domain/event.ts';
+import { isHeldBack } from '../../src/memberships/membership-store.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
@@ -259,6 +260,8 @@ export async function countUnfinished({ database }: Storage, clock: FakeClock): 
     // Whoever was invited is looked for now and then until they come; who is to be confirmed, later.
     .where((eb) => eb.or([eb('state', '<>', 'invited'), eb('nextAttemptAt', '<=', now), isLeased]))
     .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
+    // What waits for an install to be read is done once that can be read.
+    .where((eb) => eb.not(isHeldBack(eb)))
     .execute();
   const subscriptions = await kysely
     .selectFrom('subscription')
