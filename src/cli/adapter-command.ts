@@ -54,7 +54,7 @@ export async function testAdapter(options: TestOptions, session: Session): Promi
   return { data: { subject, groups, cases, ...verdict }, problems, status: problems.length > 0 ? 1 : 0 };
 }
 
-/** One will do: a tool may have no second. */
+/** One group is enough: a tool may have no second. */
 function toGroups([one, ...more]: string[], session: Session): [string, ...string[]] {
   if (one === undefined || more.length > 1 || more.includes(one)) {
     return session.misuse('name two groups that exist, or one where there is one: --group <id> --group <another>');
@@ -69,13 +69,13 @@ function toSubject({ file, tool, settings }: TestOptions, session: Session): str
 }
 
 interface Verdict {
-  /** Why it is not a success. */
+  /** Why the test failed. */
   why?: string;
   /** How many memberships of made-up people could not be undone. */
   leftBehind: number;
 }
 
-/** A case that failed may not have put back what it changed, so that is done here. */
+/** Removes the made-up people that a failed case may have left behind. */
 async function conclude(
   terminal: Terminal,
   cases: ConformanceResult[],
@@ -108,7 +108,7 @@ function planOf(subject: string, groups: readonly string[], { prefix }: Canaries
   return `this would add people named ${prefix}-…@${emailDomain} to the groups ${names} by ${subject}, and remove them again`;
 }
 
-/** What failed may quote the tool, and with it anybody. */
+/** A reason may quote the tool, and so contain addresses. */
 function toShown(result: ConformanceResult): ConformanceResult {
   if (result.reason === undefined) return result;
   return { ...result, reason: stripControl(maskText(result.reason)).slice(0, 500) };

@@ -3,9 +3,9 @@ import { Writable } from 'node:stream';
 import { AppError } from '../domain/errors.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a command has to ask of whoever sits there. Questions go to stderr: stdout is data. */
+/** Questions to the person at the terminal. They go to stderr: stdout is data. */
 
-/** One line that is not shown while it is typed. What is piped in is taken as it comes. */
+/** Reads one line without showing what is typed. A line from a pipe is read too. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { stdin, stderr, signal } = terminal;
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -21,7 +21,7 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
   }
 }
 
-/** @returns false where nobody is there to be asked */
+/** @returns false where stdin is no terminal */
 export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
   const { stdin, stderr, signal } = terminal;
   if (stdin.isTTY !== true) return false;
@@ -33,7 +33,7 @@ export async function confirm(terminal: Terminal, question: string): Promise<boo
   }
 }
 
-/** @returns the index of what was picked; undefined where nobody is there to be asked */
+/** @returns the index of the picked choice; undefined where stdin is no terminal */
 export async function choose(
   terminal: Terminal,
   question: string,

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
 import { createPassword } from '../tools/new-password.ts';
 
-/** People who do not exist, to try a tool with. Those of one run have a mark in common. */
+/** Made-up people, to try a tool with. Those of one run share a prefix. */
 export interface Canaries {
   /** How their ids and addresses begin. */
   prefix: string;
   person(index: number): Person;
-  /** Takes out whoever is still in these groups; how many could not be. */
+  /** Removes the canaries that are still in these groups. @returns how many could not be removed */
   sweep(adapter: Adapter, groups: readonly string[]): Promise<number>;
 }
 

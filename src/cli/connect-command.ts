@@ -6,11 +6,11 @@ import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
 import { settleDestination } from '../operator/connect/settle-destination.ts';
 import { askSecret, confirm } from './ask.ts';
-import { toCheckText } from './check-text.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
 import { type Terminal, toPatience } from './terminal.ts';
+import { toCheckText } from './texts.ts';
 import { decidedBy, toQuery } from './with-storage.ts';
 
 interface ConnectOptions {
@@ -38,7 +38,7 @@ export async function connect(options: ConnectOptions, session: ServicesSession)
   };
 }
 
-/** What the configuration says of an install is not asked for, and not said twice. */
+/** An install of the configuration is connected as it stands there; options cannot change it. */
 async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
   const { install, tokenFile, tool, projects } = options;
   const { terminal, config, registry, storage } = session;

@@ -4,11 +4,11 @@ import { createContractStore } from '../evidence/contract-store.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
 import { type ListedContract, listContracts as loadContracts } from '../operator/list-contracts.ts';
-import { toPercent } from './budget-text.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
+import { toPercent } from './texts.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway contracts`: what is known of them, and an operator's word about one. */

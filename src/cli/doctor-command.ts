@@ -18,10 +18,10 @@ import { examineMarketplace } from '../operator/examine-marketplace.ts';
 import { noInstall } from '../operator/load-status.ts';
 import { checkChannels } from '../operator/notification-checks.ts';
 import { checkServer } from '../operator/tool-servers.ts';
-import { toCheckText } from './check-text.ts';
 import type { Printed } from './define-command.ts';
 import { rehearse } from './rehearse.ts';
 import type { Session } from './session.ts';
+import { toCheckText } from './texts.ts';
 import { loadCommandConfig, secretKeyOf } from './with-storage.ts';
 
 interface DoctorOptions {
@@ -72,7 +72,7 @@ async function checkAll(
 ): Promise<Check[]> {
   const { adapters } = subject;
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
-  // Without the right key nothing more can be said that is worth acting on.
+  // Without the right key, further checks would mislead.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
   const tools = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = subject.loaded.config.tools.get(tool) ?? {};
@@ -118,7 +118,7 @@ async function rehearseIn(
 
 interface Stored {
   checks: Check[];
-  /** Left open: the way of an install to the marketplace knows by it whose its token is to be. */
+  /** Stays open: the API client of an install looks up in it which customer the token belongs to. */
   database?: Database | undefined;
   /** Whether no key opens what is sealed in it. */
   isShut?: true;
@@ -126,7 +126,7 @@ interface Stored {
   platformApis?: InstallRegistry['platformApis'];
 }
 
-/** As it is: nothing is made, migrated or written down, as every other command would. */
+/** Looks at the database without creating, migrating or writing, as other commands would. */
 async function checkStorage(subject: Subject): Promise<Stored> {
   const { config } = subject.loaded;
   const { url } = config.database;
@@ -167,7 +167,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   try {
     await registry.load();
   } catch (error) {
-    // Nothing is said of who is in a tool: an install that is not known would lead to nobody.
+    // Members are not judged: those of an install that could not be loaded would look like orphans.
     const isTwice = toAppError(error).code === 'conflict';
     const action = isTwice ? 'let each install live in one place' : restoring;
     const checks = [answers, key, failure('installs', error, action)];

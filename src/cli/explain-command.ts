@@ -7,13 +7,13 @@ import { createLinkRouter } from '../memberships/link-router.ts';
 import { loadRunning } from '../operator/about-instances.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
-import { toBudgetText } from './budget-text.ts';
+import { createExplainStore } from '../operator/explain-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
-import { toAttentionText } from './status-command.ts';
+import { toAttentionText, toBudgetText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
-/** `gangway explain`: every reason for somebody's access, or what is missing of it. */
+/** `gangway explain`: every reason for a person's access, and what is missing for it. */
 export async function explainAccess({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { database, box } = storage;
@@ -39,7 +39,7 @@ export async function explainAccess({ subject }: { subject: string }, session: S
   };
 }
 
-/** Whether something is to come that nobody brings about while nothing runs. */
+/** Whether a running bridge would still change something. */
 function isToChange({ action }: Explanation): boolean {
   return action.startsWith('wait: ') || action.includes('still in');
 }
@@ -52,6 +52,6 @@ function toText(explanation: Explanation): string {
     ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
     `  To do: ${action}`,
   ];
-  // What strangers named must not break the line it stands in.
+  // Names are chosen by strangers, and must not break the line.
   return lines.map(stripControl).join('\n');
 }

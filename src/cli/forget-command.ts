@@ -12,7 +12,7 @@ interface ForgetOptions {
   dryRun: boolean;
 }
 
-/** `gangway forget`: clears everything personal of somebody who has asked for it. */
+/** `gangway forget`: clears the personal data of a person who has asked for it. */
 export async function forget(
   { person, install, dryRun }: ForgetOptions,
   { terminal, storage: { database, box, inbox } }: StorageSession,

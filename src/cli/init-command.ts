@@ -59,11 +59,11 @@ function isPackage(name: string): boolean {
 
 interface Removal {
   offboarding: Offboarding;
-  /** Whether somebody has chosen it. */
+  /** Whether the operator has chosen it. */
   isChosen: boolean;
 }
 
-/** It may be what cannot be undone, so that nobody is to get it who has not asked for it. */
+/** A removal that cannot be undone is never the default: the operator has to choose it. */
 async function chooseOffboarding(
   { tool, offboarding: named }: InitOptions,
   { terminal, misuse }: Session,
@@ -86,7 +86,7 @@ function refuseToOverwrite(config: string, { force }: InitOptions): void {
   throw new AppError('conflict', `${config} is already there; --force replaces it`);
 }
 
-/** Written beside and moved, so that nobody ever reads half a file or one with an old file's mode. */
+/** Writes a draft and renames it: no reader sees half a file, or the mode of an older one. */
 function writeJson(file: string, value: unknown, mode: number): void {
   const draft = `${file}.${process.pid}.tmp`;
   try {

@@ -12,7 +12,7 @@ import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
 import { loadCommandConfig, secretKeyOf, withStorage } from './with-storage.ts';
 
-/** `gangway key`: which key everything is sealed with, and putting another in its place. */
+/** `gangway key`: shows the key that everything is sealed with, and replaces it. */
 
 export async function showKey(_given: object, session: Session): Promise<Printed> {
   const loaded = loadCommandConfig(session);

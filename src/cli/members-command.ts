@@ -22,7 +22,7 @@ interface MemberFilter {
   limit: number;
 }
 
-/** Those who wait say for what. */
+/** A membership that waits says for what. */
 type Listed = ListedMembership & Partial<WaitingMember>;
 
 export async function listMembers(
@@ -88,7 +88,7 @@ async function adopt(
   return 'adopted';
 }
 
-/** An account of which it is not known whose it is comes first. */
+/** An account whose owner is not known is released first. */
 async function release(
   { database, memberships, box }: Storage,
   id: number,
@@ -139,7 +139,7 @@ function sayDoubt({ doubtedId }: Listed): string | null {
   return doubtedId === null ? null : `account ${doubtedId}: whose is it?`;
 }
 
-/** What they wait for; or what to do about it, where that is yours. */
+/** What a membership waits for, or the command that the operator has to run. */
 function sayWaitedFor({ id, waitsFor }: Listed): string {
   switch (waitsFor) {
     case 'operator':
@@ -155,7 +155,7 @@ function sayWaitedFor({ id, waitsFor }: Listed): string {
   }
 }
 
-/** Whom a mail could reach, now. */
+/** What decides whether a person can be reached by mail now. */
 function toReach({ marketplace: { managedDomains }, mail }: Config) {
   return { managedDomains, hasMail: mail !== undefined, now: toInstant(systemClock.now()) };
 }

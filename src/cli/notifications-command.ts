@@ -10,7 +10,7 @@ import type { Session, StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 import { loadCommandConfig } from './with-storage.ts';
 
-/** `gangway notifications`: what people outside were told of, and whether they can be told. */
+/** `gangway notifications`: the notices that were sent to people, and a test of the channels. */
 
 export async function listNotifications(
   { state, limit }: { state: DispatchState | undefined; limit: number },

@@ -14,7 +14,7 @@ export interface Rehearsal {
 
 const rehearsalTimeoutMs = 60_000;
 
-/** Adds somebody who does not exist to a group, and takes them out again. */
+/** Adds a made-up person to a group, and removes them again. */
 export async function rehearse(
   { tool, adapter, group, emailDomain }: Rehearsal,
   stopping: AbortSignal,
@@ -40,7 +40,7 @@ export async function rehearse(
   }
 }
 
-/** @returns whether they were in: of an invitation that everybody shares, the tool knows nothing */
+/** @returns whether the person was a member: a tool with one shared invitation does not list them */
 async function addAndRemove(adapter: Adapter, group: string, person: Person, signal: AbortSignal): Promise<boolean> {
   const member = await adapter.addMember(group, person, signal);
   if (member.isUnlisted === true) return false;

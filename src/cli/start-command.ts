@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
+import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
+import { AppError } from '../domain/errors.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-import { loadCommandConfig, openConfigured } from './with-storage.ts';
+import { loadCommandConfig, openConfigured, toQuery } from './with-storage.ts';
 
 interface StartOptions {
   json: boolean;
@@ -14,14 +16,14 @@ interface StartOptions {
   restored: boolean;
 }
 
-/** `gangway start`: receives, provisions, and runs until it is told to stop. */
+/** `gangway start`: receives and provisions until it is stopped. */
 export async function start(options: StartOptions, session: Session): Promise<undefined> {
   const { terminal } = session;
   const loaded = loadCommandConfig(session);
   const { config, warnings } = loaded;
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
   for (const warning of warnings) logger.warn(warning);
-  // It would end the process, and with that everything, at the wish of a log rotation.
+  // By default a hang-up ends the process, and log rotation sends one.
   const noteHangUp = () => logger.info('SIGHUP ends nothing: restart for another configuration');
   process.on('SIGHUP', noteHangUp);
   try {
@@ -50,11 +52,22 @@ async function run(
       const { drainMs } = config.receiver;
       logger.info({ drainMs }, 'Gangway is stopping: deliveries are to go elsewhere');
     } finally {
-      // Also what began to start: a listener left open would keep the process alive.
+      // Also after a failed start: a listener left open would keep the process alive.
       await app.stop();
     }
   } finally {
     await storage.database.close();
   }
   logger.info('Gangway has stopped');
+}
+
+/** `gangway auto`: without a configuration, the tour of `gangway try`. */
+export async function startOrTry({ exit, json }: { exit: boolean; json: boolean }, session: Session) {
+  const found = findConfiguration(toQuery(session));
+  if (found.kind === 'none') {
+    const { tryOut } = await import('./try-command.ts');
+    return await tryOut({ exit, json }, session);
+  }
+  if (exit) throw new AppError('invalid', '--exit is for `try`, and there is a configuration');
+  return await start({ json, acceptOrphans: false, restored: false }, session);
 }

@@ -1,10 +1,10 @@
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
-import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
-import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
+import { loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { formatTable } from './table.ts';
+import { toAttentionText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
 /** `gangway status`: how it is doing, and what needs an operator. */
@@ -84,13 +84,8 @@ function sinceText({ since, deliveries, receipts, removals, lowered }: Status): 
   ];
 }
 
-/** Those that have stopped are of interest only while none runs, and of them the last. */
+/** Instances that run; where none does, the one that stopped last. */
 function toShown(instances: ShownInstance[]): ShownInstance[] {
   const unstopped = instances.filter(({ state }) => state !== 'stopped');
   return unstopped.length > 0 ? unstopped : instances.slice(0, 1);
-}
-
-/** A line on what needs somebody, and one on what to do. */
-export function toAttentionText({ says, action }: Attention): string {
-  return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
 }

@@ -99,7 +99,7 @@ function narrow(blocks: Block[], width: number): Block[] | undefined {
   }
 }
 
-/** No word is broken, as it may be an id that somebody copies. */
+/** No word is broken: it may be an id, to be copied. */
 function leastWidth({ cells, width }: Block): number {
   const words = cells.flatMap((cell) => cell.split(' '));
   return Math.max(Math.min(width, readableWidth), widestOf(words));

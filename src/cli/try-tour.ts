@@ -15,7 +15,7 @@ export interface Tour {
 }
 
 /**
- * Hires somebody and ends their contract, and shows what follows from each.
+ * Hires a trainer and ends the contract, and shows what follows from each.
  *
  * @throws AppError `internal` when something did not follow
  */

@@ -90,7 +90,7 @@ function outcomeOf({ entries, heldLowered, held }: InstallPlan): RunOutcome {
   return entries.length > 0 ? 'pending' : 'clean';
 }
 
-/** What the marketplace may have for a day, and what it would be told. */
+/** A day: what was reported before, and what would be reported. */
 interface Change {
   install: string;
   contractId: string;

@@ -90,7 +90,7 @@ export const auto = defineCommand({
   name: 'auto',
   description: 'start with a configuration, try without one',
   options: { exit: flag('stop after the tour of `try`') },
-  run: async () => (await import('../auto-command.ts')).startOrTry,
+  run: async () => (await import('../start-command.ts')).startOrTry,
 });
 
 export const doctor = defineCommand({

@@ -1,5 +1,22 @@
 import { stripControl } from '../lib/strip-control.ts';
+import type { Check } from '../operator/doctor-checks.ts';
 import type { ExplainedBudget } from '../operator/explain-budgets.ts';
+import type { Attention } from '../operator/load-status.ts';
+
+/** Texts that several commands print. */
+
+const marks = { ok: ' ok ', warning: 'warn', failure: 'FAIL' };
+
+/** One line that says how it is, and one for what to do about it. */
+export function toCheckText({ name, status, says, action }: Check): string {
+  const line = `${marks[status]}  ${stripControl(`${name}: ${says}`)}`;
+  return action === null ? line : `${line}\n      → ${stripControl(action)}`;
+}
+
+/** One line on what needs attention, and one on what to do. */
+export function toAttentionText({ says, action }: Attention): string {
+  return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
+}
 
 /** Of what was funded; empty where that is not known. Only what is all used up is 100 %. */
 export function toPercent(fraction: number | null): string {
