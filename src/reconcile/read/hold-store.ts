@@ -1,6 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
+import { lookInTools } from '../../memberships/look-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
@@ -36,15 +37,7 @@ export function createHoldStore(database: Database): HoldStore {
 
     async lookAgain(tools, now) {
       if (tools.length === 0) return;
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('membership')
-          .set({ lookAgain: 1, nextAttemptAt: now })
-          .where('tool', 'in', tools)
-          .where('wanted', '=', 1)
-          .where('state', 'in', ['active', 'invited'])
-          .execute(),
-      );
+      await inTransaction(database, (tx) => lookInTools(tx, tools, now));
     },
 
     async release(since) {
