@@ -1,6 +1,6 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { builtInAdapters } from '../src/adapters/create-adapter.ts';
+import { builtInAdapters } from '../src/adapters/built-in-adapters.ts';
 import { configJsonSchema, type JsonSchema } from '../src/config/json-schema.ts';
 import { commandTree, visibleCommands } from './docs/command-tree.ts';
 

@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { Adapter } from './adapter.ts';
+import { builtInAdapters } from './built-in-adapters.ts';
 import { createCvatAdapter } from './cvat/cvat-adapter.ts';
 import { CvatSettings } from './cvat/cvat-schema.ts';
 import { createDoccanoAdapter } from './doccano/doccano-adapter.ts';
@@ -13,7 +14,6 @@ import { RosterSettings } from './roster/roster-schema.ts';
 import { createScimAdapter } from './scim/scim-adapter.ts';
 import { ScimSettings } from './scim/scim-schema.ts';
 
-/** Every adapter that is built in, by the name it has in `tools.<name>.adapter`. */
 const builtIn = new Map<string, (settings: unknown) => Adapter>([
   ['cvat', (settings) => createCvatAdapter(CvatSettings.parse(settings))],
   ['doccano', (settings) => createDoccanoAdapter(DoccanoSettings.parse(settings))],
@@ -22,8 +22,6 @@ const builtIn = new Map<string, (settings: unknown) => Adapter>([
   ['roster', (settings) => createRosterAdapter(RosterSettings.parse(settings))],
   ['scim', (settings) => createScimAdapter(ScimSettings.parse(settings))],
 ]);
-
-export const builtInAdapters: readonly string[] = [...builtIn.keys()];
 
 /**
  * The adapter of a configured tool.

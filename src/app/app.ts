@@ -25,8 +25,7 @@ import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
 import { createLoops } from './loops.ts';
-import { openRegistry } from './services.ts';
-import type { Storage } from './storage.ts';
+import { openRegistry, type Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
@@ -56,7 +55,7 @@ export interface AppDeps extends Polling {
   secondLookMs?: number;
 }
 
-/** How often a loop looks by itself: for work that falls due by time alone, and for missed changes. */
+/** How often a loop looks by itself: for work that becomes due by time alone, and for missed changes. */
 const usualRestMs = 5000;
 /** How soon every loop looks after something was written. */
 const seenWithinMs = 1000;

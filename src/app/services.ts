@@ -10,7 +10,7 @@ import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-
 import { createReportEvidence } from '../evidence/report-evidence.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
-import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import { createAlerts } from '../lib/alerts.ts';
@@ -253,17 +253,6 @@ export function createConfiguredChannels({ config, clock }: { config: Config; cl
     clock,
     mail: mail && { sender: mail, send: createSendMail(mail.smtp) },
   });
-}
-
-/** The installs of the configuration and of the database. It is empty until it is loaded. */
-export function openRegistry({
-  config: { installs: configured, marketplace },
-  storage: { database, box },
-}: {
-  config: Config;
-  storage: Pick<Storage, 'database' | 'box'>;
-}): InstallRegistry {
-  return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
 }
 
 /** The tools in which assignments stay with a removed member unless Gangway ends them. */

@@ -1,6 +1,8 @@
+import type { Config } from '../config/config-schema.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
+import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { openSecretBox, prepareKeyRing } from '../keys/secret-key.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
@@ -39,4 +41,15 @@ export async function openStorage(
     await database.close();
     throw error;
   }
+}
+
+/** The installs of the configuration and of the database. It is empty until it is loaded. */
+export function openRegistry({
+  config: { installs: configured, marketplace },
+  storage: { database, box },
+}: {
+  config: Config;
+  storage: Pick<Storage, 'database' | 'box'>;
+}): InstallRegistry {
+  return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
 }

@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type ConformanceResult, runConformance } from '../adapters/conformance.ts';
 import { loadAdapter } from '../adapters/load-adapters.ts';
@@ -8,58 +7,32 @@ import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type Canaries, createCanaries } from './canaries.ts';
-import { loadCommandConfig, toQuery } from './command-context.ts';
-import { toCrowd } from './count-option.ts';
-import { toDomain } from './domain-option.ts';
+import type { Printed } from './define-command.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-
-/** `gangway adapter`: for those who declare or write one. */
-export function createAdapterCommand(terminal: Terminal): Command {
-  return new Command('adapter').description('try an adapter out').addCommand(createTestCommand(terminal));
-}
+import { loadCommandConfig, toQuery } from './with-storage.ts';
 
 interface TestOptions {
-  tool?: string;
-  settings?: string;
-  group?: string[];
-  crowd?: number;
+  file: string | undefined;
+  tool: string | undefined;
+  settings: string | undefined;
+  group: string[];
+  crowd: number | undefined;
   emailDomain: string;
-  yes?: true;
-  json?: true;
+  yes: boolean;
+  json: boolean;
 }
 
-function createTestCommand(terminal: Terminal): Command {
-  return new Command('test')
-    .description('run the suite that every adapter must pass against a tool, with made-up people')
-    .argument('[file]', 'an adapter in a file, instead of a configured tool')
-    .option('--tool <name>', 'a tool of the configuration')
-    .option('--settings <file>', 'JSON: what would stand under "tools.<name>", for the file')
-    .option('--group <id>', 'a group to add them to; name two that exist', addGroup)
-    .option('--crowd <people>', 'add so many at once: more than the tool shows on a page', toCrowd)
-    .option('--email-domain <domain>', 'where their addresses are', toDomain, 'example.com')
-    .option('--yes', 'do it: without this it says what it would do')
-    .option('--json', 'print one JSON object instead of a line for each case')
-    .action((file: string | undefined, options: TestOptions, command: Command) =>
-      runTest(terminal, file, options, command),
-    );
-}
-
-async function runTest(
-  terminal: Terminal,
-  file: string | undefined,
-  options: TestOptions,
-  command: Command,
-): Promise<void> {
-  const groups = toGroups(options.group ?? [], command);
-  const subject = toSubject(file, options, command);
-  const canaries = createCanaries(options.emailDomain);
-  if (!options.yes) {
-    // Nothing was tested, and a script that forgot it must not take that for success.
-    const plan = planOf(subject, groups, canaries, options.emailDomain);
-    command.error(`error: ${plan}; --yes does it`);
-  }
-  const tool =
-    file === undefined ? findTool(command, subject) : loadToolFile(file, options.settings, toQuery(command).env);
+/** `gangway adapter test`: for those who declare or write an adapter. */
+export async function testAdapter(options: TestOptions, session: Session): Promise<Printed> {
+  const { terminal } = session;
+  const { file, settings, emailDomain, json } = options;
+  const groups = toGroups(options.group, session);
+  const subject = toSubject(options, session);
+  const canaries = createCanaries(emailDomain);
+  // Nothing was tested, and a script that forgot `--yes` must not take that for success.
+  if (!options.yes) session.misuse(`${planOf(subject, groups, canaries, emailDomain)}; --yes does it`);
+  const tool = file === undefined ? findTool(session, subject) : loadToolFile(file, settings, toQuery(session).env);
   const adapter = await loadAdapter(subject, tool);
   const harness = {
     adapter,
@@ -73,27 +46,26 @@ async function runTest(
   for await (const result of runConformance(harness)) {
     const shown = toShown(result);
     cases.push(shown);
-    if (!options.json) terminal.stdout.write(`${toLine(shown)}\n`);
+    if (!json) terminal.stdout.write(`${toLine(shown)}\n`);
     if (terminal.signal.aborted) break;
   }
   const verdict = await conclude(terminal, cases, adapter, groups, canaries);
-  const report = { subject, groups, cases, ...verdict };
-  if (options.json) terminal.stdout.write(`${JSON.stringify(report)}\n`);
-  if (verdict.why !== undefined) throw new AppError('internal', verdict.why);
+  const problems = verdict.why === undefined ? [] : [verdict.why];
+  return { data: { subject, groups, cases, ...verdict }, problems, status: problems.length > 0 ? 1 : 0 };
 }
 
 /** One will do: a tool may have no second. */
-function toGroups([one, ...more]: string[], command: Command): [string, ...string[]] {
+function toGroups([one, ...more]: string[], session: Session): [string, ...string[]] {
   if (one === undefined || more.length > 1 || more.includes(one)) {
-    command.error('error: name two groups that exist, or one where there is one: --group <id> --group <another>');
+    return session.misuse('name two groups that exist, or one where there is one: --group <id> --group <another>');
   }
   return [one, ...more];
 }
 
-function toSubject(file: string | undefined, { tool, settings }: TestOptions, command: Command): string {
+function toSubject({ file, tool, settings }: TestOptions, session: Session): string {
   if (file !== undefined && tool === undefined) return file;
   if (file === undefined && tool !== undefined && settings === undefined) return tool;
-  command.error('error: name one: a file (and its --settings), or a configured tool with --tool');
+  return session.misuse('name one: a file (and its --settings), or a configured tool with --tool');
 }
 
 interface Verdict {
@@ -123,8 +95,8 @@ async function conclude(
   return { why: parts.join('; '), leftBehind };
 }
 
-function findTool(command: Command, name: string): ToolConfig {
-  const { tools } = loadCommandConfig(command).config;
+function findTool(session: Session, name: string): ToolConfig {
+  const { tools } = loadCommandConfig(session).config;
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()].join(', ');
@@ -144,8 +116,4 @@ function toShown(result: ConformanceResult): ConformanceResult {
 
 function toLine({ name, outcome, reason }: ConformanceResult): string {
   return `${outcome.padEnd(7)}  ${name}${reason === undefined ? '' : `\n           ${reason}`}`;
-}
-
-function addGroup(id: string, before: string[] = []): string[] {
-  return [...before, id];
 }

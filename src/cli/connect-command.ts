@@ -1,85 +1,48 @@
-import { Command, InvalidArgumentError } from 'commander';
-import type { Services } from '../app/services.ts';
 import { readConnectToken, toToken } from '../config/connect-token.ts';
-import type { Environment } from '../config/document.ts';
-import { name, projectPattern } from '../config/values-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
-import { maskText } from '../lib/mask.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
 import { settleDestination } from '../operator/connect/settle-destination.ts';
 import { askSecret, confirm } from './ask.ts';
 import { toCheckText } from './check-text.ts';
-import { decidedBy, print, toQuery } from './command-context.ts';
-import { waitOption } from './duration-option.ts';
-import { endWith } from './ending.ts';
+import type { Printed } from './define-command.ts';
+import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { createProgress, type Opened, withWorks } from './with-works.ts';
+import { type Terminal, toPatience } from './terminal.ts';
+import { decidedBy, toQuery } from './with-storage.ts';
 
 interface ConnectOptions {
-  tokenFile?: string;
-  tool?: string;
-  projects?: string[];
-  yes?: true;
-  move?: true;
-  acceptOrphans?: true;
-  acceptOtherCustomer?: true;
+  install: string;
+  tokenFile: string | undefined;
+  tool: string | undefined;
+  projects: string[] | undefined;
+  yes: boolean;
+  move: boolean;
+  acceptOrphans: boolean;
+  acceptOtherCustomer: boolean;
   wait: number;
-  json?: true;
 }
 
 /** `gangway connect`: from a customer's token to a working installation. */
-export function createConnectCommand(terminal: Terminal): Command {
-  return new Command('connect')
-    .description('connect a customer: from their platform token to people in your tool')
-    .argument('[install]', 'your name for the customer', toInstallName, 'default')
-    .option('--token-file <file>', 'where the token is, instead of being asked for it')
-    .option('--tool <name>', 'the tool of the configuration that gets the people')
-    .option('--projects <patterns>', 'the projects that are theirs: ids or prefix*, by commas', toPatterns)
-    .option('--yes', 'agree to what it would ask: to link projects again')
-    .option('--move', 'let events be delivered here that are delivered elsewhere now')
-    .option('--accept-orphans', 'go on although people in a tool are no longer led to: they are kept')
-    .option(
-      '--accept-other-customer',
-      'go on although the install was another customer, whose people are then taken out in time',
-    )
-    .addOption(waitOption('for how long at most to wait for the tool'))
-    .option('--json', 'print one JSON object instead of text')
-    .addHelpText(
-      'after',
-      `
-The token is asked for, and not shown; or it is taken from --token-file or GANGWAY_CONNECT_TOKEN.
-It is stored encrypted in the database. To run this again is harmless; with another token it
-connects a customer again who has disconnected. Exit status: as of gangway reconcile.`,
-    )
-    .action((install: string, options: ConnectOptions, command: Command) =>
-      withWorks(terminal, command, false, async (works, opened) => {
-        const { env } = toQuery(command);
-        const wish = await toWish(terminal, install, { ...options, env }, opened);
-        const connected = await connect(terminal, works, opened, wish, options);
-        print(terminal, options.json, toData(connected), () => toText(connected));
-        if (connected.failure !== null) {
-          terminal.stderr.write(`gangway: ${install}: ${maskText(connected.failure)}\n`);
-        }
-        endWith(exitStatusOf([connected.outcome]));
-      }),
-    );
+export async function connect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
+  const wish = await toWish(options, session);
+  const connected = await connectAs(wish, options, session);
+  const { failure, ...data } = connected;
+  return {
+    data,
+    text: () => toText(connected),
+    problems: failure === null ? [] : [`${options.install}: ${failure}`],
+    status: exitStatusOf([connected.outcome]),
+  };
 }
 
 /** What the configuration says of an install is not asked for, and not said twice. */
-async function toWish(
-  terminal: Terminal,
-  install: string,
-  { tokenFile, tool, projects, env, ...options }: ConnectOptions & { env: Environment },
-  { config, registry, storage }: Opened,
-): Promise<Connecting> {
-  const accepts = {
-    acceptsOrphans: options.acceptOrphans === true,
-    acceptsOtherCustomer: options.acceptOtherCustomer === true,
-  };
+async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
+  const { install, tokenFile, tool, projects } = options;
+  const { terminal, config, registry, storage } = session;
+  const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
   const configured = config.installs.get(install);
   if (configured !== undefined) {
     if (tokenFile === undefined && tool === undefined && projects === undefined) {
@@ -97,7 +60,7 @@ async function toWish(
     },
   );
   const stored = await createInstallStore(storage.database, storage.box).find(install);
-  const handed = readConnectToken(tokenFile, env);
+  const handed = readConnectToken(tokenFile, toQuery(session).env);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
   return { install, token, destination, ...accepts };
 }
@@ -115,35 +78,26 @@ async function findToken(terminal: Terminal, install: string, stored: string | u
   );
 }
 
-async function connect(
-  terminal: Terminal,
-  works: Services,
-  { storage, registry, adapters }: Opened,
+async function connectAs(
   wish: Connecting,
-  { yes, move, wait: waitMs }: ConnectOptions,
+  { yes, move, wait }: ConnectOptions,
+  { terminal, services, storage: { database, box }, registry, adapters }: ServicesSession,
 ): Promise<Connected> {
-  const { database, box } = storage;
-  const { subscription } = works;
+  const { subscription } = services;
   const canBeReached = subscription.publicUrl !== undefined;
   const deps = {
-    ...works,
+    ...services,
     registry,
     adapters,
     by: decidedBy(),
     installStore: createInstallStore(database, box),
     ensureEndpoint: canBeReached
-      ? (install: string, signal: AbortSignal) =>
-          ensureEndpoint(subscription, install, { mayMove: move === true, signal })
+      ? (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove: move, signal })
       : null,
-    confirm: async (question: string) => yes === true || (await confirm(terminal, question)),
+    confirm: async (question: string) => yes || (await confirm(terminal, question)),
     onStep: (check: Parameters<typeof toCheckText>[0]) => void terminal.stderr.write(`${toCheckText(check)}\n`),
   };
-  const patience = { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
-  return await connectInstall(deps, wish, patience);
-}
-
-function toData({ failure: _, ...connected }: Connected) {
-  return connected;
+  return await connectInstall(deps, wish, toPatience(terminal, wait));
 }
 
 function toText(connected: Connected): string {
@@ -165,20 +119,4 @@ function toText(connected: Connected): string {
     ...(plan === null ? [] : [`Removals are held: gangway plans show ${plan}`]),
     'Keep it running with: gangway start',
   ].join('\n');
-}
-
-function toInstallName(text: string): string {
-  return checked(name.safeParse(text), text);
-}
-
-function toPatterns(text: string): string[] {
-  const patterns = text.split(',').map((pattern) => pattern.trim());
-  return patterns.map((pattern) => checked(projectPattern.safeParse(pattern), pattern));
-}
-
-type Parsed = { success: true; data: string } | { success: false; error: { issues: { message: string }[] } };
-
-function checked(parsed: Parsed, text: string): string {
-  if (parsed.success) return parsed.data;
-  throw new InvalidArgumentError(`"${text}": ${parsed.error.issues[0]?.message}`);
 }

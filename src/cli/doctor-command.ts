@@ -1,8 +1,7 @@
 import { statSync } from 'node:fs';
-import { Command } from 'commander';
 import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { openRegistry } from '../app/services.ts';
+import { openRegistry } from '../app/storage.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { type Database, inTransaction, openDatabase } from '../db/database.ts';
 import { listPending, refuseNewer } from '../db/migrate.ts';
@@ -20,44 +19,28 @@ import { noInstall } from '../operator/load-status.ts';
 import { checkChannels } from '../operator/notification-checks.ts';
 import { checkServer } from '../operator/tool-servers.ts';
 import { toCheckText } from './check-text.ts';
-import { loadCommandConfig, print, secretKeyOf } from './command-context.ts';
-import { toDomain } from './domain-option.ts';
+import type { Printed } from './define-command.ts';
 import { rehearse } from './rehearse.ts';
-import type { Terminal } from './terminal.ts';
+import type { Session } from './session.ts';
+import { loadCommandConfig, secretKeyOf } from './with-storage.ts';
 
 interface DoctorOptions {
-  rehearse?: true;
-  tool?: string;
-  group?: string;
+  rehearse: boolean;
+  tool: string | undefined;
+  group: string | undefined;
   emailDomain: string;
-  json?: true;
 }
 
 /** `gangway doctor`: looks at everything, changes nothing, and says what to do. */
-export function createDoctorCommand(terminal: Terminal): Command {
-  return new Command('doctor')
-    .description('look at configuration, tools, marketplace, database and clocks, and say what to do')
-    .option('--rehearse', 'add a made-up person to a group of a tool, and remove them again')
-    .option('--tool <name>', 'the tool to rehearse with')
-    .option('--group <id>', 'the group to rehearse in')
-    .option('--email-domain <domain>', 'where the made-up address is', toDomain, 'example.com')
-    .option('--json', 'print one JSON object instead of text')
-    .action(async (options: DoctorOptions, command: Command) => {
-      refuseMisuse(options, command);
-      const checks = await runChecks(terminal, options, command);
-      print(terminal, options.json, { checks }, () => checks.map(toCheckText).join('\n'));
-      const failed = checks.filter(({ status }) => status === 'failure').length;
-      if (failed > 0) throw new AppError('invalid', `${failed} of ${checks.length} checks failed`);
-    });
-}
-
-function refuseMisuse({ rehearse: isAsked, tool, group }: DoctorOptions, command: Command): void {
-  if (isAsked && (tool === undefined || group === undefined)) {
-    command.error('error: --rehearse needs --tool <name> and --group <id>');
-  }
-  if (!isAsked && (tool !== undefined || group !== undefined)) {
-    command.error('error: --tool and --group are for --rehearse');
-  }
+export async function examineAll(options: DoctorOptions, session: Session): Promise<Printed> {
+  const checks = await runChecks(options, session);
+  const failed = checks.filter(({ status }) => status === 'failure').length;
+  return {
+    data: { checks },
+    text: () => checks.map(toCheckText).join('\n'),
+    problems: failed > 0 ? [`${failed} of ${checks.length} checks failed`] : [],
+    status: failed > 0 ? 1 : 0,
+  };
 }
 
 interface Subject {
@@ -65,17 +48,17 @@ interface Subject {
   adapters: ReadonlyMap<string, Adapter>;
 }
 
-async function runChecks({ signal }: Terminal, options: DoctorOptions, command: Command): Promise<Check[]> {
+async function runChecks(options: DoctorOptions, session: Session): Promise<Check[]> {
   let subject: Subject;
   try {
-    const loaded = loadCommandConfig(command);
+    const loaded = loadCommandConfig(session);
     subject = { loaded, adapters: await loadAdapters(loaded.config) };
   } catch (error) {
     return [failure('configuration', error, 'mend it, then run this again')];
   }
   const stored = await checkStorage(subject);
   try {
-    return await checkAll(subject, stored, options, signal);
+    return await checkAll(subject, stored, options, session.terminal.signal);
   } finally {
     await stored.database?.close();
   }

@@ -1,59 +1,41 @@
-import { Command } from 'commander';
-import type { Services } from '../app/services.ts';
 import { toAppError } from '../domain/errors.ts';
 import {
+  redeliver as askToRedeliver,
   type DescribedSubscription,
   describeSubscription,
   type Redelivered,
-  redeliver,
 } from '../installs/subscription/describe-subscription.ts';
-import { type RotatedEndpoint, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import { type RotatedEndpoint, rotateEndpoint as replaceEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { print } from './command-context.ts';
-import { endWith } from './ending.ts';
-import { pickInstall } from './pick-install.ts';
+import type { Printed } from './define-command.ts';
+import { pickInstall, pickInstalls } from './pick-install.ts';
+import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { withWorksCallingNoTool } from './with-works.ts';
 
 /** `gangway endpoint`: where the marketplace delivers to, and whether it does. */
-export function createEndpointCommand(terminal: Terminal): Command {
-  return new Command('endpoint')
-    .description('the webhook endpoints at the marketplace: where it delivers to, and whether it does')
-    .addCommand(createStatusCommand(terminal))
-    .addCommand(createRotateCommand(terminal))
-    .addCommand(createRedeliverCommand(terminal));
+
+interface NamedInstall {
+  install: string | undefined;
 }
 
-interface EndpointOptions {
-  delivery?: string;
-  json?: true;
-}
-
-const onlyOne = 'its name; not needed where there is one';
-
-function createStatusCommand(terminal: Terminal): Command {
-  return new Command('status')
-    .description('ask the marketplace how the endpoints are doing')
-    .argument('[install]', 'only that of this one')
-    .option('--json', 'print one JSON object instead of text')
-    .action((name: string | undefined, { json }: EndpointOptions, command: Command) =>
-      withWorksCallingNoTool(terminal, command, true, async (works) => {
-        const installs = name === undefined ? [...works.installs.keys()] : [pickInstall(command, works.installs, name)];
-        const endpoints: Described[] = [];
-        for (const install of installs) endpoints.push(await describe(terminal, works, install));
-        print(terminal, json, { endpoints }, () => endpoints.map(toText).join('\n\n'));
-        endWith(endpoints.some(({ failure }) => failure !== null) ? 1 : 0);
-      }),
-    );
+export async function showEndpoints({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
+  const endpoints: Described[] = [];
+  for (const install of pickInstalls(session, session.services.installs, named)) {
+    endpoints.push(await describe(install, session));
+  }
+  return {
+    data: { endpoints },
+    text: () => endpoints.map(toText).join('\n\n'),
+    status: endpoints.some(({ failure }) => failure !== null) ? 1 : 0,
+  };
 }
 
 type Described = Partial<DescribedSubscription> & { install: string; failure: string | null };
 
-async function describe({ signal }: Terminal, { subscription }: Services, install: string): Promise<Described> {
+async function describe(install: string, { terminal, services }: ServicesSession): Promise<Described> {
   try {
-    return { ...(await describeSubscription(subscription, install, signal)), failure: null };
+    return { ...(await describeSubscription(services.subscription, install, terminal.signal)), failure: null };
   } catch (error) {
     return { install, failure: maskText(toAppError(error).message) };
   }
@@ -78,19 +60,11 @@ function toText({ install, failure, trouble, action, ...of }: Described): string
     : `${table}\n  ! ${stripControl(trouble)}\n      → ${stripControl(action ?? '')}`;
 }
 
-function createRotateCommand(terminal: Terminal): Command {
-  return new Command('rotate')
-    .description('replace an endpoint and its secret, without a gap: both are accepted in between')
-    .argument('[install]', onlyOne)
-    .option('--json', 'print one JSON object instead of text')
-    .action((name: string | undefined, { json }: EndpointOptions, command: Command) =>
-      withWorksCallingNoTool(terminal, command, false, async (works) => {
-        const install = pickInstall(command, works.installs, name);
-        const { signal } = terminal;
-        const rotated = await rotateEndpoint(works.subscription, install, { signal });
-        print(terminal, json, { install, ...rotated }, () => toRotatedText(install, rotated));
-      }),
-    );
+export async function rotateEndpoint({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
+  const { terminal, services } = session;
+  const install = pickInstall(session, services.installs, named);
+  const rotated = await replaceEndpoint(services.subscription, install, { signal: terminal.signal });
+  return { data: { install, ...rotated }, text: () => toRotatedText(install, rotated) };
 }
 
 function toRotatedText(install: string, rotated: RotatedEndpoint): string {
@@ -102,20 +76,14 @@ function toRotatedText(install: string, rotated: RotatedEndpoint): string {
   ].join('\n');
 }
 
-function createRedeliverCommand(terminal: Terminal): Command {
-  return new Command('redeliver')
-    .description('have the marketplace send again what failed')
-    .argument('[install]', onlyOne)
-    .option('--delivery <id>', 'this one, whatever became of it: its id at the marketplace')
-    .option('--json', 'print one JSON object instead of text')
-    .action((name: string | undefined, { delivery, json }: EndpointOptions, command: Command) =>
-      withWorksCallingNoTool(terminal, command, true, async (works) => {
-        const install = pickInstall(command, works.installs, name);
-        const { signal } = terminal;
-        const asked = await redeliver(works.subscription, install, delivery, signal);
-        print(terminal, json, { install, ...asked }, () => toRedeliveredText(asked));
-      }),
-    );
+export async function redeliver(
+  { install: named, delivery }: NamedInstall & { delivery: string | undefined },
+  session: ServicesSession,
+): Promise<Printed> {
+  const { terminal, services } = session;
+  const install = pickInstall(session, services.installs, named);
+  const asked = await askToRedeliver(services.subscription, install, delivery, terminal.signal);
+  return { data: { install, ...asked }, text: () => toRedeliveredText(asked) };
 }
 
 function toRedeliveredText({ requeued, status }: Redelivered): string {

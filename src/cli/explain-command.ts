@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -9,44 +8,35 @@ import { loadRunning } from '../operator/about-instances.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
 import { toBudgetText } from './budget-text.ts';
-import { loadRegistry, print, withStorage } from './command-context.ts';
+import type { Printed } from './define-command.ts';
+import type { StorageSession } from './session.ts';
 import { toAttentionText } from './status-command.ts';
-import type { Terminal } from './terminal.ts';
+import { loadRegistry } from './with-storage.ts';
 
 /** `gangway explain`: every reason for somebody's access, or what is missing of it. */
-export function createExplainCommand(terminal: Terminal): Command {
-  return new Command('explain')
-    .description('say why somebody is in a tool or is not, from contract to login')
-    .argument('<person|contract>', "a trainer's id or work address, or a contract's id")
-    .option('--json', 'print one JSON object instead of text')
-    .action((subject: string, { json }: { json?: true }, command: Command) =>
-      withStorage(command, async (storage, config) => {
-        const { database, box } = storage;
-        const { installs } = await loadRegistry({ config }, storage);
-        const adapters = await loadAdapters(config);
-        const routeLink = createLinkRouter(installs, adapters);
-        const bearing = await createExplainStore(database, box).load(subject);
-        const { managedDomains } = config.marketplace;
-        const { instances, tools, attention } = await loadRunning(database, systemClock);
-        const troubles = new Map(
-          tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])),
-        );
-        const rules = { installs, adapters, routeLink, managedDomains, troubles };
-        const explanations = explain(bearing, rules);
-        if (explanations.length === 0) {
-          throw new AppError(
-            'not_found',
-            'Nothing is known of such a person or contract: no event named it, and no read',
-          );
-        }
-        const budgets = await explainBudgets(database, subject);
-        const isRunning = instances.some(({ state }) => state === 'running');
-        const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
-        print(terminal, json, { explanations, budgets }, () =>
-          [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
-        );
-      }),
-    );
+export async function explainAccess({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
+  const { config, storage } = session;
+  const { database, box } = storage;
+  const { installs } = await loadRegistry(session);
+  const adapters = await loadAdapters(config);
+  const routeLink = createLinkRouter(installs, adapters);
+  const bearing = await createExplainStore(database, box).load(subject);
+  const { managedDomains } = config.marketplace;
+  const { instances, tools, attention } = await loadRunning(database, systemClock);
+  const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
+  const rules = { installs, adapters, routeLink, managedDomains, troubles };
+  const explanations = explain(bearing, rules);
+  if (explanations.length === 0) {
+    throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
+  }
+  const budgets = await explainBudgets(database, subject);
+  const isRunning = instances.some(({ state }) => state === 'running');
+  const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
+  return {
+    data: { explanations, budgets },
+    text: () =>
+      [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
+  };
 }
 
 /** Whether something is to come that nobody brings about while nothing runs. */

@@ -1,57 +1,42 @@
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
-import { Command } from 'commander';
-import { builtInAdapters } from '../adapters/create-adapter.ts';
+import { builtInAdapters } from '../adapters/built-in-adapters.ts';
 import { configFileName } from '../config/find-configuration.ts';
 import { type InitialConfig, initialConfig, type Offboarding, offboardingsOf } from '../config/initial-config.ts';
 import { configJsonSchema } from '../config/json-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { choose } from './ask.ts';
-import { print } from './command-context.ts';
-import type { Terminal } from './terminal.ts';
+import type { Printed } from './define-command.ts';
+import type { Session } from './session.ts';
 
 interface InitOptions {
   config: string;
-  install?: string;
-  publicUrl?: string;
-  marketplaceUrl?: string;
+  install: string | undefined;
+  publicUrl: string | undefined;
+  marketplaceUrl: string | undefined;
   tool: string;
-  offboarding?: string;
-  force?: true;
-  json?: true;
+  offboarding: string | undefined;
+  force: boolean;
 }
 
 /** `gangway init`: writes a configuration to start from, and the schema that editors check it by. */
-export function createInitCommand(terminal: Terminal): Command {
-  return new Command('init')
-    .description('write a configuration to start from')
-    .option('--config <file>', 'the file to write', configFileName)
-    .option('--install <name>', 'write an install of this name into it, rather than to connect it by command')
-    .option('--public-url <url>', 'where the marketplace reaches this machine')
-    .option('--marketplace-url <url>', "the root of the marketplace's API, such as a sandbox's")
-    .option('--tool <adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster')
-    .option('--offboarding <choice>', 'what a removal does in it, where there is a choice')
-    .option('--force', 'replace a configuration that is already there')
-    .option('--json', 'say what was written as JSON')
-    .action(async (_options: object, command: Command) => {
-      // The program has a --config too, and takes the option wherever it stands.
-      const options = command.optsWithGlobals<InitOptions>();
-      const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
-      const config = path.resolve(options.config);
-      const schema = path.join(path.dirname(config), 'gangway.schema.json');
-      refuseToOverwrite(config, options);
-      const isThere = isAdapterThere(adapter, path.dirname(config));
-      const removal = await chooseOffboarding(terminal, command, options);
-      const offboarding = removal?.offboarding;
-      const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl });
-      writeJson(schema, configJsonSchema(), 0o644);
-      writeJson(config, initial.document, 0o600);
-      const variables = initial.variables.map(({ name }) => name);
-      const data = { config, schema, variables, offboarding: offboarding?.name ?? null };
-      const toText = () => nextSteps(config, options, initial, { removal, isThere });
-      print(terminal, options.json, data, toText);
-    });
+export async function initialize(options: InitOptions, session: Session): Promise<Printed> {
+  const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
+  const config = path.resolve(options.config);
+  const schema = path.join(path.dirname(config), 'gangway.schema.json');
+  refuseToOverwrite(config, options);
+  const isThere = isAdapterThere(adapter, path.dirname(config));
+  const removal = await chooseOffboarding(options, session);
+  const offboarding = removal?.offboarding;
+  const initial = initialConfig({ adapter, offboarding, install, publicUrl, marketplaceUrl });
+  writeJson(schema, configJsonSchema(), 0o644);
+  writeJson(config, initial.document, 0o600);
+  const variables = initial.variables.map(({ name }) => name);
+  return {
+    data: { config, schema, variables, offboarding: offboarding?.name ?? null },
+    text: () => nextSteps(config, options, initial, { removal, isThere }),
+  };
 }
 
 /** Whether it can be used as it is; a file may be written later. */
@@ -80,16 +65,15 @@ interface Removal {
 
 /** It may be what cannot be undone, so that nobody is to get it who has not asked for it. */
 async function chooseOffboarding(
-  terminal: Terminal,
-  command: Command,
   { tool, offboarding: named }: InitOptions,
+  { terminal, misuse }: Session,
 ): Promise<Removal | undefined> {
   const choices = offboardingsOf(tool);
   if (named !== undefined) {
     const offboarding = choices.find(({ name }) => name === named);
     if (offboarding !== undefined) return { offboarding, isChosen: true };
     const known = choices.map(({ name }) => name).join(', ') || 'no choice';
-    command.error(`error: --offboarding ${named}: for ${tool} there is: ${known}`);
+    return misuse(`--offboarding ${named}: for ${tool} there is: ${known}`);
   }
   const lines = choices.map(({ name, means }) => `${name}: ${means}`);
   const picked = lines.length === 0 ? undefined : await choose(terminal, `What shall a removal do in ${tool}?`, lines);

@@ -1,71 +1,41 @@
-import { Command } from 'commander';
 import { AppError } from '../domain/errors.ts';
 import { createInstallStore } from '../installs/install-store.ts';
-import { type ListedInstall, listInstalls } from '../operator/list-installs.ts';
-import { removeInstall } from '../operator/remove-install.ts';
-import { decidedBy, loadRegistry, print, withStorage } from './command-context.ts';
+import { type ListedInstall, listInstalls as list } from '../operator/list-installs.ts';
+import { removeInstall as remove } from '../operator/remove-install.ts';
+import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
-import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { withWorksCallingNoTool } from './with-works.ts';
+import type { ServicesSession, StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+import { decidedBy, loadRegistry } from './with-storage.ts';
 
 /** `gangway installs`: the customers that are connected. */
-export function createInstallsCommand(terminal: Terminal): Command {
-  return new Command('installs')
-    .description('the customers that are connected, by configuration or by command')
-    .addCommand(createListCommand(terminal), { isDefault: true })
-    .addCommand(createRemoveCommand(terminal));
+
+export async function listInstalls(_given: object, session: StorageSession): Promise<Printed> {
+  const registry = await loadRegistry(session);
+  const installs = await list(session.storage.database, registry.installs);
+  const whenEmpty = 'Nobody is connected yet: gangway connect <a name for them>';
+  return { data: { installs }, text: () => formatList(installs, columns, whenEmpty) };
 }
 
-function createListCommand(terminal: Terminal): Command {
-  return new Command('list')
-    .description('list them, and when each was last read from the marketplace')
-    .option('--json', 'print one JSON object instead of a table')
-    .action(({ json }: { json?: true }, command: Command) =>
-      withStorage(command, async (storage, config) => {
-        const { installs: all } = await loadRegistry({ config }, storage);
-        const installs = await listInstalls(storage.database, all);
-        print(terminal, json, { installs }, () => toTable(installs));
-      }),
-    );
-}
+const columns: Columns<ListedInstall> = [
+  ['install', ({ install }) => install],
+  ['stands in', ({ livesIn }) => livesIn],
+  ['tool', ({ tool }) => tool],
+  ['projects', ({ projects }) => projects.join(', ')],
+  ['last read', ({ readAt }) => readAt ?? 'never'],
+  ['trouble', ({ failure }) => failure],
+];
 
-function toTable(installs: ListedInstall[]): string {
-  if (installs.length === 0) return 'Nobody is connected yet: gangway connect <a name for them>';
-  return formatTable(
-    ['install', 'stands in', 'tool', 'projects', 'last read', 'trouble'],
-    installs.map(({ install, livesIn, tool, projects, readAt, failure }) => [
-      install,
-      livesIn,
-      tool,
-      projects.join(', '),
-      readAt ?? 'never',
-      failure ?? '',
-    ]),
-  );
-}
-
-interface RemoveOptions {
-  acceptOrphans?: true;
-  json?: true;
-}
-
-function createRemoveCommand(terminal: Terminal): Command {
-  return new Command('remove')
-    .description('forget one that was connected by command, with its token; removes nobody')
-    .argument('<install>', 'its name')
-    .option('--accept-orphans', 'although it leads to people who are in a tool: they are kept')
-    .option('--json', 'print one JSON object instead of text')
-    .action((named: string, { acceptOrphans, json }: RemoveOptions, command: Command) =>
-      withWorksCallingNoTool(terminal, command, false, async (works, { storage }) => {
-        const install = pickInstall(command, works.installs, named);
-        if (works.installs.get(install)?.livesIn === 'configuration') {
-          throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
-        }
-        const installStore = createInstallStore(storage.database, storage.box);
-        const deps = { ...works, installStore, by: decidedBy() };
-        await removeInstall(deps, install, acceptOrphans === true);
-        print(terminal, json, { install }, () => `${install} is forgotten, with its token.`);
-      }),
-    );
+export async function removeInstall(
+  { install: named, acceptOrphans }: { install: string; acceptOrphans: boolean },
+  session: ServicesSession,
+): Promise<Printed> {
+  const { services, storage } = session;
+  const install = pickInstall(session, services.installs, named);
+  if (services.installs.get(install)?.livesIn === 'configuration') {
+    throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
+  }
+  const installStore = createInstallStore(storage.database, storage.box);
+  await remove({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
+  return { data: { install }, text: () => `${install} is forgotten, with its token.` };
 }

@@ -1,47 +1,32 @@
-import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createHandoverStore, type Handover } from '../converge/handover-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { decidedBy, print, withStorage } from './command-context.ts';
-import { toRowNumber } from './count-option.ts';
-import type { Terminal } from './terminal.ts';
+import type { Printed } from './define-command.ts';
+import type { StorageSession } from './session.ts';
+import { decidedBy } from './with-storage.ts';
 
-/** `gangway members invitation`: what somebody gets in with, for an operator who tells them. */
-export function createShowInvitationCommand(terminal: Terminal): Command {
-  return new Command('invitation')
-    .description('show, this once, what somebody gets in with, for you to tell them')
-    .argument('<membership>', 'its number in the list', toRowNumber)
-    .option('--json', 'print one JSON object instead of text')
-    .action((id: number, _: object, command: Command) =>
-      withStorage(command, async ({ database, box }) => {
-        const handover = await createHandoverStore(database, box).take(id, decidedBy());
-        const { content, expiresAt } = handover;
-        const shown = { membership: id, invitation: { ...content, expiresAt } };
-        print(terminal, jsonOf(command), shown, () => toText(handover));
-      }),
-    );
+/** `gangway members invitation` and `renew`: how people get into a tool that does not tell them itself. */
+
+export async function showInvitation(
+  { membership }: { membership: number },
+  { storage: { database, box } }: StorageSession,
+): Promise<Printed> {
+  const handover = await createHandoverStore(database, box).take(membership, decidedBy());
+  const { content, expiresAt } = handover;
+  return { data: { membership, invitation: { ...content, expiresAt } }, text: () => toText(handover) };
 }
 
-/** `gangway members renew`. */
-export function createRenewCommand(terminal: Terminal): Command {
-  return new Command('renew')
-    .description('have the tool invite somebody anew who has not come yet')
-    .argument('<membership>', 'its number in the list', toRowNumber)
-    .option('--json', 'print one JSON object instead of text')
-    .action((id: number, _: object, command: Command) =>
-      withStorage(command, async ({ database, box }, config) => {
-        const adapters = await loadAdapters(config);
-        const canRenew = (tool: string) => adapters.get(tool)?.renewInvitation !== undefined;
-        await createHandoverStore(database, box).renew(id, canRenew, decidedBy());
-        const text = `Membership ${id} is invited anew by a running "gangway start".`;
-        print(terminal, jsonOf(command), { membership: id, decision: 'renew' }, () => text);
-      }),
-    );
-}
-
-/** The list has the option too, and takes it wherever it stands. */
-function jsonOf(command: Command): true | undefined {
-  return command.optsWithGlobals<{ json?: true }>().json;
+export async function renewInvitation(
+  { membership }: { membership: number },
+  { config, storage: { database, box } }: StorageSession,
+): Promise<Printed> {
+  const adapters = await loadAdapters(config);
+  const canRenew = (tool: string) => adapters.get(tool)?.renewInvitation !== undefined;
+  await createHandoverStore(database, box).renew(membership, canRenew, decidedBy());
+  return {
+    data: { membership, decision: 'renew' },
+    text: () => `Membership ${membership} is invited anew by a running "gangway start".`,
+  };
 }
 
 function toText({ content, expiresAt }: Handover): string {

@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
@@ -8,58 +7,38 @@ import { type Progress, type RotatedKey, rotateKey } from '../keys/rotate-key.ts
 import { createSecretBox } from '../keys/secret-box.ts';
 import { findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
-import { loadCommandConfig, print, withStorage } from './command-context.ts';
+import type { Printed } from './define-command.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-
-interface KeyOptions {
-  json?: true;
-}
+import { loadCommandConfig, secretKeyOf, withStorage } from './with-storage.ts';
 
 /** `gangway key`: which key everything is sealed with, and putting another in its place. */
-export function createKeyCommand(terminal: Terminal): Command {
-  return new Command('key')
-    .description('the key that everything secret is sealed with')
-    .addCommand(createShowCommand(terminal))
-    .addCommand(createRotateCommand(terminal));
+
+export async function showKey(_given: object, session: Session): Promise<Printed> {
+  const loaded = loadCommandConfig(session);
+  const { key } = findKeyRing(loaded.config.database.url, secretKeyOf(loaded), loaded.previousSecretKeys);
+  const { fingerprint } = createSecretBox(key);
+  return { data: { fingerprint }, text: () => fingerprint };
 }
 
-function createShowCommand(terminal: Terminal): Command {
-  return new Command('show')
-    .description('print the fingerprint of the key, which tells it from others and nothing else')
-    .option('--json', 'print one JSON object instead of text')
-    .action(({ json }: KeyOptions, command: Command) => {
-      const { config, secretKey, previousSecretKeys } = loadCommandConfig(command);
-      const configured = secretKey.source === 'none' ? undefined : secretKey.key;
-      const { key } = findKeyRing(config.database.url, configured, previousSecretKeys);
-      const { fingerprint } = createSecretBox(key);
-      print(terminal, json, { fingerprint }, () => fingerprint);
-    });
-}
-
-function createRotateCommand(terminal: Terminal): Command {
-  return new Command('rotate')
-    .description('seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file')
-    .option('--json', 'print one JSON object instead of text')
-    .action(async ({ json }: KeyOptions, command: Command) => {
-      const file = prepareNextKey(loadCommandConfig(command));
-      await withStorage(command, async ({ database, box }) => {
-        const clock = createDatabaseClock(database, systemClock);
-        await clock.correct();
-        const alive = createAliveLock(database, clock);
-        await alive.hold();
-        const { signal } = terminal;
-        const onProgress = createProgressLine(terminal);
-        const rotating = rotateKey({ database, box, clock, signal, onProgress });
-        const rotated = await rotating
-          .catch((error: unknown) => {
-            throw signal.aborted ? stopped(error) : error;
-          })
-          .finally(() => alive.release());
-        file?.promoteNext();
-        const { fingerprint } = box;
-        print(terminal, json, { fingerprint, ...rotated }, () => toText(fingerprint, rotated));
-      });
-    });
+export async function replaceKey(_given: object, session: Session): Promise<Printed> {
+  const file = prepareNextKey(loadCommandConfig(session));
+  return await withStorage(session, async ({ terminal, storage: { database, box } }) => {
+    const clock = createDatabaseClock(database, systemClock);
+    await clock.correct();
+    const alive = createAliveLock(database, clock);
+    await alive.hold();
+    const { signal } = terminal;
+    const rotating = rotateKey({ database, box, clock, signal, onProgress: createProgressLine(terminal) });
+    const rotated = await rotating
+      .catch((error: unknown) => {
+        throw signal.aborted ? stopped(error) : error;
+      })
+      .finally(() => alive.release());
+    file?.promoteNext();
+    const { fingerprint } = box;
+    return { data: { fingerprint, ...rotated }, text: () => toText(fingerprint, rotated) };
+  });
 }
 
 /** @returns the file that the next key is to be promoted in; undefined where keys are configured */

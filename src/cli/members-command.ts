@@ -1,63 +1,47 @@
-import { Command, InvalidArgumentError } from 'commander';
 import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import { membershipStates } from '../domain/membership.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { createDoubtStore } from '../memberships/doubt-store.ts';
 import type { ListedMembership } from '../memberships/membership-list-store.ts';
 import { createOwnershipStore } from '../memberships/ownership-store.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
-import { decidedBy, print, withStorage } from './command-context.ts';
-import { toCount, toRowNumber } from './count-option.ts';
-import { createRenewCommand, createShowInvitationCommand } from './invitation-commands.ts';
+import type { Printed } from './define-command.ts';
 import { refuseUnknownTool } from './pick-install.ts';
-import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import type { StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+import { decidedBy } from './with-storage.ts';
 
-interface MembersOptions {
-  tool?: string;
-  state?: MembershipState;
-  waiting?: true;
+/** `gangway members`: who belongs where, how far that has come, and whose members they are. */
+
+interface MemberFilter {
+  tool: string | undefined;
+  state: MembershipState | undefined;
+  waiting: boolean;
   limit: number;
-  json?: true;
 }
 
 /** Those who wait say for what. */
 type Listed = ListedMembership & Partial<WaitingMember>;
 
-/** `gangway members`: who belongs where, and how far that has come. */
-export function createMembersCommand(terminal: Terminal): Command {
-  return new Command('members')
-    .description('list the memberships: who belongs where, and how far that has come')
-    .option('--tool <name>', 'only those of one tool')
-    .option('--state <state>', `only those in one state: ${membershipStates.join(', ')}`, toState)
-    .option('--waiting', 'only those that wait: for a work email, or for being told how they get in')
-    .option('--limit <count>', 'how many at most', toCount, 500)
-    .option('--json', 'print one JSON object instead of a table')
-    .action((options: MembersOptions, command: Command) =>
-      withStorage(command, async (storage, config) => {
-        const { tool, state, waiting, limit, json } = options;
-        const members: Listed[] = waiting
-          ? await listWaiting(storage, { tool, limit, ...toReach(config) })
-          : await storage.memberships.list({ tool, state, limit });
-        if (members.length === 0) refuseUnknownTool(command, config, tool);
-        const toText = () => toTable(members, waiting);
-        print(terminal, json, { members: members.map(toShown) }, toText);
-      }),
-    )
-    .addCommand(createShowInvitationCommand(terminal))
-    .addCommand(createRenewCommand(terminal))
-    .addCommand(createOwnershipCommand(terminal, 'adopt'))
-    .addCommand(createOwnershipCommand(terminal, 'release'));
+export async function listMembers(
+  { tool, state, waiting, limit }: MemberFilter,
+  session: StorageSession,
+): Promise<Printed> {
+  const { config, storage } = session;
+  const members: Listed[] = waiting
+    ? await listWaiting(storage, { tool, limit, ...toReach(config) })
+    : await storage.memberships.list({ tool, state, limit });
+  if (members.length === 0) refuseUnknownTool(session, tool);
+  return {
+    data: { members: members.map(toShown) },
+    text: () =>
+      waiting
+        ? formatList(members.map(masked), waitingColumns, 'Nobody waits.')
+        : formatList(members.map(masked), columns, 'There are no memberships.'),
+  };
 }
-
-const decisions = {
-  adopt: 'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
-  release:
-    'count a member as not added by Gangway: they stay, whatever ends; an account of which it is not known whose it is, first',
-};
 
 const outcomes = {
   adopted: 'has that account too, and leaves by it as well',
@@ -67,47 +51,40 @@ const outcomes = {
   released: 'counts as not ours and stays',
 };
 
-function createOwnershipCommand(terminal: Terminal, decision: keyof typeof decisions): Command {
-  const command = new Command(decision)
-    .description(decisions[decision])
-    .argument('<membership>', 'its number in the list', toRowNumber)
-    .option('--json', 'print one JSON object instead of text');
-  if (decision === 'adopt') {
-    command.option('--account', 'their account too: it is ended or changed as one that Gangway made');
-    command.option(
-      '--address <address>',
-      'what their account shows by now: it is theirs, under an address that nobody told',
-    );
-  }
-  return command.action((id: number, options: DecisionOptions, command: Command) =>
-    withStorage(command, async (storage, config) => {
-      // The list has the option too, and takes it wherever it stands.
-      const { json } = command.optsWithGlobals<{ json?: true }>();
-      const outcome =
-        decision === 'adopt'
-          ? await adopt(storage, id, options)
-          : await release(storage, id, config.marketplace.managedDomains);
-      print(terminal, json, { membership: id, decision, outcome }, () => `Membership ${id} ${outcomes[outcome]}.`);
-    }),
-  );
+type Outcome = keyof typeof outcomes;
+
+interface Adoption {
+  membership: number;
+  account: boolean;
+  address: string | undefined;
 }
 
-interface DecisionOptions {
-  account?: boolean;
-  address?: string;
+export async function adoptMember(adoption: Adoption, { storage }: StorageSession): Promise<Printed> {
+  return toDecided(adoption.membership, 'adopt', await adopt(storage, adoption));
+}
+
+export async function releaseMember(
+  { membership }: { membership: number },
+  { config, storage }: StorageSession,
+): Promise<Printed> {
+  return toDecided(membership, 'release', await release(storage, membership, config.marketplace.managedDomains));
+}
+
+function toDecided(membership: number, decision: 'adopt' | 'release', outcome: Outcome): Printed {
+  return {
+    data: { membership, decision, outcome },
+    text: () => `Membership ${membership} ${outcomes[outcome]}.`,
+  };
 }
 
 async function adopt(
   { database, memberships, box }: Storage,
-  id: number,
-  { account: withAccount = false, address }: DecisionOptions,
-): Promise<keyof typeof outcomes> {
+  { membership, account: withAccount, address }: Adoption,
+): Promise<Outcome> {
   if (address === undefined) {
-    return await createOwnershipStore(database, memberships).adopt(id, decidedBy(), {
-      withAccount,
-    });
+    return await createOwnershipStore(database, memberships).adopt(membership, decidedBy(), { withAccount });
   }
-  await createDoubtStore(database, box).adopt(id, address, decidedBy());
+  await createDoubtStore(database, box).adopt(membership, address, decidedBy());
   return 'adopted';
 }
 
@@ -116,15 +93,9 @@ async function release(
   { database, memberships, box }: Storage,
   id: number,
   managedDomains: readonly string[],
-): Promise<keyof typeof outcomes> {
+): Promise<Outcome> {
   if (await createDoubtStore(database, box).release(id, decidedBy())) return 'let_go';
   return await createOwnershipStore(database, memberships).release(id, managedDomains, decidedBy());
-}
-
-function toState(value: string): MembershipState {
-  const state = membershipStates.find((known) => known === value);
-  if (state === undefined) throw new InvalidArgumentError(`one of: ${membershipStates.join(', ')}`);
-  return state;
 }
 
 function toShown({ wanted, ...member }: Listed) {
@@ -146,27 +117,23 @@ function masked<T extends Shown>(member: T) {
   };
 }
 
-function toTable(members: Listed[], waiting?: true): string {
-  if (members.length === 0) return waiting ? 'Nobody waits.' : 'There are no memberships.';
-  const column = waiting ? ['waits for'] : [];
-  return formatTable(
-    ['id', 'tool', 'group', 'trainer', 'name', 'state', ...column, 'since', 'next try', 'why'],
-    members
-      .map(masked)
-      .map((member) => [
-        member.id,
-        member.tool,
-        member.groupId,
-        member.trainerId,
-        member.displayName ?? '',
-        member.state,
-        ...(waiting ? [sayWaitedFor(member)] : []),
-        member.updatedAt,
-        member.nextAttemptAt ?? member.removeAfter ?? '',
-        member.failure ?? member.invitation?.failure ?? sayDoubt(member) ?? member.cause ?? '',
-      ]),
-  );
-}
+const upToState: Columns<Listed> = [
+  ['id', ({ id }) => id],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['name', ({ displayName }) => displayName],
+  ['state', ({ state }) => state],
+];
+
+const sinceWhen: Columns<Listed> = [
+  ['since', ({ updatedAt }) => updatedAt],
+  ['next try', ({ nextAttemptAt, removeAfter }) => nextAttemptAt ?? removeAfter],
+  ['why', (member) => member.failure ?? member.invitation?.failure ?? sayDoubt(member) ?? member.cause],
+];
+
+const columns: Columns<Listed> = [...upToState, ...sinceWhen];
+const waitingColumns: Columns<Listed> = [...upToState, ['waits for', sayWaitedFor], ...sinceWhen];
 
 function sayDoubt({ doubtedId }: Listed): string | null {
   return doubtedId === null ? null : `account ${doubtedId}: whose is it?`;

@@ -1,62 +1,37 @@
-import { Command, InvalidArgumentError } from 'commander';
 import { createConfiguredChannels } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
-import { type DispatchState, dispatchStates } from '../domain/notice.ts';
+import type { DispatchState } from '../domain/notice.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Channel } from '../notify/channel.ts';
 import { createDispatchStore, type ListedDispatch } from '../notify/dispatch-store.ts';
 import { type Trial, tryChannels } from '../notify/try-channels.ts';
-import { loadCommandConfig, print, withStorage } from './command-context.ts';
-import { toCount } from './count-option.ts';
-import { endWith } from './ending.ts';
-import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import type { Printed } from './define-command.ts';
+import type { Session, StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+import { loadCommandConfig } from './with-storage.ts';
 
 /** `gangway notifications`: what people outside were told of, and whether they can be told. */
-export function createNotificationsCommand(terminal: Terminal): Command {
-  return new Command('notifications')
-    .description('what people outside were told of, and whether they can be told')
-    .addCommand(createListCommand(terminal), { isDefault: true })
-    .addCommand(createTestCommand(terminal));
+
+export async function listNotifications(
+  { state, limit }: { state: DispatchState | undefined; limit: number },
+  { storage }: StorageSession,
+): Promise<Printed> {
+  const notifications = await createDispatchStore(storage.database).list({ state, limit });
+  return {
+    data: { notifications },
+    text: () => formatList(notifications, columns, 'There are no notifications.'),
+  };
 }
 
-interface ListOptions {
-  state?: DispatchState;
-  limit: number;
-  json?: true;
-}
-
-function createListCommand(terminal: Terminal): Command {
-  return new Command('list')
-    .description('list notices by channel, the newest first')
-    .option('--state <state>', `only those in one state: ${dispatchStates.join(', ')}`, toState)
-    .option('--limit <count>', 'how many at most', toCount, 50)
-    .option('--json', 'print one JSON object instead of a table')
-    .action(({ state, limit, json }: ListOptions, command: Command) =>
-      withStorage(command, async ({ database }) => {
-        const notifications = await createDispatchStore(database).list({ state, limit });
-        print(terminal, json, { notifications }, () => toTable(notifications));
-      }),
-    );
-}
-
-interface TestOptions {
-  channel?: string;
-  json?: true;
-}
-
-function createTestCommand(terminal: Terminal): Command {
-  return new Command('test')
-    .description('send a test notice now, and say what came of it; status 1 where one failed')
-    .option('--channel <name>', 'only to this channel')
-    .option('--json', 'print one JSON object instead of a table')
-    .action(async ({ channel, json }: TestOptions, command: Command) => {
-      const { config } = loadCommandConfig(command);
-      const channels = createConfiguredChannels({ config, clock: systemClock });
-      const trials = await tryChannels(pick(channels, channel), systemClock, terminal.signal);
-      print(terminal, json, { trials }, () => toTrialTable(trials));
-      endWith(trials.every(({ outcome, failure }) => outcome === 'sent' && failure === null) ? 0 : 1);
-    });
+export async function testChannels({ channel }: { channel: string | undefined }, session: Session): Promise<Printed> {
+  const { config } = loadCommandConfig(session);
+  const channels = createConfiguredChannels({ config, clock: systemClock });
+  const trials = await tryChannels(pick(channels, channel), systemClock, session.terminal.signal);
+  return {
+    data: { trials },
+    text: () => formatList(trials, trialColumns, 'No channel was tried.'),
+    status: trials.every(({ outcome, failure }) => outcome === 'sent' && failure === null) ? 0 : 1,
+  };
 }
 
 function pick(channels: Channel[], name: string | undefined): Channel[] {
@@ -69,40 +44,25 @@ function pick(channels: Channel[], name: string | undefined): Channel[] {
   throw new AppError('not_found', `There is no channel "${name}"; there is: ${known}`);
 }
 
-function toState(value: string): DispatchState {
-  const state = dispatchStates.find((known) => known === value);
-  if (state === undefined) throw new InvalidArgumentError(`one of: ${dispatchStates.join(', ')}`);
-  return state;
+const columns: Columns<ListedDispatch> = [
+  ['id', ({ id }) => id],
+  ['added', ({ createdAt }) => createdAt],
+  ['channel', ({ channel }) => channel],
+  ['kind', ({ kind }) => kind],
+  ['install', (one) => subjectOf(one).install],
+  ['contract', (one) => subjectOf(one).contract],
+  ['state', ({ state }) => state],
+  ['tries', ({ attempts }) => attempts],
+  ['next', ({ nextAttemptAt }) => nextAttemptAt],
+  ['why', ({ failure }) => failure],
+];
+
+function subjectOf(one: ListedDispatch): { install?: string | undefined; contract?: string | undefined } {
+  return 'about' in one ? one.about : { install: one.install, contract: one.contractId };
 }
 
-function toTable(notifications: ListedDispatch[]): string {
-  if (notifications.length === 0) return 'There are no notifications.';
-  return formatTable(
-    ['id', 'added', 'channel', 'kind', 'install', 'contract', 'state', 'tries', 'next', 'why'],
-    notifications.map((one) => [
-      one.id,
-      one.createdAt,
-      one.channel,
-      one.kind,
-      ...toSubject(one),
-      one.state,
-      one.attempts,
-      one.nextAttemptAt ?? '',
-      one.failure ?? '',
-    ]),
-  );
-}
-
-/** The install and the contract. */
-function toSubject(one: ListedDispatch): [string, string] {
-  if (!('about' in one)) return [one.install, one.contractId];
-  const { install = '', contract = '' } = one.about;
-  return [install, contract];
-}
-
-function toTrialTable(trials: Trial[]): string {
-  return formatTable(
-    ['channel', 'outcome', 'why'],
-    trials.map(({ channel, outcome, failure }) => [channel, outcome, failure ?? '']),
-  );
-}
+const trialColumns: Columns<Trial> = [
+  ['channel', ({ channel }) => channel],
+  ['outcome', ({ outcome }) => outcome],
+  ['why', ({ failure }) => failure],
+];

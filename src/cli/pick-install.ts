@@ -1,14 +1,12 @@
-import type { Command } from 'commander';
-import type { Storage } from '../app/storage.ts';
-import type { Config } from '../config/config-schema.ts';
-import { loadRegistry } from './command-context.ts';
+import type { Session, StorageSession } from './session.ts';
+import { loadRegistry } from './with-storage.ts';
 
 /**
  * The install that a command is about: the one that was named, or the only one there is. Ends the
  * command as used wrongly where neither says which.
  */
 export function pickInstall(
-  command: Command,
+  session: Session,
   installs: ReadonlyMap<string, unknown>,
   named: string | undefined,
 ): string {
@@ -16,35 +14,40 @@ export function pickInstall(
   const [only] = known;
   if (named === undefined && only !== undefined && known.length === 1) return only;
   if (named !== undefined && installs.has(named)) return named;
-  if (known.length === 0) command.error(`error: there is no install yet: gangway connect <a name for it>`);
-  if (named === undefined) command.error(`error: name the install; ${sayKnown(known)}`);
-  return refuseUnknown(command, 'install', named, known);
+  if (known.length === 0) return session.misuse('there is no install yet: gangway connect <a name for it>');
+  if (named === undefined) return session.misuse(`name the install; ${listKnown(known)}`);
+  return refuseUnknown(session, 'install', named, known);
+}
+
+/** The install that was named, or all. */
+export function pickInstalls(
+  session: Session,
+  installs: ReadonlyMap<string, unknown>,
+  named: string | undefined,
+): string[] {
+  return named === undefined ? [...installs.keys()] : [pickInstall(session, installs, named)];
 }
 
 /**
- * For a filter under which nothing was found: ends the command as used wrongly where there is no
- * such install either. What is stored of one that is no longer there can still be listed.
+ * For a list that came out empty: ends the command as used wrongly where the install that it was asked
+ * for does not exist. What is stored of an install that is no longer configured can still be listed.
  */
-export async function refuseUnknownInstall(
-  command: Command,
-  storage: Storage,
-  config: Config,
-  named: string | undefined,
-): Promise<void> {
+export async function refuseUnknownInstall(session: StorageSession, named: string | undefined): Promise<void> {
   if (named === undefined) return;
-  const { installs } = await loadRegistry({ config }, storage);
-  if (!installs.has(named)) refuseUnknown(command, 'install', named, installs.keys());
+  const { installs } = await loadRegistry(session);
+  if (!installs.has(named)) refuseUnknown(session, 'install', named, installs.keys());
 }
 
 /** The same for a tool. */
-export function refuseUnknownTool(command: Command, { tools }: Pick<Config, 'tools'>, named: string | undefined): void {
-  if (named !== undefined && !tools.has(named)) refuseUnknown(command, 'tool', named, tools.keys());
+export function refuseUnknownTool(session: StorageSession, named: string | undefined): void {
+  const { tools } = session.config;
+  if (named !== undefined && !tools.has(named)) refuseUnknown(session, 'tool', named, tools.keys());
 }
 
-function refuseUnknown(command: Command, kind: 'install' | 'tool', named: string, known: Iterable<string>): never {
-  command.error(`error: there is no ${kind} "${named}"; ${sayKnown([...known])}`);
+function refuseUnknown(session: Session, kind: 'install' | 'tool', named: string, known: Iterable<string>): never {
+  return session.misuse(`there is no ${kind} "${named}"; ${listKnown([...known])}`);
 }
 
-function sayKnown(known: string[]): string {
+function listKnown(known: string[]): string {
   return known.length === 0 ? 'there are none' : `there is: ${known.join(', ')}`;
 }

@@ -1,21 +1,15 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { AppError } from '../domain/errors.ts';
 import type { WantedFaults } from '../sandbox/faults/faults-schema.ts';
-import { toCount } from './count-option.ts';
-import { toNumber } from './sandbox-control.ts';
+import { type Input, option, repeatedOption, toAmount, toCount, type ValuesOf } from './options.ts';
 
-/** How faults are asked for on a command line: what goes wrong, how often, and where. */
+/** The options that ask a sandbox for faults: what goes wrong, how often, and where. */
 
 type FaultKind = keyof WantedFaults;
 interface Chance {
   probability: number;
   ms?: number;
 }
-
-export type FaultOptions = Partial<Record<FaultKind, Chance>> & {
-  operation?: string[];
-  times?: number;
-};
 
 const deliveryKinds = {
   lose: 'events are never sent',
@@ -39,20 +33,26 @@ const apiKinds = {
 
 const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
 
-export function addFaultOptions(command: Command): Command {
-  for (const [kind, description] of kinds) {
-    const flag = `--${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    if (kind === 'delay' || kind === 'slow') {
-      command.option(`${flag} <probability:time>`, description, toTimedChance);
-    } else command.option(`${flag} <probability>`, description, toChance);
-  }
-  return command
-    .option(
-      '--operation <operation>',
-      'the only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
-      (operation: string, before: string[] = []) => [...before, operation],
-    )
-    .option('--times <number>', 'how often each of these faults happens at most', toCount);
+/** One option for each kind of fault, and two that say where and how often. */
+export const faultOptions = {
+  ...(Object.fromEntries(kinds.map(([kind, description]) => [kind, toFaultOption(kind, description)])) as Record<
+    FaultKind,
+    Input<Chance | undefined>
+  >),
+  operation: repeatedOption(
+    '<operation>',
+    'the only calls that these faults are for, e.g. "GET /contracts"; may be repeated',
+  ),
+  times: option('<number>', 'how often each of these faults happens at most', toCount),
+};
+
+export type FaultOptions = ValuesOf<typeof faultOptions>;
+
+function toFaultOption(kind: FaultKind, description: string): Input<Chance | undefined> {
+  const isTimed = kind === 'delay' || kind === 'slow';
+  return isTimed
+    ? option('<probability:time>', description, toTimedChance)
+    : option('<probability>', description, toChance);
 }
 
 /** @returns undefined where the command line asks for none */
@@ -65,20 +65,20 @@ export function toFaults(options: FaultOptions): WantedFaults | undefined {
   if (asked.length === 0 && times !== undefined) {
     throw new AppError('invalid', '--times needs a fault that it is for, e.g. --lose 0.3');
   }
-  if (operations !== undefined && !asked.some(({ kind }) => kind in apiKinds)) {
+  if (operations.length > 0 && !asked.some(({ kind }) => kind in apiKinds)) {
     throw new AppError('invalid', '--operation needs a fault of calls, e.g. --server-error 0.3');
   }
   if (asked.length === 0) return undefined;
   const faults = asked.map(({ kind, chance }) => {
     const isOfCalls = kind in apiKinds;
-    const where = isOfCalls && operations !== undefined ? { operations } : {};
+    const where = isOfCalls && operations.length > 0 ? { operations } : {};
     return [kind, { ...chance, ...where, ...(times !== undefined && { times }) }];
   });
   return Object.fromEntries(faults);
 }
 
 function toChance(text: string): Chance {
-  const probability = toNumber(text);
+  const probability = toAmount(text);
   if (probability <= 1) return { probability };
   throw new InvalidArgumentError('a probability from 0 to 1 is needed');
 }

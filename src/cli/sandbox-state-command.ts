@@ -1,14 +1,12 @@
-import type { Command } from 'commander';
 import type { Snapshot } from '../sandbox/snapshot.ts';
-import { ask, createControlCommand } from './sandbox-control.ts';
+import type { Printed } from './define-command.ts';
+import { ask, type ControlOptions, toAnswer } from './sandbox-control.ts';
+import type { Session } from './session.ts';
 import { type Cell, formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
 
-export function createStateCommand(terminal: Terminal): Command {
-  return createControlCommand(terminal, 'state', async ({ url }) => {
-    const value = await ask<Snapshot>(terminal, url, '/state');
-    return { value, lines: describeState(value) };
-  }).description('show what the marketplace holds, without tokens and secrets');
+export async function showState({ url }: ControlOptions, { terminal }: Session): Promise<Printed> {
+  const state = await ask<Snapshot>(terminal, url, '/state');
+  return toAnswer(state, describeState(state));
 }
 
 function describeState(state: Snapshot): string[] {

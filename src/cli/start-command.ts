@@ -1,34 +1,23 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
 import { version } from '../lib/version.ts';
-import { loadCommandConfig, openConfigured } from './command-context.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-
-/** `gangway start`: receives, provisions, and runs until it is told to stop. */
-export function createStartCommand(terminal: Terminal): Command {
-  return new Command('start')
-    .description('receive deliveries and keep the tools in line, until stopped')
-    .option('--json', 'print the addresses as one JSON object on stdout')
-    .option(
-      '--accept-orphans',
-      'start although the configuration no longer leads to people who are in a tool: they are kept',
-    )
-    .option('--restored', 'the database comes from a backup: ask the marketplace before acting on what lies in it')
-    .action((options: StartOptions, command: Command) => runStart(terminal, command, options));
-}
+import { loadCommandConfig, openConfigured } from './with-storage.ts';
 
 interface StartOptions {
-  json?: boolean;
-  acceptOrphans?: boolean;
-  restored?: boolean;
+  json: boolean;
+  acceptOrphans: boolean;
+  restored: boolean;
 }
 
-export async function runStart(terminal: Terminal, command: Command, options: StartOptions = {}): Promise<void> {
-  const loaded = loadCommandConfig(command);
+/** `gangway start`: receives, provisions, and runs until it is told to stop. */
+export async function start(options: StartOptions, session: Session): Promise<undefined> {
+  const { terminal } = session;
+  const loaded = loadCommandConfig(session);
   const { config, warnings } = loaded;
   const logger = createLogger({ level: config.log.level, destination: terminal.stderr });
   for (const warning of warnings) logger.warn(warning);
@@ -46,7 +35,7 @@ async function run(
   terminal: Terminal,
   loaded: LoadedConfig,
   logger: Logger,
-  { json, acceptOrphans = false, restored = false }: StartOptions,
+  { json, acceptOrphans, restored }: StartOptions,
 ): Promise<void> {
   const { config } = loaded;
   const adapters = await loadAdapters(config);

@@ -1,32 +1,23 @@
-import { Command } from 'commander';
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
 import { type Attention, loadStatus, type Status, toMailed } from '../operator/load-status.ts';
-import { loadRegistry, print, withStorage } from './command-context.ts';
-import { durationOption } from './duration-option.ts';
+import type { Printed } from './define-command.ts';
+import type { StorageSession } from './session.ts';
 import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import { loadRegistry } from './with-storage.ts';
 
-/** `gangway status`: how it is doing, and what needs somebody. */
-export function createStatusCommand(terminal: Terminal): Command {
-  return new Command('status')
-    .description('how it is doing, what happened lately, and what needs somebody')
-    .addOption(durationOption('--since <duration>', 'how far back to count', '24h'))
-    .option('--json', 'print one JSON object instead of text')
-    .action(({ since, json }: { since: number; json?: true }, command: Command) =>
-      withStorage(command, async (storage, config) => {
-        const { installs } = await loadRegistry({ config }, storage);
-        const from = instantIn(systemClock, -since);
-        const mailed = toMailed(config, toInstant(systemClock.now()));
-        const { database } = storage;
-        const status = await loadStatus(database, from, installs, mailed);
-        const running = await loadRunning(database, systemClock);
-        const attention = [...running.attention, ...status.attention];
-        const all = { ...status, ...running, attention };
-        print(terminal, json, all, () => toText(all));
-      }),
-    );
+/** `gangway status`: how it is doing, and what needs an operator. */
+export async function showStatus({ since }: { since: number }, session: StorageSession): Promise<Printed> {
+  const { config, storage } = session;
+  const { installs } = await loadRegistry(session);
+  const from = instantIn(systemClock, -since);
+  const mailed = toMailed(config, toInstant(systemClock.now()));
+  const status = await loadStatus(storage.database, from, installs, mailed);
+  const running = await loadRunning(storage.database, systemClock);
+  const attention = [...running.attention, ...status.attention];
+  const all = { ...status, ...running, attention };
+  return { data: all, text: () => toText(all) };
 }
 
 function toText(status: Status & Running): string {

@@ -12,7 +12,10 @@ export interface Column {
   align?: 'left' | 'right';
 }
 
-export type Cell = string | number | undefined;
+export type Cell = string | number | null | undefined;
+
+/** The columns of a list: the title of each, and what stands in it for one row. */
+export type Columns<Row> = readonly (readonly [title: string, cell: (row: Row) => Cell, align?: 'right'])[];
 
 /** A column as it is printed: its title first, then a cell for each row. */
 interface Block {
@@ -26,6 +29,15 @@ const gap = '  ';
 const indent = '    ';
 /** Text is not wrapped to less than this where it need not be. */
 const readableWidth = 20;
+
+/** The rows of a list as a table; without any rows, the sentence that says so. */
+export function formatList<Row>(rows: readonly Row[], columns: Columns<Row>, whenEmpty: string): string {
+  if (rows.length === 0) return whenEmpty;
+  return formatTable(
+    columns.map(([title, , align]): Column => (align === undefined ? { title } : { title, align })),
+    rows.map((row) => columns.map(([, cell]) => cell(row))),
+  );
+}
 
 /**
  * Lines without a trailing newline: the titles, then the rows, aligned. Nothing in a cell can

@@ -1,10 +1,27 @@
 /**
- * What a command sees of the world it was started from. stdout is data, stderr is for people;
- * `signal` is aborted when the command is asked to stop.
+ * What a command sees of the process it runs in. stdout is data, stderr is for people; `signal` is
+ * aborted when the command is asked to stop.
  */
 export interface Terminal {
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream;
   stdin: NodeJS.ReadStream;
   signal: AbortSignal;
+}
+
+const progressEveryMs = 5000;
+
+/** Prints a line on stderr every few seconds while work goes on. */
+export function createProgress({ stderr }: Terminal): (line: string) => void {
+  let printedAt = performance.now();
+  return (line) => {
+    if (performance.now() - printedAt < progressEveryMs) return;
+    printedAt = performance.now();
+    stderr.write(`${line}\n`);
+  };
+}
+
+/** How long a command waits for work, what stops the wait, and who hears of its progress. */
+export function toPatience(terminal: Terminal, waitMs: number) {
+  return { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
 }

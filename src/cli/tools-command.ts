@@ -1,58 +1,34 @@
-import { Command } from 'commander';
 import type { Server } from '../domain/binding.ts';
-import { acceptServer, listServers } from '../operator/tool-servers.ts';
-import { decidedBy, print, withStorage } from './command-context.ts';
-import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { withWorks } from './with-works.ts';
+import { acceptServer, listServers, type ToolServer } from '../operator/tool-servers.ts';
+import type { Printed } from './define-command.ts';
+import type { ServicesSession, StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+import { decidedBy } from './with-storage.ts';
 
 /** `gangway tools`: which servers they are, and that another is meant. */
-export function createToolsCommand(terminal: Terminal): Command {
-  return new Command('tools')
-    .description('the tools that are configured, and the servers that their people are in')
-    .addCommand(createListCommand(terminal), { isDefault: true })
-    .addCommand(createAcceptCommand(terminal));
+
+export async function listTools(_given: object, { config, storage }: StorageSession): Promise<Printed> {
+  const tools = await listServers(storage.database, config.tools);
+  return { data: { tools }, text: () => formatList(tools, columns, 'No tool is configured.') };
 }
 
-function createListCommand(terminal: Terminal): Command {
-  return new Command('list')
-    .description('list them, with the server that each was when it was first asked')
-    .option('--json', 'print one JSON object instead of a table')
-    .action(({ json }: { json?: true }, command: Command) =>
-      withStorage(command, async ({ database }, config) => {
-        const tools = await listServers(database, config.tools);
-        print(terminal, json, { tools }, () =>
-          formatTable(
-            ['tool', 'stands at', 'its people are in'],
-            tools.map(({ tool, place, bound }) => [
-              tool,
-              place ?? '',
-              bound === null ? 'not asked yet' : sayServer(bound),
-            ]),
-          ),
-        );
-      }),
-    );
-}
+const columns: Columns<ToolServer> = [
+  ['tool', ({ tool }) => tool],
+  ['stands at', ({ place }) => place],
+  ['its people are in', ({ bound }) => (bound === null ? 'not asked yet' : sayServer(bound))],
+];
 
-function createAcceptCommand(terminal: Terminal): Command {
-  return new Command('accept')
-    .description('take the server that a tool leads to now as the one that its people are in')
-    .argument('<tool>', 'its name in the configuration')
-    .option('--json', 'print one JSON object instead of text')
-    .action((tool: string, { json }: { json?: true }, command: Command) =>
-      withWorks(terminal, command, false, async ({ database }, { config, adapters }) => {
-        const [adapter, settings] = [adapters.get(tool), config.tools.get(tool)?.settings];
-        if (adapter === undefined || settings === undefined) {
-          const known = [...adapters.keys()].join(', ');
-          command.error(`error: there is no tool "${tool}"; there is: ${known}`);
-        }
-        const asked = { tool, adapter, settings };
-        const deps = { database, by: decidedBy() };
-        const server = await acceptServer(deps, asked, terminal.signal);
-        print(terminal, json, { tool, ...server }, () => `${tool} is ${sayServer(server)} now.`);
-      }),
-    );
+export async function acceptTool(
+  { tool }: { tool: string },
+  { terminal, services, config, adapters, misuse }: ServicesSession,
+): Promise<Printed> {
+  const [adapter, settings] = [adapters.get(tool), config.tools.get(tool)?.settings];
+  if (adapter === undefined || settings === undefined) {
+    return misuse(`there is no tool "${tool}"; there is: ${[...adapters.keys()].join(', ')}`);
+  }
+  const deps = { database: services.database, by: decidedBy() };
+  const server = await acceptServer(deps, { tool, adapter, settings }, terminal.signal);
+  return { data: { tool, ...server }, text: () => `${tool} is ${sayServer(server)} now.` };
 }
 
 function sayServer({ identity, place }: Server): string {

@@ -1,35 +1,25 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
-import { Command } from 'commander';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
 import { openStorage } from '../app/storage.ts';
 import { Config } from '../config/config-schema.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createSandbox } from '../sandbox/sandbox.ts';
+import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
 import { prepareCustomer, takeFreePort } from './try-customer.ts';
 import { takeTour } from './try-tour.ts';
 
-interface TryOptions {
-  exit?: true;
-  json?: true;
-}
-
-/** `gangway try`: the whole of it on this machine, with a marketplace that is simulated. */
-export function createTryCommand(terminal: Terminal): Command {
-  return new Command('try')
-    .description('see it work: a simulated marketplace, the bridge, and a roster as the tool')
-    .option('--exit', 'stop after the tour, with status 0 if it went well')
-    .option('--json', 'print one JSON object, when the tour has gone well, instead of text')
-    .action((options: TryOptions) => runTry(terminal, options));
-}
-
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');
 
-export async function runTry(terminal: Terminal, { exit, json }: TryOptions): Promise<void> {
+/** `gangway try`: the whole of it on this machine, with a marketplace that is simulated. */
+export async function tryOut(
+  { exit, json }: { exit: boolean; json: boolean },
+  { terminal }: Session,
+): Promise<undefined> {
   const print = (line: string) => terminal.stdout.write(`${line}\n`);
   const say = json ? () => undefined : print;
   await rm(folder, { recursive: true, force: true });

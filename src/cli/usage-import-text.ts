@@ -4,7 +4,7 @@ import type { ListedImport } from '../usage/import/import-store.ts';
 import type { ImportPreview } from '../usage/import/preview-import.ts';
 import type { LineFault } from '../usage/import/stage-import.ts';
 import type { ReplacedImport } from '../usage/import/staging-store.ts';
-import { formatTable } from './table.ts';
+import { type Columns, formatList } from './table.ts';
 
 /** What is said about imports. Pure. */
 
@@ -53,20 +53,17 @@ function toNumber(count: number): string {
 }
 
 export function toImportsTable(imports: readonly ListedImport[]): string {
-  if (imports.length === 0) return 'Nothing was imported.';
-  const right = (title: string) => ({ title, align: 'right' as const });
-  return formatTable(
-    [right('id'), 'install', 'state', right('lines'), right('people'), 'days', 'counts since', 'by', 'file'],
-    imports.map(({ id, install, state, lines, people, firstDay, lastDay, ...one }) => [
-      id,
-      install,
-      state,
-      lines,
-      people,
-      `${firstDay} to ${lastDay}`,
-      one.countedAt,
-      one.actor,
-      one.fileName,
-    ]),
-  );
+  return formatList(imports, columns, 'Nothing was imported.');
 }
+
+const columns: Columns<ListedImport> = [
+  ['id', ({ id }) => id, 'right'],
+  ['install', ({ install }) => install],
+  ['state', ({ state }) => state],
+  ['lines', ({ lines }) => lines, 'right'],
+  ['people', ({ people }) => people, 'right'],
+  ['days', ({ firstDay, lastDay }) => `${firstDay} to ${lastDay}`],
+  ['counts since', ({ countedAt }) => countedAt],
+  ['by', ({ actor }) => actor],
+  ['file', ({ fileName }) => fileName],
+];

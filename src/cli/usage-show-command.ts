@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import type { Services } from '../app/services.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
@@ -9,41 +8,34 @@ import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain
 import type { WhyDifferent } from '../usage/show/explain-day.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, type ShownObservation, showUsage } from '../usage/show/show-usage.ts';
-import { print } from './command-context.ts';
-import { formatTable } from './table.ts';
-import type { Terminal } from './terminal.ts';
-import { withWorksCallingNoTool } from './with-works.ts';
+import type { Printed } from './define-command.ts';
+import type { ServicesSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
 
-interface ShowOptions {
-  install?: string;
-  json?: true;
+interface NamedContract {
+  contract: string;
+  install: string | undefined;
 }
 
 /** `gangway usage show`: one contract, as the tool, the ledger and the marketplace have it. */
-export function createUsageShowCommand(terminal: Terminal): Command {
-  return new Command('show')
-    .description('show what was seen, sent and consumed of a contract, and why they differ')
-    .argument('<contract>', 'its id')
-    .option('--install <name>', 'of which install, where several have one of this id')
-    .option('--json', 'print one JSON object instead of a table')
-    .action((id: string, { install, json }: ShowOptions, command: Command) =>
-      withWorksCallingNoTool(terminal, command, true, async (works) => {
-        const [contract, other] = await createContractStore(works.database).find(works.database.kysely, id, install);
-        if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
-        if (other !== undefined) {
-          throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
-        }
-        const { ledger, ...shown } = await showUsage(works.usage.deps, contract.install, id);
-        const consumed = await readConsumed(works, contract.install, id, terminal.signal);
-        const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
-        const gaps = await showGaps(works.usage.deps, contract.install, id);
-        const differences = [...explain(shown), ...toVerdict(explained), ...sayGaps(gaps)];
-        const files = await nameFiles(works, shown);
-        print(terminal, json, { ...shown, ...gaps, files, consumed, explained, differences }, () =>
-          [toTable(shown, files), '', ...toSums(shown, consumed), ...differences].join('\n'),
-        );
-      }),
-    );
+export async function showContractUsage(
+  { contract: id, install }: NamedContract,
+  { terminal, services }: ServicesSession,
+): Promise<Printed> {
+  const { database, usage } = services;
+  const [contract, other] = await createContractStore(database).find(database.kysely, id, install);
+  if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
+  if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
+  const { ledger, ...shown } = await showUsage(usage.deps, contract.install, id);
+  const consumed = await readConsumed(services, contract.install, id, terminal.signal);
+  const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
+  const gaps = await showGaps(usage.deps, contract.install, id);
+  const differences = [...explain(shown), ...toVerdict(explained), ...sayGaps(gaps)];
+  const files = await nameFiles(services, shown);
+  return {
+    data: { ...shown, ...gaps, files, consumed, explained, differences },
+    text: () => [toTable(shown, files), '', ...toSums(shown, consumed), ...differences].join('\n'),
+  };
 }
 
 type Shown = Omit<ShownContract, 'ledger'>;
@@ -79,32 +71,21 @@ async function readConsumed(
 }
 
 function toTable({ days }: Shown, files: Record<string, string>): string {
-  if (days.length === 0) return 'Nothing was seen and nothing was sent.';
-  const right = (title: string) => ({ title, align: 'right' as const });
-  return formatTable(
-    [
-      'day',
-      'trainer',
-      ...countNames.flatMap((name) => [right(`${name} seen`), right('sent')]),
-      'seen by',
-      'at',
-      'state',
-      'sent at',
-      'request',
-      '',
-    ],
-    days.map((one) => [
-      one.day,
-      one.trainerId,
-      ...countNames.flatMap((name) => [one.seen?.[name] ?? '', one.sent?.[name] ?? '']),
-      one.observations.map((observation) => toSource(observation, files)).join(', '),
-      one.observations.map(({ seenAt }) => seenAt).reduce(laterOf, ''),
-      one.state ?? 'not sent',
-      one.sentAt ?? '',
-      one.requestId ?? '',
-      toRemark(one),
+  const columns: Columns<ShownDay> = [
+    ['day', ({ day }) => day],
+    ['trainer', ({ trainerId }) => trainerId],
+    ...countNames.flatMap((name) => [
+      [`${name} seen`, ({ seen }: ShownDay) => seen?.[name], 'right'] as const,
+      ['sent', ({ sent }: ShownDay) => sent?.[name], 'right'] as const,
     ]),
-  );
+    ['seen by', ({ observations }) => observations.map((observation) => toSource(observation, files)).join(', ')],
+    ['at', ({ observations }) => observations.map(({ seenAt }) => seenAt).reduce(laterOf, '')],
+    ['state', ({ state }) => state ?? 'not sent'],
+    ['sent at', ({ sentAt }) => sentAt],
+    ['request', ({ requestId }) => requestId],
+    ['', toRemark],
+  ];
+  return formatList(days, columns, 'Nothing was seen and nothing was sent.');
 }
 
 function toSource({ source, workedOn }: ShownObservation, files: Record<string, string>): string {

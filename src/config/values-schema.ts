@@ -2,6 +2,7 @@ import { Cron } from 'croner';
 import { z } from 'zod';
 import { toDurationMs } from '../lib/duration.ts';
 import { toSizeBytes } from '../lib/size.ts';
+import { nameRule, projectRule } from './text-rules.ts';
 
 /** The kinds of values in a configuration, each with a message that says what to write. */
 
@@ -100,17 +101,10 @@ export const headerPrefix = z
   .string()
   .regex(/^[A-Za-z0-9-]+-$/, 'write the beginning of a header name, such as "X-Service-"');
 
-/** The name of an install or a tool. It cannot be `__proto__` or have another special meaning. */
-export const name = z
-  .string()
-  .regex(
-    /^[a-z0-9][a-z0-9_-]{0,62}$/,
-    'a name is 1 to 63 of a-z, 0-9, "-" and "_", and starts with a letter or a digit',
-  );
+/** An install or a tool. Cannot be `__proto__` or anything else that means something elsewhere. */
+export const name = z.string().regex(nameRule.pattern, nameRule.says);
 
-export const projectPattern = z
-  .string()
-  .regex(/^(?=.)[^*\p{Cc}]*\*?$/u, 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)');
+export const projectPattern = z.string().regex(projectRule.pattern, projectRule.says);
 
 /** A Map, because names come from outside and must not reach `Object.prototype`. */
 export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {

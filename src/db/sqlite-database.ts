@@ -28,8 +28,10 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
   const file = sqliteFileOf(url);
   if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-  // This setting only has an effect before the first table is created.
-  sqlite.pragma('auto_vacuum = INCREMENTAL');
+  // This setting only has an effect before the first table is created. Setting it takes the write lock,
+  // and so would wait for other writers.
+  const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
+  if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
   sqlite.pragma('journal_mode = WAL');
   // Deleted content is overwritten in the file too, as far as that needs no extra write.
   sqlite.pragma('secure_delete = FAST');

@@ -1,7 +1,6 @@
 import { listUndelivered, type WaitingInvitation } from '../converge/handover-store.ts';
 import type { Database } from '../db/database.ts';
 import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
-import { type WaitedFor, waitsFor } from './waits-for.ts';
 
 /** A trainer who waits: for a work email, or for an invitation to be handed over. */
 export interface WaitingMember extends ListedMembership {
@@ -32,4 +31,22 @@ export async function listWaiting(
     const invitation = { kind, expiresAt, failure };
     return { ...member, waitsFor: waitsFor(found, { now, hasMail }), invitation };
   });
+}
+
+/**
+ * What a trainer waits for: an address, the mail, an operator who hands the invitation over, another invitation that
+ * is being made, or an operator who renews an expired one.
+ */
+export type WaitedFor = 'work_email' | 'mail' | 'operator' | 'new_invitation' | 'renewal';
+
+/** Pure. @param hasMail whether mail is configured */
+export function waitsFor(
+  invitation: WaitingInvitation,
+  { now, hasMail }: { now: string; hasMail: boolean },
+): Exclude<WaitedFor, 'work_email'> {
+  const { kind, expiresAt, nextAttemptAt } = invitation;
+  if (invitation.isRenewalWanted === 1) return 'new_invitation';
+  if (expiresAt !== null && expiresAt <= now) return 'renewal';
+  const isMailed = hasMail && kind === 'link' && nextAttemptAt !== null;
+  return isMailed && invitation.isReachable ? 'mail' : 'operator';
 }

@@ -10,14 +10,14 @@ import { createSubscriptionStore } from '../installs/subscription/subscription-s
 import type { Trouble } from '../installs/subscription/troubles.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
+import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
 import { createSuspectStore, type Suspect } from '../reconcile/runs/suspect-store.ts';
 import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
-import { aboutNotices } from './about-notices.ts';
 import { aboutUsage } from './about-usage.ts';
-import { waitsFor } from './waits-for.ts';
+import { waitsFor } from './list-waiting.ts';
 
 /** How Gangway is doing, at a glance. */
 export interface Status {
@@ -209,4 +209,13 @@ function sum(rows: { count: number }[]): number {
 
 function ifAny(what: string, count: number, action: string): Attention[] {
   return count === 0 ? [] : [{ says: `${what}: ${count}`, action }];
+}
+
+/** Channels that have not accepted their notices yet: shown long before the notices are given up. */
+async function aboutNotices(database: Database): Promise<Attention[]> {
+  const troubled = await createDispatchStore(database).countTroubled();
+  return troubled.map(({ channel, count }) => ({
+    says: `notices that the channel ${channel} has not taken yet: ${count}`,
+    action: `gangway notifications list --state waiting says why; after mending it: gangway notifications test --channel ${channel}`,
+  }));
 }

@@ -17,7 +17,7 @@ export interface ConfiguredTool {
   settings: object;
 }
 
-interface ToolServer {
+export interface ToolServer {
   tool: string;
   /** The address of the tool, as configured. */
   place: string | null;

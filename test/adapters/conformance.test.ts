@@ -1,9 +1,10 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
+import { builtInAdapters } from '../../src/adapters/built-in-adapters.ts';
 import type { ConformanceHarness } from '../../src/adapters/conformance/harness.ts';
 import { conformanceCases, runConformance } from '../../src/adapters/conformance.ts';
-import { builtInAdapters, createAdapter } from '../../src/adapters/create-adapter.ts';
+import { createAdapter } from '../../src/adapters/create-adapter.ts';
 import { loadAdapter } from '../../src/adapters/load-adapters.ts';
 import { createRosterAdapter } from '../../src/adapters/roster/roster-adapter.ts';
 import { type CvatFakeOptions, openCvatFake } from '../support/cvat-fake.ts';

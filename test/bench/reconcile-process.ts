@@ -1,6 +1,6 @@
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
-import { createServices, openRegistry } from '../../src/app/services.ts';
-import { openStorage } from '../../src/app/storage.ts';
+import { createServices } from '../../src/app/services.ts';
+import { openRegistry, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { systemClock } from '../../src/lib/clock.ts';

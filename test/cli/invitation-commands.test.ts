@@ -122,7 +122,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await expectRefused(/the tool cannot make another password: set one in the tool/, ...['members', 'renew', '1']);
     // A roster invites nobody.
     await invite(link);
-    await expectRefused(/list cannot invite anybody anew/, 'members', 'renew', '1');
+    await expectRefused(/list cannot renew an invitation/, 'members', 'renew', '1');
     expect(await audits()).toEqual([]);
   });
 
@@ -157,7 +157,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await invite(password);
     expect(await runOk('status')).toContain(`! ${says}\n      → gangway members --waiting`);
     expect(await runOk('explain', 'cmu1')).toMatch(
-      /active in street-signs of list; their password waits to be handed over\n {2}To do: see that they are told/,
+      /active in street-signs of list; their password waits to be handed over\n {2}To do: hand their invitation over/,
     );
     configureMail();
     expect(await runOk('status')).toContain(says);

@@ -20,7 +20,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['contracts end', ['<contract>', '--install <name>', '--json']],
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
     ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
-    ['members adopt', ['<membership>', '--json', '--account', '--address <address>']],
+    ['members adopt', ['<membership>', '--account', '--address <address>', '--json']],
     ['members release', ['<membership>', '--json']],
   ])('%s --help mentions all it takes', async (words, options) => {
     const { status, stdout } = await runCommand(...words.split(' '), '--help');

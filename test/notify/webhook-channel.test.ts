@@ -1,8 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../src/notify/channel.ts';
-import { signMessage } from '../../src/notify/sign-message.ts';
-import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
+import { createWebhookChannel, signMessage } from '../../src/notify/webhook-channel.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { answering, type Hook, type HookPost, openHook } from '../support/hook.ts';
 import { never, newNotice, secret } from '../support/notices.ts';

@@ -68,11 +68,11 @@ describe('the marketplace', () => {
       })
     ).map((line) => line.slice(0, 75));
     expect(begins).toEqual([
-      'install acme: warning: the customer does not share work addresses: hired trainers ',
-      'install acme: warning: links without a job, by which no trainer ever gets in: l',
+      'install acme: warning: the customer does not share work addresses: hired tr',
+      'install acme: warning: links without a job, by which no trainer ever gets i',
       expect.stringMatching(/^install acme: failure: its webhook endpoint \S+ is DISABLED/),
       'install few: failure: its token lacks the scope project-links:read: nothing',
-      'install few: failure: its token lacks the scope participants:email: no trainer ',
+      'install few: failure: its token lacks the scope participants:email: no trai',
       'install few: warning: its token lacks the scope webhooks:manage: its webhoo',
       'install few: warning: its token lacks the scope usage:write: work cannot be',
       expect.stringMatching(/^install refused: failure: Could not read the install: answered 401/),

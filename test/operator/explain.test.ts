@@ -300,8 +300,8 @@ describe('explaining a membership', () => {
   const untold = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
 
   it.each([
-    ['invited', untold, /^invited in .+; their link waits to be handed over$/, /^see that they/],
-    ['active', { ...untold, kind: 'password' } as const, /; their password waits/, /^see that they/],
+    ['invited', untold, /^invited in .+; their link waits to be handed over$/, /^hand their invitation/],
+    ['active', { ...untold, kind: 'password' } as const, /; their password waits/, /^hand their invitation/],
     [
       'invited',
       { ...untold, deliveredAt: at, deliveredBy: 'mail' } as const,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { Command } from 'commander';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createSandboxCommand } from '../../src/cli/sandbox-command.ts';
+import { sandbox as createSandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import type { Terminal } from '../../src/cli/terminal.ts';
 import { openWorld, request } from './sandbox-harness.ts';
 

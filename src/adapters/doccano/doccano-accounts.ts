@@ -5,18 +5,18 @@ import type { DoccanoApi } from './doccano-api.ts';
 import { type DoccanoSettings, User, Users } from './doccano-schema.ts';
 import { type LoginName, logIn } from './doccano-session.ts';
 
-/** The logins of doccano. It knows people by username alone: here that is their address. */
+/** The logins of doccano. It knows people only by username, which is their address here. */
 export interface DoccanoAccounts {
   find(email: string, signal: AbortSignal): Promise<User | null>;
   /** @throws AppError `invalid` for an address or a password that doccano does not take */
   create(person: Person, signal: AbortSignal): Promise<DoccanoAccount>;
-  /** The same for one that was found: an earlier try may have made it, and its answer was lost. */
+  /** The same for an account that was found: an earlier attempt may have made it, and its answer was lost. */
   recognise(person: Person, user: User, signal: AbortSignal): Promise<DoccanoAccount>;
 }
 
 export interface DoccanoAccount {
   user: User;
-  /** Whether it was made for this person just now, so that nobody has been told of it. */
+  /** Whether it was just made for this person, so that its password was not passed on yet. */
   isNew: boolean;
 }
 
@@ -25,14 +25,14 @@ const usernamePattern = /^[\p{L}\p{N}_.@+-]{1,150}$/u;
 export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi): DoccanoAccounts {
   async function find(email: string, signal: AbortSignal): Promise<User | null> {
     const username = toUsername(email);
-    // Nobody has a username that doccano does not take.
+    // No account has a username that doccano does not accept.
     if (username === null) return null;
     const path = `/users?${new URLSearchParams({ q: username })}`;
     const request = { path, purpose: 'find the account', secrets: [username] };
     return pickUser(await api.send(request, Users, signal), username);
   }
 
-  /** A password that is asked for is made up for them: an account that it opens was made with it. */
+  /** The given password was generated for the person, so an account that it opens was made with it. */
   async function recognise(person: Person, user: User, signal: AbortSignal): Promise<DoccanoAccount> {
     const { memberId, newPassword: password } = person;
     if (memberId !== null || password === undefined) return { user, isNew: false };
@@ -55,7 +55,7 @@ export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi)
         return { user: await api.send(request, User, signal), isNew: true };
       } catch (error) {
         if (!(error instanceof AppError) || error.status !== 400) throw error;
-        // Another call may have been faster.
+        // Another call may have made it first.
         const user = await find(username, signal);
         if (user !== null) return await recognise(person, user, signal);
         throw refusedAccount();
@@ -76,7 +76,7 @@ function toUsername(email: string): string | null {
   return usernamePattern.test(username) ? username : null;
 }
 
-/** The search is by any part of a name; two accounts may differ by case alone. */
+/** doccano searches by any part of a name, and two accounts may differ only in case. */
 function pickUser(users: readonly User[], username: string): User | null {
   const alike = users.filter((user) => isSameAddress(user.username, username));
   return alike.find((user) => user.username === username) ?? alike[0] ?? null;

@@ -16,13 +16,13 @@ const capabilities: Capabilities = {
   readding: 'yes',
   exclusive: 'membership',
   invitation: 'password',
-  // What somebody confirmed is told for good, but their labels for members only.
+  // Confirmed examples are counted for good, but labels only for members.
   usage: { counts: ['tasks', 'labels'], outlivesRemoval: false },
 };
 
 /**
- * doccano: a group is a project, a member an account in it. People are known by their username,
- * which is their address in lower case, as doccano's API shows no addresses.
+ * doccano: a group is a project, and a member is an account in it. The username identifies a person. It
+ * is their address in lower case, because doccano's API shows no addresses.
  */
 export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
   const api = createDoccanoApi(settings);
@@ -52,7 +52,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     async addMember(groupId, person, signal): Promise<Added> {
       const role = await findRole(api, settings.role, signal);
       const found = await accounts.find(person.email, signal);
-      // Logins cannot be taken back: none for a project that is not there.
+      // Logins cannot be deleted, so none is made for a project that does not exist.
       if (found === null) await members.checkProject(groupId, signal);
       const { user, isNew } =
         found === null ? await accounts.create(person, signal) : await accounts.recognise(person, found, signal);

@@ -4,24 +4,24 @@ import { pathSegment } from '../../lib/path-segment.ts';
 import type { DoccanoSettings } from './doccano-schema.ts';
 import { createSession } from './doccano-session.ts';
 
-/** Makes requests of doccano's API, each with an end and a bound, and checks what is answered. */
+/** Makes requests to doccano's API, each with a time-out and a size limit, and checks the answers. */
 export interface DoccanoApi {
   /**
-   * @throws AppError as `requestJson` does, and `invalid` for an answer that is not doccano's
+   * @throws AppError as `requestJson`, and `invalid` for an answer that is not doccano's
    */
   send<Answer>(request: ApiRequest, schema: AnswerSchema<Answer>, signal: AbortSignal): Promise<Answer>;
-  /** For an answer that says nothing. */
+  /** For a request whose answer is not needed. */
   tell(request: ApiRequest, signal: AbortSignal): Promise<void>;
 }
 
 export interface ApiRequest {
   method?: 'GET' | 'POST' | 'DELETE';
-  /** After `/v1`, with its query. */
+  /** The path after `/v1`, with its query. */
   path: string;
   body?: unknown;
-  /** What it is an attempt at: "add the member". */
+  /** What the request tries to do: "add the member". */
   purpose: string;
-  /** What errors must not quote beside the credentials. */
+  /** What errors must not quote, besides the credentials. */
   secrets?: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
     return answer.body;
   }
 
-  /** A token that was ended is refused with 403, as somebody without the right to is. */
+  /** An expired token is refused with 403, like an account without the right. */
   async function send(request: ApiRequest, signal: AbortSignal): Promise<unknown> {
     const token = await session.token(signal);
     try {
@@ -82,10 +82,10 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * The path of a project. Ids are numbers, written in one way only: with `007` a customer would reach
- * a project by another name than the operator gave them.
+ * The path of a project. Ids are numbers in exactly one form, because with `007` a customer would reach a
+ * project by another id than the operator allowed.
  *
- * @throws AppError `invalid` for what is no id of a project
+ * @throws AppError `invalid` for a text that is no id of a project
  */
 export function projectPath(groupId: string): string {
   if (isId(groupId)) return `/projects/${pathSegment(groupId)}`;

@@ -6,7 +6,7 @@ import { type DoccanoSettings, Me, MemberRows, ProjectPage } from './doccano-sch
 
 const mostProjects = 10;
 
-/** Whether doccano can be worked with, and what an operator should know although it can. */
+/** Checks whether Gangway can work with doccano, and what an operator should know. */
 export async function checkDoccano(
   { role }: DoccanoSettings,
   api: DoccanoApi,
@@ -28,7 +28,7 @@ async function readMe(api: DoccanoApi, signal: AbortSignal): Promise<Me> {
   }
 }
 
-/** Where there are more projects than are looked at, it is taken to be. */
+/** If there are more projects than are checked, it counts as one. */
 async function isAdminSomewhere(api: DoccanoApi, signal: AbortSignal): Promise<boolean> {
   const path = `/projects?limit=${mostProjects}`;
   const request = { path, purpose: 'list the projects' };
@@ -37,7 +37,7 @@ async function isAdminSomewhere(api: DoccanoApi, signal: AbortSignal): Promise<b
   return count > results.length;
 }
 
-/** Whoever may do that may add and remove them, whatever the role is called. */
+/** An account that may do that may also add and remove members, whatever its role. */
 async function mayListMembers(api: DoccanoApi, project: number, signal: AbortSignal): Promise<boolean> {
   const path = `${projectPath(String(project))}/members`;
   try {
@@ -61,7 +61,7 @@ function withRemedy(error: AppError): AppError {
     unauthenticated: mendCredentials,
     forbidden: mendCredentials,
   };
-  // Nothing answered at all: what did may only be busy.
+  // No server answered at all. A server that did may only be busy.
   const isSilent = code === 'unavailable' && status === undefined;
   const remedy = isSilent ? isItThere : remedies[code];
   if (remedy === undefined) return error;

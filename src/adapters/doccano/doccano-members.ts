@@ -3,20 +3,20 @@ import type { Member } from '../adapter.ts';
 import { type DoccanoApi, isId, projectPath } from './doccano-api.ts';
 import { Me, MemberRow, MemberRows, Project, type User } from './doccano-schema.ts';
 
-/** The members of projects. A member's id is that of their account, the same in every project. */
+/** The members of projects. The id of a member is the id of their account, the same in every project. */
 export interface DoccanoMembers {
-  /** The row of an account in a project; null where there is none. */
+  /** The row of an account in a project; null if there is none. */
   find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null>;
   list(groupId: string, signal: AbortSignal): Promise<MemberRow[]>;
-  /** @throws AppError `not_found` where there is no such project */
+  /** @throws AppError `not_found` if there is no such project */
   checkProject(groupId: string, signal: AbortSignal): Promise<void>;
-  /** Somebody who is in already is left as they are. */
+  /** An account that is a member already stays as it is. */
   add(groupId: string, user: User, role: number, signal: AbortSignal): Promise<void>;
-  /** @throws AppError `invalid` for the own account and for the only administrator */
+  /** @throws AppError `invalid` for Gangway's own account and for the only administrator */
   remove(groupId: string, row: MemberRow, signal: AbortSignal): Promise<void>;
 }
 
-/** doccano's own name for those who may add and remove members. */
+/** doccano's name of the role that may add and remove members. */
 const adminRole = 'project_admin';
 
 export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
@@ -27,7 +27,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
       const rows = await api.send({ path, purpose: 'find the member' }, MemberRows, signal);
       return rows.find(({ user }) => String(user) === memberId) ?? null;
     } catch (error) {
-      // So it answers for an account that is no more.
+      // This is its answer for an account that does not exist any more.
       if (isBadRequest(error)) return null;
       throw error;
     }
@@ -38,7 +38,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
     return await api.send({ path, purpose: 'list the members' }, MemberRows, signal);
   }
 
-  /** doccano passes over the own account without a word, and lets the last administrator go. */
+  /** doccano silently keeps the caller's own account, and removes the last administrator. */
   async function refuseAdmin(groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
     const me = await api.send({ path: '/me', purpose: 'read the own account' }, Me, signal);
     if (me.id === row.user) throw keeps('it is the account that Gangway uses');
@@ -61,7 +61,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
       try {
         await api.send(request, MemberRow, signal);
       } catch (error) {
-        // It says the same of somebody who is there already and of a project that is not.
+        // It answers the same for an account that is a member already and for a missing project.
         if (!isBadRequest(error)) throw error;
         if ((await find(groupId, String(user.id), signal)) === null) throw error;
       }
@@ -76,7 +76,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
   };
 }
 
-/** The name is all that doccano tells, and of accounts that Gangway made it is their address. */
+/** doccano shows only the username. For accounts that Gangway made it is the address. */
 export function toMember({ user, username }: MemberRow): Member {
   return { id: String(user), email: username };
 }

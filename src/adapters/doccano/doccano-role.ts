@@ -3,9 +3,9 @@ import type { DoccanoApi } from './doccano-api.ts';
 import { Roles } from './doccano-schema.ts';
 
 /**
- * The id of a role, which is another in every installation.
+ * The id of a role, which differs between installations.
  *
- * @throws AppError `invalid` where there is none of this name
+ * @throws AppError `invalid` if there is no role with this name
  */
 export async function findRole(api: DoccanoApi, name: string, signal: AbortSignal): Promise<number> {
   const roles = await api.send({ path: '/roles', purpose: 'read the roles' }, Roles, signal);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
 
-/** What stands in `tools.<name>` of a tool with the adapter `doccano`, and what doccano answers. */
+/** The settings of a tool with the adapter `doccano`, and the answers of doccano. */
 
 const url = z
   .url({ protocol: /^https?$/, error: 'needs "url", the root of doccano, without "/v1"' })
@@ -65,7 +65,7 @@ export type Me = z.output<typeof Me>;
 
 export const Roles = z.array(z.object({ id, name: z.string() }));
 
-/** Somebody in a project: `id` is that of the row, which is another in every project. */
+/** A member of a project. `id` identifies the row, which is another one in every project. */
 export const MemberRow = z.object({
   id,
   user: id,
@@ -88,7 +88,7 @@ export const MemberProgress = z.object({
 });
 export type MemberProgress = z.output<typeof MemberProgress>;
 
-/** By username, how many labels. As a Map: a username or a label may be `__proto__`. */
+/** The number of labels by username. A Map, because a username or a label may be `__proto__`. */
 export const Distribution = z
   .custom<object>(isObject)
   .transform((byUser) => new Map<string, unknown>(Object.entries(byUser)))

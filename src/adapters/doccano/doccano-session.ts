@@ -2,13 +2,13 @@ import { AppError } from '../../domain/errors.ts';
 import { requestJson } from '../../lib/http-client.ts';
 import { type DoccanoSettings, Login } from './doccano-schema.ts';
 
-/** The token that requests are made with. Held in memory only; no cookie is ever kept. */
+/** The token for requests. It is only in memory, and no cookie is ever kept. */
 export interface Session {
   /** What errors must not quote. */
   readonly secrets: readonly string[];
-  /** Logs in where nobody has yet; whoever asks meanwhile waits for the same login. */
+  /** Logs in if there is no token yet. Calls at the same time wait for the same login. */
   token(signal: AbortSignal): Promise<string>;
-  /** Another token for one that was refused; null where there is none. */
+  /** A new token in place of a refused one; null if there is none. */
   renew(refused: string, signal: AbortSignal): Promise<string | null>;
 }
 
@@ -23,7 +23,7 @@ export function createSession({ url, credentials }: DoccanoSettings): Session {
   let current: Promise<string> | undefined;
   const secrets = new Set([credentials.password]);
 
-  /** With an end of its own: a caller that gives up must not take the others down. */
+  /** With a time-out of its own, because a caller that gives up must not fail the others. */
   async function start(): Promise<string> {
     try {
       const token = await logIn(url, credentials as LoginName, AbortSignal.timeout(timeoutMs));
@@ -65,7 +65,7 @@ export interface LoginName {
 /**
  * The token of an account.
  *
- * @returns null where doccano refuses the username or the password
+ * @returns null if doccano refuses the username or the password
  */
 export async function logIn(
   url: string,

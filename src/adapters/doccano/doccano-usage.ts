@@ -3,11 +3,11 @@ import type { UsageNote, UsageObservation } from '../adapter.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
 import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
 
-/** What doccano counts for each person in a project: totals, as it times nothing. */
+/** The counts of each person in a project. They are totals, because doccano stores no times. */
 
 type LabelKind = 'category' | 'span' | 'relation';
 
-/** Of the other types it counts no labels. */
+/** doccano counts no labels of the other types. */
 const labelKinds = new Map<string, readonly LabelKind[]>([
   ['DocumentClassification', ['category']],
   ['ImageClassification', ['category']],
@@ -15,7 +15,7 @@ const labelKinds = new Map<string, readonly LabelKind[]>([
   ['IntentDetectionAndSlotFilling', ['category', 'span']],
 ]);
 
-/** Everybody who has confirmed an example or is a member, also where they have done nothing. */
+/** Everybody who has confirmed an example or is a member, also without any work. */
 export async function* readDoccanoUsage(
   api: DoccanoApi,
   groupId: string,
@@ -30,7 +30,7 @@ export async function* readDoccanoUsage(
   );
   const labels = await readLabels(api, path, labelKinds.get(project.project_type) ?? [], signal);
   if (labels === null) yield { of: 'gap', says: noLabels };
-  // Last, so that whoever joined meanwhile is known: not the members, as some have left.
+  // Last, so that new members are known. Not only the members, because some have left.
   const users = await api.send({ path: '/users', purpose: 'list the accounts' }, Users, signal);
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
   for (const { user, done } of progress) {
@@ -42,7 +42,7 @@ export async function* readDoccanoUsage(
   }
 }
 
-/** Of each current member; null where doccano cannot tell. */
+/** By current member; null if doccano cannot count. */
 async function readLabels(
   api: DoccanoApi,
   path: string,
@@ -59,8 +59,8 @@ async function readLabels(
 }
 
 /**
- * While a project holds labels of somebody who is no member any more, doccano fails with status 500
- * to count anybody's: waiting does not help, and the rest of the work can still be told.
+ * If a project has labels of a person who is no member any more, doccano answers the count of labels with
+ * status 500. Waiting does not help, and the rest of the work can still be counted.
  */
 async function readDistribution(
   api: DoccanoApi,
@@ -79,5 +79,5 @@ const noLabels =
   'doccano counts no labels of anybody in a project that holds labels of somebody who is no member of it any more: add them again, or delete those labels';
 
 function renamed(): AppError {
-  return new AppError('unavailable', 'Somebody was renamed or deleted while the work was read');
+  return new AppError('unavailable', 'An account was renamed or deleted while the work was read');
 }

@@ -1,7 +1,7 @@
 import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
 import type { ChangeAttempt } from './try-changes.ts';
 
-/** As the RFC has it; as Okta does; whole; and as Entra did before it followed the RFC. */
+/** As in the RFC; as Okta does it; the whole user; and as Entra did before it followed the RFC. */
 export function activeSteps(api: ScimApi, active: boolean, hasPatch: boolean, call: ScimCall): ChangeAttempt[] {
   const patch = (operation: object): ChangeAttempt => ({
     send: (resource) => api.change('PATCH', { type: 'Users', resource }, toPatch(operation), call),

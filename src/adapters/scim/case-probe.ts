@@ -2,8 +2,8 @@ import { isObject, type Resource, textAt, toResource } from './resource.ts';
 import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 
 /**
- * Whether the server's filters mind the case of a name. By the RFC they do not; where they do,
- * somebody who was written otherwise is not found by them, and would be added a second time.
+ * Whether the server's filters respect the case of a name. By the RFC they do not. If they do, a person
+ * whose name has another case is not found, and would be added a second time.
  */
 export function createCaseProbe(api: ScimApi): (signal: AbortSignal) => Promise<boolean> {
   let known: boolean | undefined;
@@ -15,17 +15,17 @@ export function createCaseProbe(api: ScimApi): (signal: AbortSignal) => Promise<
     return Array.isArray(users) ? toResource(users[0]) : undefined;
   }
 
-  /** Asks for anybody, by their name with its case turned round. */
+  /** Asks for any account by its name with the case inverted. */
   return async (signal) => {
     if (known !== undefined) return known;
     const call = { purpose: 'try a filter', signal };
-    const somebody = await firstUser({}, call);
-    const userName = (somebody && textAt(somebody, 'userName')) ?? '';
+    const anyUser = await firstUser({}, call);
+    const userName = (anyUser && textAt(anyUser, 'userName')) ?? '';
     const turned = [...userName].map(turn).join('');
     if (turned === userName) return false;
     const filter = `userName eq ${JSON.stringify(turned)}`;
     const found = await firstUser({ filter }, { ...call, hidden: [userName, turned] });
-    known = found?.id !== somebody?.id;
+    known = found?.id !== anyUser?.id;
     return known;
   };
 }

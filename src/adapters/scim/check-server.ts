@@ -20,7 +20,7 @@ interface CheckDeps {
 
 const soonMs = 14 * 86_400_000;
 
-/** Whether the server can be worked with, and what is odd about it. Only ever reads. */
+/** Checks whether Gangway can work with the server, and what is unusual about it. Only reads. */
 export function createCheck(deps: CheckDeps): Adapter['check'] {
   return async (signal) => {
     try {
@@ -59,12 +59,12 @@ function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): 
   if (hasPatch || ifMatch || group === null) return null;
   return {
     says: 'The server has no PATCH: a group is written whole, which undoes what another hand changes in it at the same moment',
-    action: 'Let nobody else change these groups, or set "ifMatch" if the server has ETags',
+    action: 'Let no other program change these groups, or set "ifMatch" if the server has ETags',
     isFailure: false,
   };
 }
 
-/** Nobody has this address, so whoever is shown was not filtered. */
+/** No account has this address, so if one is returned, the server did not filter. */
 async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
   const call: ScimCall = { purpose: 'try a filter', signal };
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
@@ -78,7 +78,7 @@ async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal:
   };
 }
 
-/** One group for all can be looked for; those of projects are known when there are projects. */
+/** A single group can be searched for; the groups of projects are only known with their projects. */
 async function groupFinding({ settings, groups }: CheckDeps, signal: AbortSignal): Promise<Finding | null> {
   const { group, createGroups } = settings;
   if (group === null || createGroups || group.includes('{externalProjectId}')) return null;

@@ -1,16 +1,16 @@
 import { isObject } from './resource.ts';
 import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
 
-/** What a server says of itself at `/ServiceProviderConfig`, as far as it matters. */
+/** The parts of `/ServiceProviderConfig` that matter. */
 export interface Dialect {
   hasPatch: boolean;
   hasFilter: boolean;
-  /** How many to ask for at a time. */
+  /** How many resources to request at a time. */
   pageSize: number;
 }
 
 export interface Discovery {
-  /** As it was first read: it changes with a new version of the server, and `refresh` then. */
+  /** As it was first read. Call `refresh`, because a new version of the server may change it. */
   read(signal: AbortSignal): Promise<Dialect>;
   refresh(signal: AbortSignal): Promise<Dialect>;
 }
@@ -22,7 +22,7 @@ export function createDiscovery(api: ScimApi): Discovery {
 
   async function refresh(signal: AbortSignal): Promise<Dialect> {
     const call: ScimCall = { purpose: 'read what the server supports', signal };
-    // Not everybody has it, or shows it: what matters is then tried.
+    // Not every server has or shows it. Then the features are tried.
     const none = [400, 403, 404, 405, 501];
     known = toDialect(await unless(none, api.get('/ServiceProviderConfig', {}, call)));
     return known;
@@ -31,7 +31,7 @@ export function createDiscovery(api: ScimApi): Discovery {
   return { refresh, read: async (signal) => known ?? (await refresh(signal)) };
 }
 
-/** What is not said is supposed to be supported, as most have it. */
+/** A feature that is not mentioned is taken as supported, because most servers have it. */
 function toDialect(answer: unknown): Dialect {
   const config = isObject(answer) ? answer : {};
   const filter = isObject(config['filter']) ? config['filter'] : {};

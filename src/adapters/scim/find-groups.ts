@@ -4,18 +4,18 @@ import { type Resource, rawMembersOf, textAt, toResource } from './resource.ts';
 import { pathOf, type ScimApi, unless } from './scim-api.ts';
 import type { Search } from './search.ts';
 
-/** Finding groups by display name, letter by letter: strangers choose what projects are called. */
+/** Finds groups by their exact display names, because strangers choose the names of projects. */
 export interface GroupFinder {
-  /** With its members; null where there is none of that name. */
+  /** With its members; null if no group has the name. */
   byName(name: string, signal: AbortSignal): Promise<Resource | null>;
   byId(id: string, signal: AbortSignal): Promise<Resource | null>;
-  /** Whether the server has ever shown a list of members: then a group without one is empty. */
+  /** Whether the server has ever shown a list of members. If so, a group without a list is empty. */
   showsMembers(): boolean;
 }
 
 export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
-  /** Where a group was last. What is there is read, and looked for anew where it is another. */
-  const places = new Map<string, string>();
+  /** The last known id of each group. It is read first; if it is another group now, the name is searched. */
+  const idsByName = new Map<string, string>();
   let hasShownMembers = false;
 
   async function byId(id: string, signal: AbortSignal): Promise<Resource | null> {
@@ -44,15 +44,15 @@ export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
     showsMembers: () => hasShownMembers,
 
     async byName(name, signal) {
-      const place = places.get(name);
-      const known = place === undefined ? null : await byId(place, signal);
+      const knownId = idsByName.get(name);
+      const known = knownId === undefined ? null : await byId(knownId, signal);
       if (known !== null && isNamed(known, name)) return known;
       const id = await idOf(name, signal);
       if (id === undefined && !isPathSegment(name)) return null;
-      // Some know groups by their names alone.
+      // Some servers know groups only by their names.
       const group = await byId(id ?? name, signal);
       if (group === null || !isNamed(group, name)) return null;
-      places.set(name, group.id);
+      idsByName.set(name, group.id);
       return group;
     },
   };
@@ -62,7 +62,7 @@ function isNamed(group: Resource, name: string): boolean {
   return textAt(group, 'displayName') === name;
 }
 
-/** A name for an error: it may be long, and hold anything. */
+/** A name for an error. It may be long and contain anything. */
 export function quote(name: string): string {
   return JSON.stringify(name.slice(0, 100));
 }

@@ -4,10 +4,10 @@ import { hasAddress, type Resource, toResource } from './resource.ts';
 import { pathOf, type ScimApi, unless } from './scim-api.ts';
 import type { Search } from './search.ts';
 
-/** Finding accounts, none of which is believed to be the one that was asked for. */
+/** Finds accounts. Each answer is checked, because servers may return other accounts. */
 export interface UserFinder {
   byId(id: string, signal: AbortSignal): Promise<Resource | null>;
-  /** @throws AppError `invalid` where several accounts have the address */
+  /** @throws AppError `invalid` if several accounts have the address */
   byAddress(email: string, signal: AbortSignal): Promise<Resource | null>;
 }
 
@@ -28,7 +28,7 @@ export function createUserFinder(api: ScimApi, search: Search): UserFinder {
         const shown = await Array.fromAsync(search.by('Users', filter, call));
         const found = pickAccount(shown, email);
         if (found !== null) return found;
-        // Strangers were shown, so nothing was filtered, and this was everybody.
+        // Other accounts were returned, so the server did not filter, and these were all accounts.
         if (shown.length > 0) return null;
       }
       if (!(await mindsCase(signal))) return null;
@@ -37,7 +37,7 @@ export function createUserFinder(api: ScimApi, search: Search): UserFinder {
   };
 }
 
-/** Case does not matter by the RFC, and does at some servers. */
+/** By the RFC case does not matter, but on some servers it does. */
 function waysToAsk(email: string): [attribute: string, value: string][] {
   const lower = email.toLowerCase();
   return [
@@ -47,7 +47,7 @@ function waysToAsk(email: string): [attribute: string, value: string][] {
   ];
 }
 
-/** Whoever signs in with the address, else whoever has it. */
+/** The account that signs in with the address, else the one that has it. */
 function pickAccount(shown: readonly Resource[], email: string): Resource | null {
   const alike = shown.filter((user) => hasAddress(user, email));
   const byName = alike.filter((user) => hasAddress({ ...user, emails: [] }, email));

@@ -8,9 +8,9 @@ import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
 import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
-/** Groups, by their display names, and who is in them. */
+/** Groups by their display names, and their members. */
 export interface Groups {
-  /** With its members; null where there is none of that name. */
+  /** With its members; null if no group has the name. */
   read(name: string, signal: AbortSignal): Promise<Resource | null>;
   add(name: string, userId: string, signal: AbortSignal): Promise<void>;
   remove(name: string, userId: string, signal: AbortSignal): Promise<void>;

@@ -4,7 +4,7 @@ import type { UserFinder } from './find-users.ts';
 import { hasAddress, type Resource, toResource, userSchema } from './resource.ts';
 import { type ScimApi, unless } from './scim-api.ts';
 
-/** Making accounts, each with the address of its person and of nobody else. */
+/** Makes accounts, each with the address of its person. */
 
 export interface Provided {
   user: Resource;
@@ -15,7 +15,7 @@ export function createAccountMaker(
   api: ScimApi,
   byAddress: UserFinder['byAddress'],
 ): (person: Person, signal: AbortSignal) => Promise<Provided> {
-  /** The id that we give it may be that of another account: by another customer's word, for one. */
+  /** Another account may have the external id already, for example from another customer. */
   async function create(person: Person, signal: AbortSignal): Promise<Provided> {
     for (const body of [toNewUser(person), withoutExternalId(toNewUser(person))]) {
       const created = await tryToCreate(person, body, signal);
@@ -25,7 +25,7 @@ export function createAccountMaker(
     throw new AppError('conflict', `Could not create the account: ${why}`, { status: 409 });
   }
 
-  /** Null where something is in the way that has another address. */
+  /** Null if an account with another address is in the way. */
   async function tryToCreate({ email }: Person, body: object, signal: AbortSignal): Promise<Provided | null> {
     const call = { purpose: 'create the account', hidden: [email], signal };
     const answer = await unless([409], api.post('/Users', body, call));
@@ -62,7 +62,7 @@ function toNewUser({ trainerId, email, displayName }: Person): NewUser {
     schemas: [userSchema],
     userName: address,
     externalId: trainerId,
-    // Many refuse an account without both.
+    // Many servers refuse an account without both.
     name: { givenName, familyName: others.join(' ') || givenName },
     displayName: name,
     emails: [{ value: address, type: 'work', primary: true }],

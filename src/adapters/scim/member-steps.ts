@@ -4,7 +4,7 @@ import { entriesOf, type GroupEntry, isEntryOf, type Resource, rawMembersOf } fr
 import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
 import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
-/** The ways to change who is in a group, none of which may cost somebody else their place. */
+/** The ways to change the members of a group. None may remove another member. */
 export interface MemberSteps {
   toAdd(added: readonly GroupEntry[], hasPatch: boolean, call: ScimCall): ChangeAttempt[];
   toRemove(id: string, hasPatch: boolean, call: ScimCall): ChangeAttempt[];
@@ -17,7 +17,7 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
     send: (resource) => api.change('PATCH', { type: 'Groups', resource }, toPatch(operation), call),
   });
 
-  /** The whole group, with all that is in it besides. */
+  /** Writes the whole group, with everything else in it. */
   const put = (edit: (members: unknown[]) => unknown[], call: ScimCall): ChangeAttempt => ({
     async send(resource) {
       const members = rawMembersOf(resource);
@@ -36,7 +36,7 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
     return [patch({ op: 'add', path: 'members', value: added }, hiding), whole];
   }
 
-  /** Strict servers read "remove these members" as "remove the members". */
+  /** Some strict servers read "remove these members" as "remove all members". */
   async function review(before: Resource, after: Resource | null, id: string, call: ScimCall) {
     const lost = lostBetween(before, after, id);
     if (after === null || lost.length === 0) return;
@@ -73,17 +73,17 @@ export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberStep
   };
 }
 
-/** Whoever was there and is not, besides the one that was to go. */
+/** The members that have disappeared, without the one that was to be removed. */
 function lostBetween(before: Resource, after: Resource | null, id: string): GroupEntry[] {
   const there = after === null ? [] : entriesOf(after).map(({ value }) => value);
   const kept = new Set([...there, id]);
   return entriesOf(before).filter(({ value }) => !kept.has(value));
 }
 
-/** With a list that is not shown, everybody on it would be replaced. */
+/** If the server does not show the list, writing the group would replace all members. */
 function hidesMembers(purpose: string): AppError {
   const why = 'the tool wants the whole group written and has not shown who is in it yet';
-  const remedy = 'put somebody into it by hand, and see that the token may read the members';
+  const remedy = 'add a member by hand, and see that the token may read the members';
   return new AppError('invalid', `Could not ${purpose}: ${why}; ${remedy}`);
 }
 

@@ -3,7 +3,7 @@ import type { Groups } from './groups.ts';
 import { isActive, memberIds, type Resource } from './resource.ts';
 import type { Users } from './users.ts';
 
-/** What makes somebody who has an active account a member. */
+/** What makes a person with an active account a member. */
 export interface Memberships {
   has(groupId: string, user: Resource, signal: AbortSignal): Promise<boolean>;
   give(groupId: string, userId: string, signal: AbortSignal): Promise<void>;
@@ -32,7 +32,7 @@ export function groupMemberships(users: Users, groups: Groups): Memberships {
   };
 }
 
-/** From the list of all, which costs fewer calls; one by one whom it did not show, as it moved. */
+/** From the list of all, which needs fewer calls; those that it missed because it changed, one by one. */
 async function* readEach(users: Users, ids: Set<string>, signal: AbortSignal): AsyncGenerator<Resource> {
   for await (const user of users.all(signal)) if (ids.delete(user.id)) yield user;
   for (const id of ids) {
@@ -44,7 +44,7 @@ async function* readEach(users: Users, ids: Set<string>, signal: AbortSignal): A
 const nothingElse =
   'Their account is all there is to take away here, and it is not ended: it is not known to be made by Gangway, or customers share the tool';
 
-/** An active account is the membership: who leaves has their account ended, or stays. */
+/** Without groups an active account is the membership. A removal ends the account or does nothing. */
 export function accountMemberships(users: Users): Memberships {
   return {
     has: () => Promise.resolve(true),

@@ -4,11 +4,11 @@ import { isObject, type Resource, toResource } from './resource.ts';
 const maxPages = 10_000;
 
 /**
- * Every page of a list, from `startIndex` 1. A server may give fewer than it was asked for, and the
- * first page again where there is no more.
+ * Every page of a list, from `startIndex` 1. A server may return fewer than requested, and may return
+ * the first page again after the end.
  *
- * @throws AppError `invalid` for what is no list, for pages that repeat, and where there is no end;
- * `unavailable` for a list that ends before its total
+ * @throws AppError `invalid` for an answer that is no list, for repeated pages, and for a list without an
+ * end; `unavailable` for a list that ends before its total
  */
 export async function* readPages(
   purpose: string,
@@ -31,13 +31,13 @@ export async function* readPages(
     beginnings.add(first.id);
     yield* items;
     gathered += items.length;
-    // Asked for more than there is, some begin anew.
+    // After the last page, some servers begin again.
     if (gathered >= total) return;
   }
   throw new AppError('invalid', `Could not ${purpose}: over ${maxPages} pages`);
 }
 
-/** `Resources` may be left out where there are none. */
+/** `Resources` may be missing if there are none. */
 function toPage(answer: unknown, purpose: string): { total: number; items: Resource[] } {
   const { totalResults, Resources = [] } = isObject(answer) ? answer : {};
   const total = typeof totalResults === 'string' ? Number(totalResults) : totalResults;

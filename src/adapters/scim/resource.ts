@@ -2,9 +2,9 @@ import { toInstantText } from '../../domain/marketplace-text.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member } from '../adapter.ts';
 
-/** Users and groups as servers show them (RFC 7643): pure, and surprised by nothing. */
+/** Users and groups as servers show them (RFC 7643). Pure; any shape is accepted. */
 
-/** With an id; whatever else it has is kept, so that it can be written back whole. */
+/** It has an id. Everything else is kept, so that it can be written back completely. */
 export interface Resource {
   id: string;
   [attribute: string]: unknown;
@@ -13,35 +13,35 @@ export interface Resource {
 export const userSchema = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const groupSchema = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 
-/** @returns undefined for what is no object with an id */
+/** @returns undefined if it is not an object with an id */
 export function toResource(value: unknown): Resource | undefined {
   if (!isObject(value)) return undefined;
   const id = toId(value['id']);
   return id === undefined ? undefined : { ...value, id };
 }
 
-/** A string by the RFC; a number at servers that keep one. */
+/** A string by the RFC, but some servers use a number. */
 function toId(id: unknown): string | undefined {
   if (typeof id === 'string' && id !== '') return id;
-  // Beyond that, two numbers read as one.
+  // Greater numbers are not exact.
   return Number.isSafeInteger(id) ? String(id) : undefined;
 }
 
 /**
- * Some servers show a text, and some nothing, as `active` is optional: who is not said to be
- * inactive can get in.
+ * `active` is optional, and some servers show it as text. An account that is not shown as inactive
+ * counts as active, because its owner can get in.
  */
 export function isActive(user: Resource): boolean {
   const active = user['active'];
   return String(active).toLowerCase() !== 'false';
 }
 
-/** Whether this is the account of an address. Servers that ignore filters show everybody. */
+/** Whether this is the account of an address. Servers that ignore filters return all accounts. */
 export function hasAddress(user: Resource, email: string): boolean {
   return [textAt(user, 'userName'), ...emailsOf(user)].some((one) => isSameAddress(one, email));
 }
 
-/** The name that they sign in with is the address where it is one; else the primary one. */
+/** The user name, if it is an address; else the primary address. */
 export function toMember(user: Resource): Member {
   const userName = textAt(user, 'userName');
   const email = userName?.includes('@') ? userName : emailsOf(user)[0];
@@ -60,13 +60,13 @@ function emailsOf(user: Resource): string[] {
     .filter((value): value is string => typeof value === 'string' && value.includes('@'));
 }
 
-/** The entries as they are; undefined where the group shows no list of them. */
+/** The entries as they are; undefined if the group shows no list. */
 export function rawMembersOf(group: Resource): unknown[] | undefined {
   const members = group['members'];
   return Array.isArray(members) ? members : undefined;
 }
 
-/** Somebody in a group, or a group in it: what is needed to put it there. */
+/** A user or a group in a group, with what is needed to add it. */
 export interface GroupEntry {
   value: string;
   type?: string;
@@ -83,7 +83,7 @@ export function entriesOf(group: Resource): GroupEntry[] {
   return [...entries.values()];
 }
 
-/** The users among the members; groups in groups are left out. */
+/** The members that are users, without nested groups. */
 export function memberIds(group: Resource): Set<string> {
   const isUser = ({ type = 'User' }: GroupEntry) => type.toLowerCase() !== 'group';
   return new Set(

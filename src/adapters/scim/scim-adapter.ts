@@ -11,9 +11,9 @@ import { createSearch } from './search.ts';
 import { createUsers } from './users.ts';
 
 /**
- * Any tool that is provisioned by SCIM 2.0 (RFC 7643 and 7644). Servers differ in what they
- * understand, so every change is asked for in one way after the other, and none is believed until
- * the server shows it. It never deletes an account.
+ * The adapter for any tool with SCIM 2.0 (RFC 7643 and 7644). Servers differ in what they understand, so
+ * every change is requested in one way after the other, and counts only when the server shows it. It
+ * never deletes an account.
  */
 export function createScimAdapter(settings: ScimSettings): Adapter {
   const api = createScimApi(settings);
@@ -63,7 +63,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
       },
 
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
-        // First, so that they are locked out whatever fails then.
+        // First, so that they are locked out even if the next step fails.
         await users.deactivate(id, signal);
         if (hasGroups) await groups.remove(groupId, id, signal);
       },
@@ -76,14 +76,14 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 }
 
 function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
-  const reason = 'their account stays active, only their place in the group is gone';
+  const reason = 'their account stays active, only their membership of the group is gone';
   return {
     removal: offboarding === 'deactivate' ? { effect: 'locks_out' } : { effect: 'membership_only', reason },
     readding: 'yes',
     ...(offboarding === 'deactivate' && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'yes' },
     }),
-    // Where a group is written whole, two at once would undo each other.
+    // If a group is written as a whole, two calls at the same time would undo each other.
     exclusive: group === null ? 'membership' : 'group',
     invitation: 'none',
   };

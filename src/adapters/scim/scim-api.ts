@@ -4,23 +4,23 @@ import { pathSegment } from '../../lib/path-segment.ts';
 import { isObject, type Resource, textAt } from './resource.ts';
 import type { ScimSettings } from './scim-schema.ts';
 
-/** SCIM over HTTP (RFC 7644): one request each, with an end and a bound. */
+/** SCIM over HTTP (RFC 7644): one request for each call, with a time-out and a size limit. */
 export interface ScimApi {
-  /** @throws AppError as `requestJson` does */
+  /** @throws AppError as `requestJson` */
   get(path: string, query: Query, call: ScimCall): Promise<unknown>;
   post(path: string, body: object, call: ScimCall): Promise<unknown>;
   /**
-   * Changes a resource, of the version that was read where the settings want that.
+   * Changes a resource. If the settings say so, only the version that was read.
    *
-   * @throws AppError `unavailable` where it has been changed since
+   * @throws AppError `unavailable` if it has changed since
    */
   change(method: 'PATCH' | 'PUT', at: TypedResource, body: object, call: ScimCall): Promise<void>;
 }
 
 export interface ScimCall {
-  /** What it is an attempt at: "create the account". */
+  /** What the call tries to do: "create the account". */
   purpose: string;
-  /** Addresses, and ids that may be addresses: what an error must not quote. */
+  /** Addresses, and ids that may be addresses, which an error must not quote. */
   hidden?: readonly string[];
   signal: AbortSignal;
 }
@@ -35,7 +35,7 @@ export interface TypedResource {
 export type ResourceType = 'Users' | 'Groups';
 
 const timeoutMs = 15_000;
-/** A group is read with all its members: this is some hundred thousand of them. */
+/** A group is read with all its members. This is enough for some hundred thousand. */
 const maxBytes = 16 * 1024 * 1024;
 
 export function pathOf(type: ResourceType, id: string): string {
@@ -61,7 +61,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
     return answer.body;
   }
 
-  /** Some know only one label for a body: what they refuse by it has not been looked at. */
+  /** Some servers accept only one content type, and refuse another one without reading the body. */
   async function send(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
     try {
       return await sendOnce(method, url, call, rest);
@@ -81,11 +81,11 @@ export function createScimApi(settings: ScimSettings): ScimApi {
       const hidden = [...(call.hidden ?? []), resource.id];
       const path = pathOf(type, resource.id);
       try {
-        // What it answers is read again anyway, and is nothing at many servers.
+        // The resource is read again anyway, and many servers answer with nothing.
         await send(method, path, { ...call, hidden }, { body, headers, isAnswerIgnored: true });
       } catch (error) {
         if (statusOf(error) !== 412) throw error;
-        const why = `Could not ${call.purpose}: somebody else changed it at the same moment`;
+        const why = `Could not ${call.purpose}: another program changed it at the same moment`;
         throw new AppError('unavailable', why, { cause: error, status: 412 });
       }
     },
@@ -98,7 +98,7 @@ interface Rest {
   isAnswerIgnored?: boolean;
 }
 
-/** By hand: what `URLSearchParams` makes of a space, some servers leave a plus. */
+/** Encoded by hand, because some servers do not decode the plus that `URLSearchParams` uses for a space. */
 function toQuery(query: Query): string {
   const pairs = Object.entries(query).map(
     ([name, value]) => `${name}=${encodeURIComponent(String(value).toWellFormed())}`,
@@ -117,7 +117,7 @@ function versionOf(resource: Resource): string | null {
   return isObject(meta) ? textAt({ id: resource.id, ...meta }, 'version') : null;
 }
 
-/** @returns null for an answer that has one of these statuses */
+/** @returns null for an answer with one of these statuses */
 export async function unless<T>(statuses: readonly number[], call: Promise<T>): Promise<T | null> {
   try {
     return await call;

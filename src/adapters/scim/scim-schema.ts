@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
 
-/** What stands in `tools.<name>` of a tool with the adapter `scim`: every key and its meaning. */
+/** The settings of a tool with the adapter `scim`: every key and its meaning. */
 
 const url = z
   .url({ protocol: /^https?$/, error: 'needs "url", the root of SCIM: https://host/scim/v2' })
@@ -33,7 +33,7 @@ export const ScimSettings = z
     createGroups: z
       .boolean()
       .default(false)
-      .describe('Whether a group that is missing is created when somebody is to be in it.'),
+      .describe('Whether a missing group is created when a member is to be added.'),
     offboarding: z
       .enum(['deactivate', 'group'], {
         error:

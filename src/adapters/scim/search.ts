@@ -3,13 +3,13 @@ import { readPages } from './read-pages.ts';
 import type { Resource } from './resource.ts';
 import { type Query, type ResourceType, type ScimApi, type ScimCall, statusOf } from './scim-api.ts';
 
-/** Looking for users and groups, at servers that filter, that refuse to, and that do not care. */
+/** Searches users and groups on servers that filter, that refuse filters, or that ignore them. */
 export interface Search {
-  /** Every page of everything. */
+  /** All resources, page by page. */
   all(type: ResourceType, call: ScimCall): AsyncGenerator<Resource>;
   /**
-   * Those that have a value, and whatever else the server shows: one that ignores filters shows
-   * everything. Look at each.
+   * The resources with a value, and maybe others: a server that ignores filters returns everything. The
+   * caller must check each.
    */
   by(type: ResourceType, filter: Filter, call: ScimCall): AsyncGenerator<Resource>;
   /** Proves that the list can be read. */
@@ -19,9 +19,9 @@ export interface Search {
 export interface Filter {
   attribute: string;
   value: string;
-  /** Where the server does not know this filter: whether to read everything instead of nothing. */
+  /** Whether to read everything if the server does not know this filter. */
   isNeeded: boolean;
-  /** Of the query, besides. */
+  /** Further parameters of the query. */
   also?: Query;
 }
 
@@ -47,21 +47,21 @@ export function createSearch(api: ScimApi, discovery: Discovery): Search {
       const hiding = { ...call, hidden: [...(call.hidden ?? []), value] };
       const read = (startIndex: number) => readAt(type, { filter, startIndex, count, ...also }, hiding);
       const first = hasFilter ? await toOutcome(read(1)) : 'refused';
-      // So would a wrong address answer, which must not look like a tool that everybody has left.
-      if (first === 'nobody') return await probe(type, call);
+      // A wrong address would answer the same, and must not look like a tool without members.
+      if (first === 'none') return await probe(type, call);
       if (first === 'refused') return yield* isNeeded ? all(type, call) : [];
       yield* readPages(call.purpose, async (startIndex) => (startIndex === 1 ? first.page : await read(startIndex)));
     },
   };
 }
 
-/** Some answer 404 where nobody is found. */
-async function toOutcome(first: Promise<unknown>): Promise<{ page: unknown } | 'nobody' | 'refused'> {
+/** Some servers answer 404 if they find nothing. */
+async function toOutcome(first: Promise<unknown>): Promise<{ page: unknown } | 'none' | 'refused'> {
   try {
     return { page: await first };
   } catch (error) {
     const status = statusOf(error);
-    if (status === 404) return 'nobody';
+    if (status === 404) return 'none';
     if (status === 400 || status === 501) return 'refused';
     throw error;
   }

@@ -1,7 +1,7 @@
 /**
- * When a token ends that is a JWT, as some tools make them. Pure; nothing is verified.
+ * When a token expires that is a JWT, as in some tools. Pure; it verifies nothing.
  *
- * @returns null for one that does not say, or is something else
+ * @returns null for a token without that, or of another kind
  */
 export function tokenExpiry(token: string): Date | null {
   const [, payload, signature] = token.split('.');

@@ -2,33 +2,33 @@ import { AppError } from '../../domain/errors.ts';
 import type { Resource } from './resource.ts';
 import { statusOf } from './scim-api.ts';
 
-/** One way to ask for a change, among several that different servers understand. */
+/** One way to request a change. Servers differ in the ways they understand. */
 export interface ChangeAttempt {
   send(current: Resource): Promise<void>;
-  /** Does harm where an earlier way is understood: for servers that refused every earlier one. */
+  /** It does harm on a server that understands an earlier way, so it is only tried if all were refused. */
   isRisky?: boolean;
-  /** Told how things stand after it, where it was accepted. */
+  /** Called with the resource before and after, if the attempt was accepted. */
   review?(before: Resource, after: Resource | null): Promise<void>;
 }
 
 export interface ChangeAttempts {
   attempts: readonly ChangeAttempt[];
-  /** Null where it is gone. */
+  /** Null if the resource is gone. */
   read(): Promise<Resource | null>;
   isDone(current: Resource | null): boolean;
   /** For errors: "deactivated the account". */
   did: string;
 }
 
-/** What says that it was not understood, or may not be done so: nothing was changed. */
+/** Statuses that mean: not understood or not allowed this way. Nothing was changed. */
 const refusals = [400, 404, 405, 409, 415, 422, 501];
 
 /**
- * Tries one way after the other until the server shows that it is done: an answer of success proves
- * nothing, as servers accept what they then ignore.
+ * Tries one way after the other until the server shows the change. An answer of success proves nothing,
+ * because servers accept requests and then ignore them.
  *
- * @throws AppError what the first way was refused with, where all were; `unavailable` where one was
- * accepted and nothing came of it
+ * @throws AppError the error of the first way if all were refused; `unavailable` if one was accepted
+ * without an effect
  */
 export async function tryChanges(
   resource: Resource,

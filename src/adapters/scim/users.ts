@@ -9,18 +9,18 @@ import type { ScimApi } from './scim-api.ts';
 import type { Search } from './search.ts';
 import { tryChanges } from './try-changes.ts';
 
-/** Accounts: found, made, and made active or not. */
+/** Finds accounts, makes them, and activates or deactivates them. */
 export interface Users extends Pick<UserFinder, 'byId' | 'byAddress'> {
   all(signal: AbortSignal): AsyncGenerator<Resource>;
-  /** Theirs by id only where it has their address; else by address. */
+  /** Found by id only if the account has their address; else found by address. */
   find(person: Person, signal: AbortSignal): Promise<Resource | null>;
   /**
-   * The account of a person, active: found, made active again, or made.
+   * The active account of a person: found, activated again, or made.
    *
-   * @throws AppError `conflict` for one that is not active, and that we did not make
+   * @throws AppError `conflict` for an inactive account that Gangway did not make
    */
   provide(person: Person, signal: AbortSignal): Promise<Provided>;
-  /** An account that is not there is none that is active. */
+  /** A missing account is not active. */
   deactivate(id: string, signal: AbortSignal): Promise<void>;
 }
 

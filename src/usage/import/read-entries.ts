@@ -1,9 +1,16 @@
 import type { Day } from '../../domain/usage.ts';
-import { readLines } from '../../lib/read-lines.ts';
-import type { ImportFormat, LineValues, ReadEntry } from './entry.ts';
+import { type Line, readLines } from '../../lib/read-lines.ts';
+import {
+  describeUnknownColumn,
+  type ImportFormat,
+  importColumns,
+  type LineValues,
+  type ReadEntry,
+  type ReadValues,
+  toImportColumn,
+} from './entry.ts';
 import { parseEntry } from './parse-entry.ts';
 import { createCsvReader } from './read-csv-line.ts';
-import { readJsonLine } from './read-json-line.ts';
 
 const maxLineBytes = 16 * 1024;
 
@@ -32,4 +39,31 @@ export async function* readEntries(
 function toEntry(line: number, read: { values: LineValues } | { fault: string }, today: Day): ReadEntry {
   const entry = 'values' in read ? parseEntry(read.values, today) : read;
   return 'fault' in entry ? { line, fault: entry.fault } : { line, entry };
+}
+
+/** One line of NDJSON: an object, in which null means absent. */
+function readJsonLine(line: Line): ReadValues {
+  if ('fault' in line) return line;
+  if (line.text.trim() === '') return 'nothing';
+  const json = tryParse(line.text);
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    return { fault: 'is no JSON object' };
+  }
+  const values: LineValues = {};
+  for (const [name, value] of Object.entries(json)) {
+    const column = toImportColumn(name);
+    if (column === undefined) {
+      return { fault: `${describeUnknownColumn(name)} is none of ${importColumns.join(', ')}` };
+    }
+    if (value !== null) values[column] = value;
+  }
+  return { values };
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -2,11 +2,10 @@ import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
-import type { ImportFormat, ReadEntry } from './entry.ts';
-import type { KnownPeopleStore } from './known-people-store.ts';
+import type { ImportEntry, ImportFormat, ReadEntry } from './entry.ts';
+import type { KnownPeople, KnownPeopleStore } from './known-people-store.ts';
 import { type ImportPreview, previewImport } from './preview-import.ts';
 import { readEntries } from './read-entries.ts';
-import { resolveEntry } from './resolve-entry.ts';
 import type { NewImport, StagedLine, StagingStore } from './staging-store.ts';
 
 export interface StageDeps {
@@ -123,4 +122,37 @@ async function stageChunk(
 /** So few lines that a transaction stays short. */
 async function* inChunks<T>(lists: AsyncIterable<T[]>): AsyncGenerator<T[]> {
   for await (const list of lists) yield* chunksOf(list, chunkLines);
+}
+
+/** Whose work an entry is, by the evidence, or why that is not known. Pure. */
+function resolveEntry(
+  { workedOn, person }: ImportEntry,
+  known: KnownPeople,
+): { trainerId: string } | { fault: string } {
+  const { by, id } = workedOn;
+  if (by === 'project' && !known.projects.has(id)) return { fault: 'there is no such project' };
+  const contract = by === 'contract' ? known.contracts.get(id) : undefined;
+  if (by === 'contract' && contract === undefined) return { fault: 'there is no such contract' };
+  if (person === null) return onlyOneOf(contract);
+
+  const isThere = (trainerId: string) =>
+    by === 'contract' ? known.isOnContract(id, trainerId) : known.isOnProject(id, trainerId);
+  if ('trainerId' in person) {
+    const { trainerId } = person;
+    return isThere(trainerId) ? { trainerId } : { fault: `opentrainUserId is not on the ${by}` };
+  }
+  const trainers = known.trainersAt(person.workEmail);
+  if (trainers.length === 0) return { fault: 'no trainer is known by this workEmail' };
+  const [trainerId, another] = trainers.filter(isThere);
+  if (trainerId === undefined) return { fault: `the trainer with this workEmail is not on the ${by}` };
+  if (another === undefined) return { trainerId };
+  return { fault: `several trainers on the ${by} have this workEmail: name one by opentrainUserId` };
+}
+
+function onlyOneOf(
+  contract: { people: number; only: string | null } | undefined,
+): { trainerId: string } | { fault: string } {
+  if (contract !== undefined && contract.only !== null) return { trainerId: contract.only };
+  if ((contract?.people ?? 0) === 0) return { fault: 'no trainer is known to be on the contract' };
+  return { fault: 'several trainers are on the contract: name one by opentrainUserId' };
 }

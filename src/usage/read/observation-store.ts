@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Selectable } from 'kysely';
-import { byteOrder } from '../../db/byte-order.ts';
+import { byteOrder, compareBytes } from '../../db/byte-order.ts';
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageDayTable } from '../../db/usage-tables.ts';
@@ -66,4 +66,10 @@ function toObservation(row: Selectable<UsageDayTable>): Observation {
     isFrozen: row.isFrozen === 1,
     isTorn: row.isTorn === 1,
   };
+}
+
+/** Merges the trainers of all sources into one page, sorted, each trainer once. */
+export async function listTrainers(sources: readonly ObservationSource[], page: TrainerPage): Promise<string[]> {
+  const all = await Promise.all(sources.map((source) => source.trainerIds(page)));
+  return [...new Set(all.flat())].sort(compareBytes).slice(0, page.limit);
 }

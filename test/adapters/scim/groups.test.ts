@@ -98,7 +98,7 @@ describe('taking somebody out of a group', () => {
     expect(tool.adapter.removeAccount).toBeUndefined();
     expect(tool.adapter.capabilities.removal).toEqual({
       effect: 'membership_only',
-      reason: 'their account stays active, only their place in the group is gone',
+      reason: 'their account stays active, only their membership of the group is gone',
     });
   });
 
@@ -222,7 +222,7 @@ describe('writing', () => {
     const unversioned = scimAdapter(tool);
     await expect(unversioned.removeMember(group, { id, email }, signal)).rejects.toMatchObject({
       code: 'unavailable',
-      message: 'Could not remove the member: somebody else changed it at the same moment',
+      message: 'Could not remove the member: another program changed it at the same moment',
     });
   });
 });

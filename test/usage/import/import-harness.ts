@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
-import { clearImports } from '../../../src/usage/import/clear-imports.ts';
+import { clearImports } from '../../../src/usage/import/clear-imports-worker.ts';
 import { createImportStore, type ImportStore } from '../../../src/usage/import/import-store.ts';
 import { createKnownPeopleStore } from '../../../src/usage/import/known-people-store.ts';
 import { countImport, undoImport } from '../../../src/usage/import/settle-import.ts';

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import type { Command } from 'commander';
-import { openRegistry } from '../app/services.ts';
-import { openStorage, type Storage } from '../app/storage.ts';
+import { openRegistry, openStorage, type Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
@@ -13,40 +11,39 @@ import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
-import { withoutMilliseconds } from './table.ts';
-import type { Terminal } from './terminal.ts';
+import type { Session, StorageSession } from './session.ts';
 
-/** What stands on a command's line, anywhere, about its configuration. */
-export function toQuery(command: Command): ConfigurationQuery & { env: Environment } {
-  const { config, envFile } = command.optsWithGlobals<{ config?: string; envFile?: string }>();
+/** Opens the configuration and the database that a command's line names. */
+
+export function toQuery({ line: { config, envFile } }: Session): ConfigurationQuery & { env: Environment } {
   return { path: config, env: readEnvironment(envFile) };
 }
 
 /** The configuration that a command was given, or that is found by default. */
-export function loadCommandConfig(command: Command, { callsTools = true } = {}): LoadedConfig {
-  return loadConfig({ ...toQuery(command), callsTools });
+export function loadCommandConfig(session: Session, { callsTools = true } = {}): LoadedConfig {
+  return loadConfig({ ...toQuery(session), callsTools });
 }
 
 /**
  * Opens the configured database for one command: the command line is one more instance. The command
  * calls no tool, and needs no tool's secrets.
  */
-export async function withStorage(
-  command: Command,
-  work: (storage: Storage, config: Config) => Promise<void>,
+export async function withStorage<Result>(
+  session: Session,
+  work: (session: StorageSession) => Promise<Result>,
   { mayBeFirst = false } = {},
-): Promise<void> {
-  const loaded = loadCommandConfig(command, { callsTools: false });
+): Promise<Result> {
+  const loaded = loadCommandConfig(session, { callsTools: false });
   if (!mayBeFirst) refuseElsewhere(loaded);
   const storage = await openConfigured(loaded);
   try {
-    await work(storage, loaded.config);
+    return await work({ ...session, storage, config: loaded.config });
   } finally {
     await storage.database.close();
   }
 }
 
-/** With variables alone, what is relative depends on the folder that a command is run in. */
+/** With variables alone, a relative path depends on the folder that a command is run in. */
 function refuseElsewhere({ config, source }: LoadedConfig): void {
   const file = sqliteFileOf(config.database.url);
   if (source.kind !== 'environment' || file === undefined || existsSync(file)) return;
@@ -54,6 +51,23 @@ function refuseElsewhere({ config, source }: LoadedConfig): void {
     'not_found',
     `There is no database ${file} yet: run this in the folder of the one that is meant, or make it with "gangway connect" or "gangway start"`,
   );
+}
+
+export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
+  const { config, previousSecretKeys } = loaded;
+  return await openStorage(config.database.url, secretKeyOf(loaded), previousSecretKeys);
+}
+
+/** All installs: those of the configuration and those of the database. */
+export async function loadRegistry(given: { config: Config; storage: Storage }): Promise<InstallRegistry> {
+  const registry = openRegistry(given);
+  await registry.load();
+  return registry;
+}
+
+/** Undefined where a key file is to be used instead. */
+export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
+  return secretKey.source === 'none' ? undefined : secretKey.key;
 }
 
 /** Who is at the command line, and when: what an audit remembers. */
@@ -68,29 +82,4 @@ function actorName(): string {
   } catch {
     return `uid ${process.getuid?.()}`;
   }
-}
-
-export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
-  const { config, previousSecretKeys } = loaded;
-  return await openStorage(config.database.url, secretKeyOf(loaded), previousSecretKeys);
-}
-
-/** All installs there are, of the configuration and of the database. */
-export async function loadRegistry(
-  { config }: Pick<LoadedConfig, 'config'>,
-  storage: Storage,
-): Promise<InstallRegistry> {
-  const registry = openRegistry({ config, storage });
-  await registry.load();
-  return registry;
-}
-
-/** Undefined where a key file is to be used instead. */
-export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
-  return secretKey.source === 'none' ? undefined : secretKey.key;
-}
-
-/** JSON for machines where it was asked for, else lines for people. */
-export function print(terminal: Terminal, json: true | undefined, data: object, text: () => string): void {
-  terminal.stdout.write(`${json ? JSON.stringify(data) : withoutMilliseconds(text())}\n`);
 }

@@ -1,0 +1,206 @@
+import { budgetStates } from '../../domain/budget.ts';
+import { deliveryStates } from '../../domain/delivery.ts';
+import { contractStatuses } from '../../domain/evidence-status.ts';
+import { dispatchStates } from '../../domain/notice.ts';
+import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
+import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber } from '../options.ts';
+
+/** What the marketplace says, what it is told, and who is connected to it. */
+
+export const notifications = defineGroup(
+  'notifications',
+  'what people outside were told of, and whether they can be told',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list notices by channel, the newest first',
+      options: { state: choice('<state>', 'only those in one state:', dispatchStates), limit: limit(50) },
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../notifications-command.ts')).listNotifications,
+    }),
+    defineCommand({
+      name: 'test',
+      description: 'send a test notice now, and say what came of it; status 1 where one failed',
+      options: { channel: option('<name>', 'only to this channel') },
+      json: jsonInsteadOfTable,
+      run: async () => (await import('../notifications-command.ts')).testChannels,
+    }),
+  ],
+);
+
+const ofInstall = option('<name>', 'only those of one install');
+const installOfSeveral = option('<name>', 'of which install, where there are several');
+
+export const links = defineGroup('links', 'which projects are linked at the marketplace, and where they lead', [
+  defineCommand({
+    name: 'list',
+    description: 'list the links as the marketplace has them now',
+    options: { install: ofInstall },
+    json: jsonInsteadOfTable,
+    opens: 'services',
+    isDry: true,
+    run: async () => (await import('../links-command.ts')).listLinks,
+  }),
+  defineCommand({
+    name: 'add',
+    description: 'link a project of your tool, so that people are hired into it',
+    arguments: { project: argument('<project>', "your tool's id of the project") },
+    options: {
+      install: installOfSeveral,
+      job: option('<id>', "the customer's job; without one nobody is ever hired by it"),
+      name: option('<name>', 'what the project is called'),
+      url: option('<url>', 'where it is found'),
+      managed: flag('the marketplace provisions it by itself, and Gangway does not'),
+    },
+    opens: 'services',
+    run: async () => (await import('../links-command.ts')).addLink,
+  }),
+  defineCommand({
+    name: 'remove',
+    description: 'remove a link for good: whoever is in the project by it alone is taken out',
+    arguments: { link: argument('<link>', 'its id, or the project') },
+    options: { install: installOfSeveral, yes: flag('do it; without, it is only shown') },
+    opens: 'services',
+    isDry: ({ yes }) => !yes,
+    run: async () => (await import('../links-command.ts')).removeLink,
+  }),
+]);
+
+const contract = argument('<contract>', 'its id');
+const installOfContract = option('<name>', 'of which install, where several have one of this id');
+
+export const contracts = defineGroup('contracts', 'what is known of the contracts, and your own word about one', [
+  defineCommand({
+    name: 'list',
+    description: 'list contracts and how they stand',
+    options: {
+      install: ofInstall,
+      status: choice('<status>', 'only those that are', contractStatuses),
+      budget: choice('<state>', 'only those whose budget is', budgetStates),
+      suspects: flag('only those that are no longer listed, although nothing says they ended'),
+      limit: limit(500),
+    },
+    json: jsonInsteadOfTable,
+    opens: 'storage',
+    run: async () => (await import('../contracts-command.ts')).listContracts,
+  }),
+  defineCommand({
+    name: 'end',
+    description: 'say that a contract has ended, where the marketplace cannot be heard',
+    arguments: { contract },
+    options: { install: installOfContract },
+    opens: 'storage',
+    run: async () => (await import('../contracts-command.ts')).endContract,
+  }),
+  defineCommand({
+    name: 'reopen',
+    description: 'say that a contract goes on, whatever was delivered about its end',
+    arguments: { contract },
+    options: { install: installOfContract },
+    opens: 'storage',
+    run: async () => (await import('../contracts-command.ts')).reopenContract,
+  }),
+]);
+
+export const installs = defineGroup('installs', 'the customers that are connected, by configuration or by command', [
+  defineCommand({
+    name: 'list',
+    description: 'list them, and when each was last read from the marketplace',
+    json: jsonInsteadOfTable,
+    opens: 'storage',
+    run: async () => (await import('../installs-command.ts')).listInstalls,
+  }),
+  defineCommand({
+    name: 'remove',
+    description: 'forget one that was connected by command, with its token; removes nobody',
+    arguments: { install: argument('<install>', 'its name') },
+    options: { acceptOrphans: flag('although it leads to people who are in a tool: they are kept') },
+    opens: 'services',
+    run: async () => (await import('../installs-command.ts')).removeInstall,
+  }),
+]);
+
+export const tools = defineGroup('tools', 'the tools that are configured, and the servers that their people are in', [
+  defineCommand({
+    name: 'list',
+    description: 'list them, with the server that each was when it was first asked',
+    json: jsonInsteadOfTable,
+    opens: 'storage',
+    run: async () => (await import('../tools-command.ts')).listTools,
+  }),
+  defineCommand({
+    name: 'accept',
+    description: 'take the server that a tool leads to now as the one that its people are in',
+    arguments: { tool: argument('<tool>', 'its name in the configuration') },
+    opens: 'services',
+    callsTools: true,
+    run: async () => (await import('../tools-command.ts')).acceptTool,
+  }),
+]);
+
+export const deliveries = defineGroup('deliveries', 'what was received, and what became of it', [
+  defineCommand({
+    name: 'list',
+    description: 'list deliveries, the newest first',
+    options: {
+      install: option('<name>', 'only those for one install'),
+      state: choice('<state>', 'only those in one state:', deliveryStates),
+      limit: limit(50),
+    },
+    json: jsonInsteadOfTable,
+    opens: 'storage',
+    run: async () => (await import('../deliveries-command.ts')).listDeliveries,
+  }),
+  defineCommand({
+    name: 'show',
+    description: 'show one delivery; its body, which names people, only with --raw',
+    arguments: { id: argument('<id>', 'its number in the list', toRowNumber) },
+    options: { raw: flag('print its body as it came in, and nothing else') },
+    misuse: ({ raw, json }) => raw && json && "option '--raw' cannot be used with option '--json'",
+    opens: 'storage',
+    run: async () => (await import('../deliveries-command.ts')).showDelivery,
+  }),
+  defineCommand({
+    name: 'replay',
+    description: 'look at deliveries again, as if they had just come in',
+    arguments: { ids: repeatedArgument('[ids...]', 'their numbers in the list', toRowNumber) },
+    options: { failed: flag('all that could not be handled') },
+    misuse: ({ ids, failed }) => ids.length === 0 && !failed && 'name deliveries by their numbers, or use --failed',
+    opens: 'storage',
+    run: async () => (await import('../deliveries-command.ts')).replayDeliveries,
+  }),
+]);
+
+const install = argument('[install]', 'its name; not needed where there is one');
+
+export const endpoint = defineGroup(
+  'endpoint',
+  'the webhook endpoints at the marketplace: where it delivers to, and whether it does',
+  [
+    defineCommand({
+      name: 'status',
+      description: 'ask the marketplace how the endpoints are doing',
+      arguments: { install: argument('[install]', 'only that of this one') },
+      opens: 'services',
+      isDry: true,
+      run: async () => (await import('../endpoint-command.ts')).showEndpoints,
+    }),
+    defineCommand({
+      name: 'rotate',
+      description: 'replace an endpoint and its secret, without a gap: both are accepted in between',
+      arguments: { install },
+      opens: 'services',
+      run: async () => (await import('../endpoint-command.ts')).rotateEndpoint,
+    }),
+    defineCommand({
+      name: 'redeliver',
+      description: 'have the marketplace send again what failed',
+      arguments: { install },
+      options: { delivery: option('<id>', 'this one, whatever became of it: its id at the marketplace') },
+      opens: 'services',
+      isDry: true,
+      run: async () => (await import('../endpoint-command.ts')).redeliver,
+    }),
+  ],
+);

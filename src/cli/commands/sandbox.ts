@@ -1,0 +1,120 @@
+import { InvalidArgumentError } from 'commander';
+import { defineCommand } from '../define-command.ts';
+import { argument, flag, option, toAmount, withDefault } from '../options.ts';
+import { faultOptions } from '../sandbox-fault-options.ts';
+
+/** A marketplace to try Gangway against: one command runs it, the others act as its customers. */
+
+const defaultPort = 8799;
+const defaultUrl = `http://127.0.0.1:${defaultPort}`;
+
+const url = withDefault('<url>', 'where the sandbox answers', defaultUrl, toUrl);
+const json = 'print the answer as JSON instead of text';
+
+const hire = defineCommand({
+  name: 'hire',
+  description: 'hire a trainer for a job: a contract starts',
+  options: {
+    url,
+    job: option('<id>', 'the job to hire for (default: the newest)'),
+    trainer: option('<id>', 'an opentrainUserId, to hire the same person again'),
+    name: option('<name>', 'the display name of the trainer'),
+    email: option('<address>', 'the work address of the trainer'),
+  },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).hire,
+});
+
+const contract = argument('<contract>', 'the id of the contract');
+
+const end = defineCommand({
+  name: 'end',
+  description: 'end a contract',
+  arguments: { contract },
+  options: { url },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).endContract,
+});
+
+const fund = defineCommand({
+  name: 'fund',
+  description: 'fund a milestone of a contract',
+  arguments: { contract },
+  options: {
+    url,
+    volume: withDefault('<number>', 'hours or labels, as the job is paid', 10, toAmount),
+    amount: withDefault('<usd>', 'what it costs, in US dollars', 200, toAmount),
+  },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).fund,
+});
+
+const install = argument('<install>', 'the id of the install');
+
+const consent = defineCommand({
+  name: 'consent',
+  description: "let an install see its trainers' work addresses, or no longer",
+  arguments: { install },
+  options: { url, withdraw: flag('take the consent back') },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).setConsent,
+});
+
+const reconnect = defineCommand({
+  name: 'reconnect',
+  description: 'connect the customer anew: the old install is revoked, a new one has a new token',
+  arguments: { install },
+  options: { url },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).reconnect,
+});
+
+const setFaults = defineCommand({
+  name: 'faults',
+  description: 'have things go wrong from now on, or show what did',
+  options: {
+    url,
+    install: option('<id>', 'for this install alone (default: all)'),
+    clear: flag('have nothing go wrong any more'),
+    ...faultOptions,
+  },
+  json,
+  run: async () => (await import('../sandbox-faults-command.ts')).setOrShowFaults,
+});
+
+const state = defineCommand({
+  name: 'state',
+  description: 'show what the marketplace holds, without tokens and secrets',
+  options: { url },
+  json,
+  run: async () => (await import('../sandbox-state-command.ts')).showState,
+});
+
+export const sandbox = defineCommand({
+  name: 'sandbox',
+  description: 'run a simulated marketplace on this machine, or act as its customers',
+  options: {
+    port: withDefault('<port>', 'the port to listen on, 0 for a free one', defaultPort, toPort),
+    timeScale: withDefault(
+      '<factor>',
+      'how much faster than real time it waits between attempts to deliver; 0 stands still',
+      1,
+      toAmount,
+    ),
+    seed: option('<text>', 'decides every id, token and fault (default: a random one)'),
+    ...faultOptions,
+  },
+  run: async () => (await import('../sandbox-command.ts')).runSandbox,
+  subcommands: [hire, end, fund, consent, reconnect, setFaults, state],
+});
+
+function toPort(text: string): number {
+  const port = toAmount(text);
+  if (Number.isInteger(port) && port <= 65_535) return port;
+  throw new InvalidArgumentError('a port from 0 to 65535 is needed');
+}
+
+function toUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:/.test(text)) return text;
+  throw new InvalidArgumentError(`an address such as ${defaultUrl} is needed`);
+}

@@ -1,0 +1,98 @@
+import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
+import { argument, flag, limit, option, toDay, toRowNumber, wait } from '../options.ts';
+
+/** The work done in the tools, and what the marketplace is told of it. */
+
+const report = defineCommand({
+  name: 'report',
+  description: 'read the work in the tools, and report what has changed',
+  options: {
+    install: option('<name>', 'only this one'),
+    contract: option('<id>', 'only this one'),
+    from: option('<day>', 'no day before this one: 2026-03-15', toDay),
+    to: option('<day>', 'no day after this one', toDay),
+    dryRun: flag('say what would be sent by what was read last, and change nothing'),
+    acceptLowered: flag('lower what was reported, however much of it'),
+    wait: wait('for how long at most to read the tools'),
+  },
+  json: jsonInsteadOfTable,
+  notes: `Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
+3 held for somebody to look at, 64 used wrongly.`,
+  opens: 'services',
+  callsTools: true,
+  isDry: ({ dryRun }) => dryRun,
+  run: async () => (await import('../usage-command.ts')).reportUsage,
+});
+
+const held = defineCommand({
+  name: 'held',
+  description: 'list work that is not reported, and days that are lowered; decide about them',
+  arguments: { id: argument('[id]', 'the work to decide about, as it is listed') },
+  options: {
+    assign: option('<contract>', 'report it for this contract'),
+    discard: flag('never report it'),
+  },
+  json: jsonInsteadOfTable,
+  misuse({ id, assign, discard }) {
+    const decisions = Number(assign !== undefined) + Number(discard);
+    return decisions !== Number(id !== undefined) && 'to decide, give an id with either --assign or --discard';
+  },
+  opens: 'services',
+  run: async () => (await import('../usage-held-command.ts')).listOrDecideHeld,
+});
+
+const show = defineCommand({
+  name: 'show',
+  description: 'show what was seen, sent and consumed of a contract, and why they differ',
+  arguments: { contract: argument('<contract>', 'its id') },
+  options: { install: option('<name>', 'of which install, where several have one of this id') },
+  json: jsonInsteadOfTable,
+  opens: 'services',
+  isDry: true,
+  run: async () => (await import('../usage-show-command.ts')).showContractUsage,
+});
+
+const importFile = defineCommand({
+  name: 'import',
+  description: 'take in work from a file, for a tool that cannot be asked about it',
+  arguments: { file: argument('[file]', 'a .csv or .ndjson; "gangway usage template" prints one to start from') },
+  options: {
+    install: option('<name>', 'of which install, where there are several'),
+    undo: option('<id>', 'let an earlier import count no more, and what it replaced again', toRowNumber),
+    yes: flag('do not ask'),
+  },
+  notes: `A file counts whole or not at all; a later one replaces the same person, place and day.
+Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed, 64 used wrongly.`,
+  misuse({ file, undo }) {
+    if ((file === undefined) === (undo === undefined)) return 'name a file, or an import with --undo';
+    return file !== undefined && !/\.(csv|ndjson|jsonl)$/i.test(file) && 'the file must be a .csv or an .ndjson';
+  },
+  opens: 'storage',
+  run: async () => (await import('../usage-import-command.ts')).importOrUndo,
+});
+
+const imports = defineCommand({
+  name: 'imports',
+  description: 'list what was imported, the latest first',
+  options: { install: option('<name>', 'only those of one install'), limit: limit(100) },
+  json: jsonInsteadOfTable,
+  opens: 'storage',
+  run: async () => (await import('../usage-import-command.ts')).listImports,
+});
+
+const template = defineCommand({
+  name: 'template',
+  description: 'print a file to start an import from: every column, and two example lines',
+  options: { ndjson: flag('as one JSON object a line instead of CSV') },
+  json: 'print one JSON object with the file in it',
+  run: async () => (await import('../usage-import-command.ts')).showTemplate,
+});
+
+export const usage = defineGroup('usage', 'the work done in the tools, and what the marketplace is told of it', [
+  report,
+  held,
+  show,
+  importFile,
+  imports,
+  template,
+]);

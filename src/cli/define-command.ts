@@ -1,0 +1,184 @@
+import { Argument, Command, Option } from 'commander';
+import { maskText } from '../lib/mask.ts';
+import type { Input, Inputs, ValuesOf } from './options.ts';
+import type { Session, Sessions } from './session.ts';
+import { withoutMilliseconds } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+/**
+ * Commands as data: what each is called, takes, opens and prints. What a command runs is imported when
+ * it runs, so that the declarations of all commands load nothing else.
+ */
+
+type None = Record<never, never>;
+
+export type CreateCommand = (terminal: Terminal) => Command;
+
+/** What stands on the line of a command. */
+export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<Arguments> &
+  ValuesOf<Options> & { json: boolean };
+
+/** Beside 0: something failed, something is to be done, something waits for a decision. */
+export type ExitStatus = 0 | 1 | 2 | 3;
+
+/** What a command has to say when it ends. */
+export interface Printed {
+  /** One object, for machines. */
+  data: unknown;
+  /** For people; nothing is printed for them where it is absent. */
+  text?: () => string;
+  /** Printed on stderr, one a line. */
+  problems?: readonly string[];
+  status?: ExitStatus;
+}
+
+interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
+  name: string;
+  description: string;
+  /** In the order in which they stand on the line. */
+  arguments?: Arguments;
+  options?: Options;
+  /** What `--json` does; by default it prints one JSON object instead of text. */
+  json?: string;
+  /** What the help says at its end. */
+  notes?: string;
+  subcommands?: readonly CreateCommand[];
+  /** What is open while it runs; nothing by default. */
+  opens?: Opens;
+  /** Whether the services call tools: these then need their secrets. */
+  callsTools?: boolean;
+  /** Whether the services must not write anything. */
+  isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
+  /** @returns why what was given makes no sense together; false or undefined where it does */
+  misuse?(given: Given<Arguments, Options>): string | false | undefined;
+  /** Imports what is run. */
+  run(): Promise<
+    (given: Given<Arguments, Options>, session: Sessions[Opens]) => Printed | undefined | Promise<Printed | undefined>
+  >;
+}
+
+export const jsonInsteadOfTable = 'print one JSON object instead of a table';
+
+export function defineCommand<
+  Arguments extends Inputs = None,
+  Options extends Inputs = None,
+  Opens extends keyof Sessions = 'nothing',
+>(declaration: CommandDeclaration<Arguments, Options, Opens>): CreateCommand {
+  const { name, description, notes, subcommands = [] } = declaration;
+  return (terminal) => {
+    const command = new Command(name).description(description);
+    for (const input of Object.values(declaration.arguments ?? {})) command.addArgument(toArgument(input));
+    for (const [key, input] of Object.entries(declaration.options ?? {})) command.addOption(toOption(key, input));
+    command.option('--json', declaration.json ?? 'print one JSON object instead of text');
+    if (notes !== undefined) command.addHelpText('after', `\n${notes}`);
+    for (const create of subcommands) command.addCommand(create(terminal));
+    return command.action(async () => {
+      const session = createSession(terminal, command);
+      const given = readGiven(command, declaration) as Given<Arguments, Options>;
+      const misuse = declaration.misuse?.(given);
+      if (misuse) session.misuse(misuse);
+      const run = await declaration.run();
+      await openFor({ declaration, given }, session, async (opened) => {
+        print(terminal, given.json, await run(given, opened));
+      });
+    });
+  };
+}
+
+/** A command that only has others below it: `list` is run where none of them is named. */
+export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {
+  return (terminal) => {
+    const group = new Command(name).description(description);
+    for (const create of commands) {
+      const command = create(terminal);
+      group.addCommand(command, { isDefault: command.name() === 'list' });
+    }
+    return group;
+  };
+}
+
+/** Thrown once a command has printed what it has to say, to end it with a status of its own. */
+export class Ending extends Error {
+  readonly status: ExitStatus;
+
+  constructor(status: ExitStatus) {
+    super(`ended with ${status}`);
+    this.name = 'Ending';
+    this.status = status;
+  }
+}
+
+function toArgument({ term = '', description, ...input }: Input<unknown>): Argument {
+  return withValue(new Argument(term, description), input);
+}
+
+function toOption(key: string, { term, description, ...input }: Input<unknown>): Option {
+  const name = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+  return withValue(new Option(term === undefined ? name : `${name} ${term}`, description), input);
+}
+
+type ValueRules = Pick<Input<unknown>, 'absent' | 'isDefault' | 'shown' | 'parse'>;
+
+function withValue<Declared extends Argument | Option>(
+  declared: Declared,
+  { absent, isDefault, shown, parse }: ValueRules,
+): Declared {
+  if (isDefault) declared.default(absent, shown);
+  if (parse) declared.argParser((text: string, before: unknown) => parse(text, before ?? absent));
+  return declared;
+}
+
+interface DeclaredInputs {
+  arguments?: Inputs;
+  options?: Inputs;
+}
+
+/** A command above may have the same option, and takes it wherever it stands. */
+function readGiven(command: Command, declared: DeclaredInputs): Record<string, unknown> {
+  const values: Record<string, unknown> = command.optsWithGlobals();
+  const names = Object.keys(declared.arguments ?? {});
+  for (const [index, name] of names.entries()) values[name] = command.processedArgs[index];
+  const inputs = Object.entries({ ...declared.arguments, ...declared.options });
+  const given = inputs.map(([name, { absent }]) => [name, values[name] ?? absent]);
+  return { ...Object.fromEntries(given), json: values['json'] === true };
+}
+
+function createSession(terminal: Terminal, command: Command): Session {
+  return {
+    terminal,
+    line: command.optsWithGlobals(),
+    misuse: (error) => command.error(`error: ${error}`),
+  };
+}
+
+interface Opening<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
+  declaration: CommandDeclaration<Arguments, Options, Opens>;
+  given: Given<Arguments, Options>;
+}
+
+/** Opens what a command declares that it needs, and closes it after the work. */
+async function openFor<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions>(
+  { declaration, given }: Opening<Arguments, Options, Opens>,
+  session: Session,
+  work: (session: Sessions[Opens]) => Promise<void>,
+): Promise<void> {
+  const { opens, callsTools = false, isDry = false } = declaration;
+  const workWith = work as (session: Session) => Promise<void>;
+  if (opens === 'storage') {
+    const { withStorage } = await import('./with-storage.ts');
+    await withStorage(session, workWith);
+  } else if (opens === 'services') {
+    const { withServices } = await import('./with-services.ts');
+    const needs = { callsTools, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
+    await withServices(session, needs, workWith);
+  } else await workWith(session);
+}
+
+function print({ stdout, stderr }: Terminal, json: boolean, printed: Printed | undefined): void {
+  if (printed === undefined) return;
+  const { data, text, problems = [], status = 0 } = printed;
+  if (json) stdout.write(`${JSON.stringify(data)}\n`);
+  else if (text !== undefined) stdout.write(`${withoutMilliseconds(text())}\n`);
+  for (const problem of problems) stderr.write(`gangway: ${maskText(problem)}\n`);
+  if (status !== 0) throw new Ending(status);
+}

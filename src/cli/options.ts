@@ -1,0 +1,155 @@
+import { InvalidArgumentError } from 'commander';
+import type { TextRule } from '../config/text-rules.ts';
+import { toDurationMs } from '../lib/duration.ts';
+
+/** The options and arguments of commands: each says what is written, what it means and how it is read. */
+
+/** One option or argument. An option's name is its key in the command: `dryRun` is `--dry-run`. */
+export interface Input<Value> {
+  description: string;
+  /** What is written for the value, such as `<file>` or `[install]`; a flag has none. */
+  term?: string;
+  /** The value where nothing is written. */
+  absent: Value;
+  /** Whether the help names `absent` as the default. */
+  isDefault?: true;
+  /** How the help writes the default. */
+  shown?: string;
+  /** @param before what earlier values of the same option have given */
+  parse?(text: string, before: Value): Value;
+}
+
+export type Inputs = Record<string, Input<unknown>>;
+
+/** The values that these inputs give. */
+export type ValuesOf<Given extends Inputs> = {
+  [Name in keyof Given]: Given[Name] extends Input<infer Value> ? Value : never;
+};
+
+type Parse<Value> = (text: string) => Value;
+
+export function flag(description: string): Input<boolean> {
+  return { description, absent: false };
+}
+
+export function option(term: string, description: string): Input<string | undefined>;
+export function option<Value>(term: string, description: string, parse: Parse<Value>): Input<Value | undefined>;
+export function option<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
+  return { term, description, absent: undefined, ...(parse && { parse }) };
+}
+
+/** An option, or an argument in brackets, that always has a value. */
+export function withDefault<Value extends string | number>(
+  term: string,
+  description: string,
+  preset: Value,
+  parse?: Parse<Value>,
+): Input<Value> {
+  return { term, description, absent: preset, isDefault: true, ...(parse && { parse }) };
+}
+
+/** An option that may be written several times. */
+export function repeatedOption(term: string, description: string): Input<string[]> {
+  return { term, description, absent: [], parse: (text, before) => [...before, text] };
+}
+
+/** An option whose value is one of a few words, which the help lists. */
+export function choice<Word extends string>(
+  term: string,
+  description: string,
+  words: readonly Word[],
+): Input<Word | undefined> {
+  return option(term, `${description} ${words.join(', ')}`, (text) => {
+    const word = words.find((known) => known === text);
+    if (word === undefined) throw new InvalidArgumentError(`one of: ${words.join(', ')}`);
+    return word;
+  });
+}
+
+export function argument(term: `<${string}>`, description: string): Input<string>;
+export function argument<Value>(term: `<${string}>`, description: string, parse: Parse<Value>): Input<Value>;
+export function argument(term: `[${string}]`, description: string): Input<string | undefined>;
+export function argument<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
+  return { term, description, absent: undefined, ...(parse && { parse }) };
+}
+
+/** An argument that may be left out, or written several times. */
+export function repeatedArgument<Value>(
+  term: `[${string}...]`,
+  description: string,
+  parse: Parse<Value>,
+): Input<Value[]> {
+  return { term, description, absent: [], parse: (text, before) => [...before, parse(text)] };
+}
+
+/** How many rows a list has at most. */
+export function limit(preset: number): Input<number> {
+  return withDefault('<count>', 'how many at most', preset, toCount);
+}
+
+/** A duration as the configuration has them, read as milliseconds. */
+export function duration(description: string, preset: string): Input<number> {
+  return {
+    term: '<duration>',
+    description,
+    absent: toDuration(preset),
+    isDefault: true,
+    shown: preset,
+    parse: toDuration,
+  };
+}
+
+/** How long a command waits for what others do. */
+export function wait(description: string): Input<number> {
+  return duration(description, '60s');
+}
+
+function toDuration(text: string): number {
+  const ms = toDurationMs(text);
+  if (ms === undefined) throw new InvalidArgumentError('a duration such as 30s, 5m, 24h or 7d');
+  return ms;
+}
+
+/** A text that keeps to a rule of the configuration. */
+export function keepsTo({ pattern, says }: TextRule): Parse<string> {
+  return (text) => {
+    if (pattern.test(text)) return text;
+    throw new InvalidArgumentError(`"${text}": ${says}`);
+  };
+}
+
+/** A whole number from 1 to 100,000. */
+export function toCount(text: string): number {
+  return toWholeNumber(text, 1, 100_000);
+}
+
+/** The number of a row, of which there may be many. */
+export function toRowNumber(text: string): number {
+  return toWholeNumber(text, 1, Number.MAX_SAFE_INTEGER);
+}
+
+export function toWholeNumber(text: string, least: number, greatest: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= greatest) return number;
+  throw new InvalidArgumentError(`a whole number from ${least} to ${greatest}`);
+}
+
+/** A number from 0 upwards. */
+export function toAmount(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isFinite(number) && number >= 0) return number;
+  throw new InvalidArgumentError('a number from 0 upwards is needed');
+}
+
+/** The part of an email address after the `@`. */
+export function toDomain(text: string): string {
+  if (/^[a-z\d-]+(\.[a-z\d-]+)+$/i.test(text)) return text.toLowerCase();
+  throw new InvalidArgumentError('a domain such as example.com');
+}
+
+/** A calendar day such as 2026-03-15. */
+export function toDay(text: string): string {
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+  if (!isDay) throw new InvalidArgumentError('write a day: 2026-03-15');
+  return text;
+}

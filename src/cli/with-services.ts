@@ -1,0 +1,61 @@
+import { loadAdapters } from '../adapters/load-adapters.ts';
+import { createServices } from '../app/services.ts';
+import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
+import { createDatabaseClock } from '../db/database-clock.ts';
+import { createSealerNotice } from '../keys/sealer-notice.ts';
+import { createSealerStore } from '../keys/sealer-store.ts';
+import { systemClock } from '../lib/clock.ts';
+import { createLogger } from '../lib/logger.ts';
+import { createMetrics } from '../lib/metrics.ts';
+import { keepHeapSmall } from '../lib/small-heap.ts';
+import type { ServicesSession, Session } from './session.ts';
+import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
+
+interface ServiceNeeds {
+  /** Whether a tool will be called; where none is, its secrets need not be there. */
+  callsTools: boolean;
+  /** Whether nothing must be written. */
+  isDry: boolean;
+}
+
+const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent']);
+
+/** For a command that does the work of a running bridge, or helps one with it. */
+export async function withServices(
+  session: Session,
+  { callsTools, isDry }: ServiceNeeds,
+  work: (session: ServicesSession) => Promise<void>,
+): Promise<void> {
+  keepHeapSmall();
+  const loaded = loadCommandConfig(session, { callsTools });
+  const { config } = loaded;
+  const adapters = await loadAdapters(config);
+  const storage = await openConfigured(loaded);
+  let alive: AliveLock | undefined;
+  try {
+    const level = quieterThanWarn.has(config.log.level) ? config.log.level : 'warn';
+    const logger = createLogger({ level, destination: session.terminal.stderr });
+    const clock = createDatabaseClock(storage.database, systemClock);
+    await clock.correct();
+    alive = createAliveLock(storage.database, clock);
+    if (!isDry) await alive.hold();
+    const registry = await loadRegistry({ config, storage });
+    const metrics = createMetrics();
+    const notice = createSealerNotice({
+      sealers: createSealerStore(storage.database),
+      clock,
+      logger,
+      fingerprint: storage.box.fingerprint,
+    });
+    try {
+      if (!isDry) await notice.start();
+      const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
+      await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsStored);
+    } finally {
+      await notice.stop();
+    }
+  } finally {
+    alive?.release();
+    await storage.database.close();
+  }
+}

@@ -1,0 +1,16 @@
+/** Rules for texts that stand in a configuration and on a command's line, without what a schema loads. */
+export interface TextRule {
+  pattern: RegExp;
+  /** What to write instead. */
+  says: string;
+}
+
+export const nameRule: TextRule = {
+  pattern: /^[a-z0-9][a-z0-9_-]{0,62}$/,
+  says: 'a name is 1 to 63 of a-z, 0-9, "-" and "_", and starts with a letter or a digit',
+};
+
+export const projectRule: TextRule = {
+  pattern: /^(?=.)[^*\p{Cc}]*\*?$/u,
+  says: 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)',
+};

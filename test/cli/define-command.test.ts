@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+
+const hook = path.resolve('test/cli/loaded-modules.ts');
+
+/** What a process loads for this line: packages by name, and folders of ours. */
+async function loadedBy(...argv: string[]): Promise<{ packages: string[]; folders: string[] }> {
+  const run = promisify(execFile);
+  const line = ['--import', hook, path.resolve('src/main.ts'), ...argv];
+  const { stderr } = await run(process.execPath, line).catch((error: unknown) => error as { stderr: string });
+  const urls = stderr.split('\n').filter((one) => one.startsWith('file:'));
+  return {
+    packages: distinct(urls, /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/),
+    folders: distinct(urls, /\/src\/([^/]+)\/(?!.*node_modules)/),
+  };
+}
+
+function distinct(texts: string[], pattern: RegExp): string[] {
+  return [...new Set(texts.flatMap((text) => pattern.exec(text)?.[1] ?? []))].sort();
+}
+
+describe('a command loads only what it needs', () => {
+  it.each(['--help', '--version', 'frobnicate', 'plans --help', 'usage report --help', 'members --limit 0', 'retire'])(
+    '"gangway %s": commander, and no other package',
+    async (line) => {
+      const { packages, folders } = await loadedBy(...line.split(' '));
+      expect(packages).toEqual(['commander']);
+      expect(folders.filter((folder) => !['adapters', 'cli', 'config', 'domain', 'lib'].includes(folder))).toEqual([]);
+    },
+  );
+
+  it('a list: the database, and none of the services', async () => {
+    const { configFile } = createBridgeWorkspace();
+    const { packages } = await loadedBy('plans', 'list', '--config', configFile);
+    expect(packages).toEqual(expect.arrayContaining(['commander', 'kysely', 'zod']));
+    expect(packages.filter((name) => ['prom-client', 'nodemailer', 'express', 'pino'].includes(name))).toEqual([]);
+  });
+});
