@@ -7,7 +7,6 @@ import { createLinkRouter } from '../memberships/link-router.ts';
 import { loadRunning } from '../operator/about-instances.ts';
 import { type Explanation, explain } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
-import { createExplainStore } from '../operator/explain-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';

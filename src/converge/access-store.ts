@@ -148,14 +148,3 @@ export async function unbindFromOthers(
     .where((eb) => eb.and(addresses.map(({ address }) => eb.not(isKnownUnder(eb, box, [address])))))
     .execute();
 }
-
-/** Looks again for every trainer who is believed to be in one of these tools. */
-export async function lookAgainInTools(tx: Transaction, tools: readonly string[], now: string): Promise<void> {
-  await tx
-    .updateTable('membership')
-    .set({ lookAgain: 1, nextAttemptAt: now })
-    .where('tool', 'in', tools)
-    .where('wanted', '=', 1)
-    .where('state', 'in', ['active', 'invited'])
-    .execute();
-}

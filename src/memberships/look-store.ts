@@ -26,7 +26,18 @@ export async function lookAgain(tx: Transaction, membershipIds: number[], now: s
     .execute();
 }
 
-/** The same for one who is in, where nothing else is due of them. */
+/** Has every trainer looked for who is believed to be in one of these tools. */
+export async function lookInTools(tx: Transaction, tools: readonly string[], now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ lookAgain: 1, nextAttemptAt: now })
+    .where('tool', 'in', tools)
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['active', 'invited'])
+    .execute();
+}
+
+/** Makes a look due for one member, unless something else is due already. */
 export async function lookAtSettled(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx
     .updateTable('membership')

@@ -1,7 +1,7 @@
-import { lookAgainInTools } from '../../converge/access-store.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
+import { lookInTools } from '../../memberships/look-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
@@ -36,7 +36,7 @@ export function createHoldStore(database: Database): HoldStore {
     },
 
     async lookAgain(tools, now) {
-      if (tools.length > 0) await inTransaction(database, (tx) => lookAgainInTools(tx, tools, now));
+      if (tools.length > 0) await inTransaction(database, (tx) => lookInTools(tx, tools, now));
     },
 
     async release(since) {
