@@ -54,6 +54,8 @@ export interface SiteSetup {
   marketplaceUrl?: string;
   acceptsOrphans?: boolean;
   isRestored?: boolean;
+  /** How often loops look by themselves, where many bridges run at once. */
+  pollMs?: number;
 }
 
 interface SiteInstall {
@@ -113,7 +115,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       adapters: new Map(Object.entries(setup.tools)),
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
-      pollMs,
+      pollMs: setup.pollMs ?? pollMs,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);

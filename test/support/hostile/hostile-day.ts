@@ -124,6 +124,8 @@ async function openWorld(
     managedDomains,
     protected: idsOf(protectedAccounts),
     mail: { smtp: box.url, from: 'studio@example.com' },
+    // Five bridges look around in one process.
+    pollMs: 1000,
   });
   const grants = ['honest', 'hostile'].map((name) => site.customer(name).installId);
   const accountIds = idsOf(seeded.flatMap(([, accounts]) => accounts));
