@@ -1,8 +1,8 @@
-# Two stages: one bundles with everything, the other runs with what is needed to run.
+# Two stages: the first builds the bundle with all packages, the second has only what the program needs to run.
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# No install script is needed: bundling uses none, and better-sqlite3 brings its binaries along.
+# No install script is needed: bundling uses none, and better-sqlite3 ships its binaries.
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.types.json rolldown.config.ts ./
 COPY src ./src
@@ -17,17 +17,17 @@ COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 # For `docker exec`, and as a command of its own: gangway status
 RUN ln -s /app/dist/main.js /usr/local/bin/gangway
-# Without a configured path the database is ./data/gangway.db, and the configuration
-# ./gangway.config.json: whoever wants to keep that too mounts a folder as /gangway instead.
+# Without a configured path the database is ./data/gangway.db, and the configuration is ./gangway.config.json.
+# To keep the configuration too, mount a folder as /gangway.
 RUN mkdir /data /gangway && ln -s /data /gangway/data && chown 10001:10001 /data /gangway
 WORKDIR /gangway
-# A number, so that a cluster can see that it is not root.
+# A cluster can see from a number that it is not root.
 USER 10001:10001
 VOLUME /data
 EXPOSE 8787 8788
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GANGWAY_RECEIVER_PORT || 8787}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# What lives for a moment gets no more room than it needs: 15 MB less, of a bridge that is mostly idle.
+# V8 reserves less memory for short-lived values, because the bridge is mostly idle.
 ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/dist/main.js"]
 CMD ["start"]

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// `gangway` in a checkout: what was built, or the sources where one of them is newer. JavaScript, as
-// TypeScript takes Node a while to set up.
+// `gangway` in a checkout runs the bundle, or the sources if one of them is newer. This file is JavaScript, because Node
+// needs a while to prepare itself for TypeScript.
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
@@ -14,7 +14,7 @@ function isBuilt() {
   return ['src', 'migrations'].every((folder) => changedAt(path.join(root, folder)) < builtAt);
 }
 
-/** Of what is in it, however deep; of a folder that is when something was added or taken away. */
+/** The latest change of any file in a folder. The time of the folder itself shows that a file was added or deleted. */
 function changedAt(folder) {
   const times = readdirSync(folder, { withFileTypes: true }).map((entry) => {
     const file = path.join(folder, entry.name);

@@ -68,6 +68,6 @@ async function createToolBindings(db: Kysely<unknown>): Promise<void> {
     .createTable('tool_binding')
     .addColumn('tool', 'text', (column) => column.primaryKey())
     .addColumn('identity', 'text')
-    .addColumn('place', 'text')
+    .addColumn('location', 'text')
     .execute();
 }

@@ -53,7 +53,7 @@ async function createMemberships(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'text', (column) => column.notNull())
     .execute();
   await db.schema
-    .createIndex('membership_by_place')
+    .createIndex('membership_by_seat')
     .on('membership')
     .columns(['trainer_id', 'tool', 'group_id'])
     .execute();

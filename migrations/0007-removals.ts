@@ -9,7 +9,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createRemovalTotals(db);
   await createAwaitedReadings(db);
   await createFinalReadings(db);
-  await createFinalReadingPlaces(db);
+  await createFinalReadingScopes(db);
 }
 
 async function createPlans(db: Kysely<unknown>): Promise<void> {
@@ -88,12 +88,12 @@ async function createFinalReadings(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-async function createFinalReadingPlaces(db: Kysely<unknown>): Promise<void> {
+async function createFinalReadingScopes(db: Kysely<unknown>): Promise<void> {
   await db.schema
-    .createTable('final_reading_place')
+    .createTable('final_reading_scope')
     .addColumn('membership_id', 'bigint', (column) => column.notNull())
     .addColumn('tool', 'text', (column) => column.notNull())
     .addColumn('scope', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('final_reading_place_key', ['membership_id', 'tool', 'scope'])
+    .addPrimaryKeyConstraint('final_reading_scope_key', ['membership_id', 'tool', 'scope'])
     .execute();
 }

@@ -3,8 +3,8 @@ import { columnTypesOf } from '../src/db/column-types.ts';
 
 /** The work that is read in the tools, whose it is, and the ledger of what was reported. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  await createUsagePlaces(db);
-  await createUsagePlaceGroups(db);
+  await createUsageScopes(db);
+  await createUsageScopeGroups(db);
   await createUsagePeople(db);
   await createUsageItems(db);
   await createUsageDays(db);
@@ -13,9 +13,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createUsageTroubles(db);
 }
 
-async function createUsagePlaces(db: Kysely<unknown>): Promise<void> {
+async function createUsageScopes(db: Kysely<unknown>): Promise<void> {
   await db.schema
-    .createTable('usage_place')
+    .createTable('usage_scope')
     .addColumn('tool', 'text', (column) => column.notNull())
     .addColumn('scope', 'text', (column) => column.notNull())
     .addColumn('next_read_at', 'text')
@@ -28,26 +28,26 @@ async function createUsagePlaces(db: Kysely<unknown>): Promise<void> {
     .addColumn('refused_at', 'text')
     .addColumn('failing_since', 'text')
     .addColumn('gone_since', 'text')
-    .addColumn('told_at', 'text')
+    .addColumn('alerted_at', 'text')
     .addColumn('gap', 'text')
     .addColumn('gap_since', 'text')
-    .addPrimaryKeyConstraint('usage_place_key', ['tool', 'scope'])
+    .addPrimaryKeyConstraint('usage_scope_key', ['tool', 'scope'])
     .execute();
   await db.schema
-    .createIndex('usage_place_due')
-    .on('usage_place')
+    .createIndex('usage_scope_due')
+    .on('usage_scope')
     .column('next_read_at')
     .where(sql.ref('next_read_at'), 'is not', null)
     .execute();
 }
 
-async function createUsagePlaceGroups(db: Kysely<unknown>): Promise<void> {
+async function createUsageScopeGroups(db: Kysely<unknown>): Promise<void> {
   await db.schema
-    .createTable('usage_place_group')
+    .createTable('usage_scope_group')
     .addColumn('tool', 'text', (column) => column.notNull())
     .addColumn('group_id', 'text', (column) => column.notNull())
     .addColumn('scope', 'text', (column) => column.notNull())
-    .addPrimaryKeyConstraint('usage_place_group_key', ['tool', 'group_id', 'scope'])
+    .addPrimaryKeyConstraint('usage_scope_group_key', ['tool', 'group_id', 'scope'])
     .execute();
 }
 
@@ -176,7 +176,7 @@ async function createUsageTroubles(db: Kysely<unknown>): Promise<void> {
     .addColumn('kind', 'text', (column) => column.notNull())
     .addColumn('work', 'text', (column) => column.notNull())
     .addColumn('seen_at', 'text', (column) => column.notNull())
-    .addColumn('told_at', 'text')
+    .addColumn('alerted_at', 'text')
     .addPrimaryKeyConstraint('usage_trouble_key', ['install', 'kind', 'work'])
     .execute();
 }

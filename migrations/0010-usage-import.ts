@@ -32,8 +32,8 @@ async function createUsageImportEntries(db: Kysely<unknown>): Promise<void> {
     .addColumn('import_id', 'bigint', (column) => column.notNull().references('usage_import.id'))
     .addColumn('line', 'bigint', (column) => column.notNull())
     .addColumn('day', 'text', (column) => column.notNull())
-    .addColumn('place_by', 'text', (column) => column.notNull())
-    .addColumn('place_id', 'text', (column) => column.notNull())
+    .addColumn('worked_on_by', 'text', (column) => column.notNull())
+    .addColumn('worked_on_id', 'text', (column) => column.notNull())
     .addColumn('trainer_id', 'text', (column) => column.notNull())
     .addColumn('seconds', 'bigint')
     .addColumn('tasks', 'bigint')
@@ -45,7 +45,7 @@ async function createUsageImportEntries(db: Kysely<unknown>): Promise<void> {
     .createIndex('usage_import_entry_by_day')
     .unique()
     .on('usage_import_entry')
-    .columns(['day', 'place_by', 'place_id', 'trainer_id', 'import_id'])
+    .columns(['day', 'worked_on_by', 'worked_on_id', 'trainer_id', 'import_id'])
     .execute();
   await sql`create index usage_import_entry_by_trainer on usage_import_entry (${trainerOf(db)}, day)`.execute(db);
 }

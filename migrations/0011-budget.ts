@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** The budget of each contract as it was last read, what was told of it, and who reads it. */
+/** The budget of each contract as it was last read, its last notice, and which instance reads it. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await createBudgets(db);
   await createBudgetReaders(db);
@@ -19,7 +19,7 @@ async function createBudgets(db: Kysely<unknown>): Promise<void> {
     .addColumn('consumed_seconds', 'double precision')
     .addColumn('consumed_labels', 'double precision')
     .addColumn('consumed_tasks', 'double precision')
-    .addColumn('told_funded_volume', 'double precision')
+    .addColumn('notified_funded_volume', 'double precision')
     .addColumn('state', 'text')
     .addColumn('state_since', 'text')
     .addColumn('payment_type', 'text')
@@ -29,8 +29,8 @@ async function createBudgets(db: Kysely<unknown>): Promise<void> {
     .addColumn('met_event_at', 'text')
     .addColumn('not_found_at', 'text')
     .addColumn('failure', 'text')
-    .addColumn('told_state', 'text')
-    .addColumn('told_at', 'text')
+    .addColumn('notified_state', 'text')
+    .addColumn('notified_at', 'text')
     .addColumn('attempts', 'integer', (column) => column.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('budget_key', ['install', 'contract_id'])
     .execute();

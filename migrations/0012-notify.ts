@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { columnTypesOf } from '../src/db/column-types.ts';
 
-/** What people outside are to be told of, and how far that has come in each channel. */
+/** The notices, and how far each has come in each channel. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await createNotices(db);
   await createDispatches(db);

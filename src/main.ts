@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 
-// Most of what a short command takes is the loading of its modules.
+// A short command spends most of its time on loading modules.
 enableCompileCache();
 const { runCli } = await import('./cli/cli.ts');
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    // Whoever asks twice does not want to wait for a clean ending.
+    // The second signal means: do not wait for a clean end.
     if (stopping.signal.aborted) process.exit(1);
     stopping.abort();
   });

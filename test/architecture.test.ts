@@ -83,6 +83,10 @@ describe('architecture', () => {
     expect(shared).toEqual([]);
   });
 
+  it('has no circle of imports', () => {
+    expect(findCircle()).toEqual([]);
+  });
+
   it.each(files)('%s keeps to its layer', (file) => {
     expect(importsOf(file).filter((target) => !mayImport(file, target))).toEqual([]);
   });
@@ -134,6 +138,20 @@ function isListOfAdapters(file: string): boolean {
 function importsOf(file: string): string[] {
   const specifiers = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
   return specifiers.map(([, name = '']) => (name.startsWith('.') ? path.join(path.dirname(file), name) : name));
+}
+
+/** The files of one circle, in the order in which they import each other. */
+function findCircle(): string[] {
+  const done = new Set<string>();
+  function search(file: string, way: readonly string[]): string[] {
+    if (way.includes(file)) return way.slice(way.indexOf(file));
+    if (done.has(file)) return [];
+    const targets = importsOf(file).filter((target) => files.includes(target));
+    const circle = targets.map((target) => search(target, [...way, file])).find(({ length }) => length > 0);
+    done.add(file);
+    return circle ?? [];
+  }
+  return files.map((file) => search(file, [])).find(({ length }) => length > 0) ?? [];
 }
 
 function packageOf(specifier: string): string {

@@ -1,4 +1,4 @@
-/** What keeps a value that others made from being an adapter. Pure. */
+/** What is wrong with an adapter, or with a member, that others made. Pure. */
 
 const required = ['check', 'groupFor', 'findMember', 'addMember', 'removeMember'];
 const optional = [
@@ -17,7 +17,7 @@ const optional = [
 const readdings: unknown[] = ['yes', 'new_account', 'no'];
 const exclusives: unknown[] = ['membership', 'group', 'tool'];
 
-/** Each fault as what is missing; none for an adapter. */
+/** The faults, as what is missing. None for an adapter. */
 export function adapterFaults(value: unknown): string[] {
   if (!isObject(value)) return ['it makes no object'];
   return [
@@ -42,7 +42,7 @@ function capabilityFaults(value: unknown): string[] {
   return faults.filter(([isRight]) => !isRight).map(([, fault]) => `no capabilities.${fault}`);
 }
 
-/** The same for a member that it answers. */
+/** The faults of a member that an adapter answers. */
 export function memberFaults(value: unknown): string[] {
   if (!isObject(value)) return ['no member'];
   const { id, email } = value;

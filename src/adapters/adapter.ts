@@ -104,8 +104,8 @@ export interface Adapter {
   listMembers?(groupId: string, signal: AbortSignal): AsyncIterable<Member>;
 
   /**
-   * Only for a tool that shows no addresses, so that `findMember` by address may miss a member. Lists
-   * everyone who may have come into the group, or may still come, by a call made at or after `since` (an
+   * Only for a tool that shows no addresses, so that `findMember` by address may miss a member. Lists all
+   * people who may have come into the group, or may still come, by a call made at or after `since` (an
    * instant by Gangway's clock). Called before a person counts as out whose add was never answered: an
    * empty list means that the add gave no access.
    */
@@ -115,7 +115,7 @@ export interface Adapter {
   renewInvitation?(groupId: string, member: Member, signal: AbortSignal): Promise<Invitation>;
 
   /**
-   * For a tool with one invitation for everybody: makes the present one invalid. Called after removals, for
+   * For a tool with one invitation for all people: makes the present one invalid. Called after removals, for
    * several together, while other calls may be under way. Invited people who have not come in yet are
    * invited again after it.
    */
@@ -149,7 +149,7 @@ export interface Capabilities {
    */
   keepingAccount?: Pick<Capabilities, 'removal' | 'readding'>;
   /**
-   * Whether a person whom Gangway added is removed by the tool's id even if no look finds them, because
+   * Whether a person that Gangway added is removed by the tool's id even if no look finds them, because
    * the look may be wrong and then they are still in. Only if the tool removes by the id.
    */
   removesUnseen?: boolean;
@@ -203,7 +203,7 @@ export interface Member {
   id: string;
   /**
    * The address that the tool shows, or the name if it knows people only by name. Null if it shows
-   * neither, or if anybody may choose it: then it is unknown whether an id was given out again.
+   * neither, or if every user may choose it: then it is unknown whether an id was given out again.
    */
   email: string | null;
   /** Invited and not in yet. That is access too, and is revoked like a membership. */
@@ -250,8 +250,7 @@ export type UsageObservation = {
   memberId: string;
   /** As `Member.email`, at the time of the reading. It says whose the work is now. */
   email?: string | null;
-} & Counts &
-  (
+} & { [count in UsageCount]?: number } & (
     | /** All of one day, as the tool counts it: it replaces what was seen of that day. */
     { of: 'day'; day: string }
     /**
@@ -273,9 +272,7 @@ export type UsageNote =
    */
   | { of: 'task'; taskId: string }
   /**
-   * Counts that the tool cannot give at present for anybody: a sentence for operators, without names and
-   * addresses. Earlier counts stay.
+   * Counts that the tool cannot give at present: a sentence for operators, without names and addresses. Earlier
+   * counts stay.
    */
   | { of: 'gap'; says: string };
-
-export type Counts = { [count in UsageCount]?: number };

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { accountCases } from './conformance/account-cases.ts';
-import { addressCases } from './conformance/address-cases.ts';
 import { faultCases } from './conformance/fault-cases.ts';
 import { type ConformanceCase, type ConformanceHarness, NotAccepted, signalOf } from './conformance/harness.ts';
 import { listCases } from './conformance/list-cases.ts';
@@ -8,21 +7,20 @@ import { membershipCases } from './conformance/membership-cases.ts';
 import { strangerCases } from './conformance/stranger-cases.ts';
 
 /**
- * The port's contract in executable form: what every adapter must do, whatever its tool. The cases
- * know no test framework, take people of their own each, and put back what they changed, so that
- * they may be run against a tool that others are using.
+ * The port's contract in executable form: what every adapter must do. The cases need no test framework.
+ * Each uses people of its own and undoes its changes, so that the suite can be run against a tool that
+ * is in use.
  */
 export const conformanceCases: readonly ConformanceCase[] = [
   { name: 'says what it can do', run: declaresItself },
   { name: 'checks its tool', run: checks },
   {
-    name: 'tells which installation it is, always alike',
-    skip: ({ adapter }) => (adapter.identify === undefined ? 'the tool does not tell' : null),
+    name: 'identifies its installation the same way every time',
+    skip: ({ adapter }) => (adapter.identify === undefined ? 'the adapter identifies no installation' : null),
     run: identifies,
   },
   ...membershipCases,
   ...listCases,
-  ...addressCases,
   ...accountCases,
   ...strangerCases,
   ...faultCases,
@@ -31,11 +29,11 @@ export const conformanceCases: readonly ConformanceCase[] = [
 export interface ConformanceResult {
   name: string;
   outcome: 'ok' | 'failed' | 'skipped';
-  /** Why it was skipped, or what failed. May quote what the tool said: mask it before showing it. */
+  /** Why it was skipped, or what failed. It may quote the tool, so mask it before you show it. */
   reason?: string;
 }
 
-/** Runs one case after the other, as no tool minds. A case that fails does not stop the others. */
+/** Runs one case after the other. A case that fails does not stop the others. */
 export async function* runConformance(harness: ConformanceHarness): AsyncGenerator<ConformanceResult> {
   for (const { name, skip, run } of conformanceCases) {
     const reason = skip?.(harness) ?? null;

@@ -26,7 +26,7 @@ const builtIn = new Map<string, (settings: unknown) => Adapter>([
 /**
  * The adapter of a configured tool.
  *
- * @throws AppError `invalid` for an adapter there is none of, or settings that it cannot use
+ * @throws AppError `invalid` for an unknown adapter, or for settings that it cannot use
  */
 export function createAdapter(tool: string, kind: string, settings: unknown): Adapter {
   const create = builtIn.get(kind);
@@ -41,9 +41,9 @@ export function createAdapter(tool: string, kind: string, settings: unknown): Ad
   }
 }
 
-/** Settings are checked by schemas, whose errors list what is wrong, and where. */
-function toReasons(place: string, error: unknown): string {
+/** Schemas check the settings. Their errors list what is wrong, with its path. */
+function toReasons(key: string, error: unknown): string {
   const { issues } = error as { issues?: { message: string; path: PropertyKey[] }[] };
-  if (issues === undefined) return `${place}: ${String(error)}`;
-  return issues.map(({ path, message }) => `${[place, ...path].join('.')}: ${message}`).join('; ');
+  if (issues === undefined) return `${key}: ${String(error)}`;
+  return issues.map(({ path, message }) => `${[key, ...path].join('.')}: ${message}`).join('; ');
 }

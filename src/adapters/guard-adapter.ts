@@ -3,8 +3,8 @@ import type { Adapter, Member, UsageNote, UsageObservation, UsageRequest } from 
 import { memberFaults } from './adapter-faults.ts';
 
 /**
- * An adapter that others wrote, held to the port: what it answers is checked, and what it throws
- * says no more than where it was thrown, as it may quote anything.
+ * An adapter that others wrote. Its answers are checked against the port. Of its errors only the line
+ * of the code is kept, because their text may contain secrets.
  */
 export function guardAdapter(adapter: Adapter): Adapter {
   const { identify, canonicalGroup, endAssignments, removeAccount, updateEmail } = adapter;
@@ -176,19 +176,19 @@ function wrong(what: string, fault: string): AppError {
   return new AppError('internal', `The adapter's ${what} answered ${fault}`);
 }
 
-/** Its cause is not kept either: a log would show it. */
+/** The cause is not kept, because a log would show it. */
 export function toGuarded(error: unknown, what: string, signal?: AbortSignal): AppError {
   if (error instanceof AppError) return error;
   if (signal?.aborted) return new AppError('unavailable', `The adapter's ${what} was given up`);
   return new AppError('internal', `The adapter's ${what} failed: ${describe(error)}`);
 }
 
-/** `TypeError at my-tool.ts:23`: no message, and of the stack no more than a place. */
+/** `TypeError at my-tool.ts:23`: without the message, and with one line of the stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'it threw no error';
   const name = /^\w{1,40}$/.test(error.name) ? error.name : 'Error';
   const stack = String(error.stack);
   const header = stack.indexOf(error.message) + error.message.length;
-  const [, place] = /([\w.-]{1,80}:\d+):\d+\)?\s*$/m.exec(stack.slice(header)) ?? [];
-  return place === undefined ? name : `${name} at ${place}`;
+  const [, line] = /([\w.-]{1,80}:\d+):\d+\)?\s*$/m.exec(stack.slice(header)) ?? [];
+  return line === undefined ? name : `${name} at ${line}`;
 }

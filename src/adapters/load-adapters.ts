@@ -12,10 +12,10 @@ import { guardAdapter, toGuarded } from './guard-adapter.ts';
 import type { AdapterKit } from './kit.ts';
 
 /**
- * The adapter of every configured tool, by its name. What is not built in is code of others: a
- * file, or a package that is installed beside Gangway.
+ * The adapter of every configured tool, by the tool's name. An adapter that is not built in is code of
+ * others: a file, or a package that is installed beside Gangway.
  *
- * @throws AppError `invalid` for the first that cannot be used, with what to do
+ * @throws AppError `invalid` for the first adapter that cannot be used, with what to do
  */
 export async function loadAdapters({ tools }: Pick<Config, 'tools'>): Promise<Map<string, Adapter>> {
   const adapters = new Map<string, Adapter>();
@@ -37,7 +37,7 @@ export async function loadAdapter(
   return guardAdapter(made as Adapter);
 }
 
-/** What `import` takes, for what can be a file or a package; no URL, and nothing of Node's own. */
+/** What `import` takes for a file or a package. Undefined for all else, such as URLs and Node's own modules. */
 function toSpecifier(kind: string): string | undefined {
   if (path.isAbsolute(kind)) return pathToFileURL(kind).href;
   return /^(@[a-z\d~-][\w.~-]*\/)?[a-z\d~-][\w.~-]*$/.test(kind) ? kind : undefined;
@@ -54,7 +54,7 @@ async function importCreate(name: string, kind: string, specifier: string): Prom
   throw unusable(name, `${kind} has no default export that is a function: export default (kit) => …`);
 }
 
-/** No settings are in play yet, so what Node says of the code can be shown. */
+/** Node's message can be shown, because the code has not seen any settings yet. */
 function toWhyNot(kind: string, error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
   const said = maskText(String(message)).slice(0, 300);

@@ -53,6 +53,8 @@ export interface AppDeps extends Polling {
   isRestored?: boolean;
   /** How long the look that confirms a removal waits after the first one. */
   secondLookMs?: number;
+  /** Whether SQLite stores deliveries in a thread of its own. Without it, requests wait while SQLite writes. */
+  hasStorageThread?: boolean;
 }
 
 /** How often a loop looks by itself: for work that becomes due by time alone, and for missed changes. */
@@ -72,9 +74,10 @@ export function createApp({
   isRestored = false,
   secondLookMs = usualSecondLookMs,
   pollMs = usualRestMs,
+  hasStorageThread = true,
 }: AppDeps): App {
   const metrics = createMetrics();
-  const append = createAppend(storage);
+  const append = createAppend(storage, hasStorageThread);
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
@@ -105,12 +108,14 @@ export function createApp({
     installs: registry.installs,
     alerts: loops.alerts,
     onUnmatched: loops.noteUnmatched,
+    loadInstalls: loops.loadInstalls,
   });
   const operator = createOperatorListener({
     config,
     storage,
     metrics,
     readiness,
+    installs: registry.installs,
     loops: loops.all,
     clock: leaseClock,
   });
@@ -118,8 +123,6 @@ export function createApp({
   let watch: DatabaseWatch | undefined;
   return {
     async start() {
-      // This starts the storage thread, so that the first delivery does not wait for it.
-      await append.append([]);
       checkpointer.start();
       await leaseClock.correct();
       await alive.hold();
@@ -168,7 +171,7 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock'>;
+  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs'>;
 
 /** The listener with health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
@@ -177,6 +180,7 @@ function createOperatorListener({ config, storage, ...parts }: OperatorParts): H
   const listener = createConsoleApp({
     ...parts,
     token,
+    database: storage.database,
     inbox,
     memberships,
     listRemoved: () => listRemoved(storage.database),
@@ -186,8 +190,8 @@ function createOperatorListener({ config, storage, ...parts }: OperatorParts): H
 }
 
 /** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */
-function createAppend({ database, inbox, secretKey }: Storage): ThreadedAppend {
-  return database.dialect === 'sqlite'
+function createAppend({ database, inbox, secretKey }: Storage, hasThread: boolean): ThreadedAppend {
+  return database.dialect === 'sqlite' && hasThread
     ? createThreadedAppend({ url: database.url, key: secretKey })
     : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
 }

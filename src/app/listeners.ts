@@ -19,9 +19,8 @@ import { createMarketplaceHeaders } from '../receiver/marketplace-headers.ts';
 import { createRateLimit } from '../receiver/rate-limit.ts';
 import { createReceiverApp } from '../receiver/receiver-app.ts';
 import { createRefusalLog } from '../receiver/refusal-log.ts';
-import { createSigningKeys } from '../receiver/signing-keys.ts';
 import { createStorageGate } from '../receiver/storage-gate.ts';
-import { toSigningKey } from '../receiver/verify-signature.ts';
+import { createSigningKeys, toSigningKey } from '../receiver/verify-signature.ts';
 import type { Storage } from './storage.ts';
 
 export interface ReceiverParts {
@@ -37,6 +36,7 @@ export interface ReceiverParts {
   alerts: Alerts;
   /** Called when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
+  loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
 /** The bodies of all requests under way together: 256 of the largest. */
@@ -58,6 +58,7 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     readiness,
     databaseClock: parts.databaseClock,
     signingKeys: createSigningKeys(installs),
+    loadInstalls: parts.loadInstalls,
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
     budget: createByteBudget(inFlightBytes),

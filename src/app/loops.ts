@@ -7,7 +7,7 @@ import { createMailStore } from '../mail/mail-store.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
-import { rerouteInstalls } from '../memberships/reroute-installs.ts';
+import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
@@ -43,6 +43,8 @@ export interface Loops {
   wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
+  /** Loads what a command or another instance has changed about installs up to now. */
+  loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
 export interface StartOptions {
@@ -121,6 +123,7 @@ export function createLoops(deps: LoopsDeps): Loops {
       for (const loop of workers) loop.wake();
     },
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
+    loadInstalls: installsWorker.load,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import { type Budgets, createBudgets } from '../budget/create-budgets.ts';
+import { type Budgets, createBudgets } from '../budget/budget-worker.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createResetStore } from '../converge/reset-store.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
@@ -15,8 +15,7 @@ import type { SubscriptionDeps } from '../installs/subscription/look-at-subscrip
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import { createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import type { Logger } from '../lib/logger.ts';
-import type { Loop, Polling } from '../lib/loop.ts';
+import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { createAddressStore } from '../memberships/address-store.ts';
@@ -24,10 +23,10 @@ import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter } from '../memberships/link-router.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
+import { createAlertNotices } from '../notify/alert-notices.ts';
 import type { Channel } from '../notify/channel.ts';
 import { createChannels } from '../notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from '../notify/notice-store.ts';
-import { createTellAlerts } from '../notify/tell-alerts.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../reconcile/drift/check-drift.ts';
 import { createDriftStore } from '../reconcile/drift/drift-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
@@ -47,31 +46,21 @@ import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
 import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
-import { createImportObservations } from '../usage/import/import-observations.ts';
+import { createImportObservations } from '../usage/import/import-store.ts';
 import { createScopeOf } from '../usage/read/find-scopes.ts';
 import { createScopeStore } from '../usage/read/scope-store.ts';
 import type { Storage } from './storage.ts';
-import { bindTools, createConvergeWorkers } from './tools.ts';
+import { bindTools, createConvergeWorkers, type ToolsDeps } from './tools.ts';
 
-export interface ServicesDeps extends Polling {
-  config: Config;
-  storage: Storage;
-  logger: Logger;
-  clock: DatabaseClock;
-  metrics: Metrics;
-  adapters: ReadonlyMap<string, Adapter>;
+export interface ServicesDeps extends ToolsDeps {
   /** The caller loads it before it uses any service. */
   registry: InstallRegistry;
-  /** A dry run writes nothing. */
-  isDry?: boolean;
-  /** How long the look that confirms a removal waits after the first one. */
-  secondLookMs?: number;
 }
 
 /** Everything between the marketplace and the tools but the receiver. The command line uses it too. */
 export interface Services extends ReconcileDeps, OrphanDeps {
   clock: DatabaseClock;
-  /** By name. The Map always has what was loaded last. */
+  /** The installs by name. The Map always has what was loaded last. */
   installs: InstallRegistry['installs'];
   platformApis: InstallRegistry['platformApis'];
   readRequests: ReadRequestStore;
@@ -107,8 +96,8 @@ export function createServices(given: ServicesDeps): Services {
   const { managedDomains } = config.marketplace;
   const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(database, channels, clock);
-  const { tell, settled } = createTellAlerts({ database, notices, logger, clock });
-  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : tell);
+  const { announce, settled } = createAlertNotices({ database, notices, logger, clock });
+  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : announce);
   const adapters = bindTools(given, alerts);
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);

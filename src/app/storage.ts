@@ -1,6 +1,7 @@
 import type { Config } from '../config/config-schema.ts';
-import { type Database, openDatabase } from '../db/database.ts';
+import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
+import { openDatabase } from '../db/open-database.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import type { SecretBox } from '../keys/secret-box.ts';

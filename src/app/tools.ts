@@ -1,4 +1,5 @@
 import type { Adapter } from '../adapters/adapter.ts';
+import type { Config } from '../config/config-schema.ts';
 import { createClaimStore } from '../converge/claim-store.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createConvergeWorker } from '../converge/converge-worker.ts';
@@ -6,21 +7,37 @@ import { createResetStore } from '../converge/reset-store.ts';
 import { createResetWorker } from '../converge/reset-worker.ts';
 import { createSettleStore, type SettleStore } from '../converge/settle-store.ts';
 import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
+import type { DatabaseClock } from '../db/database-clock.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { Alerts } from '../lib/alerts.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
+import type { Metrics } from '../lib/metrics.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { type Silence, withSilenceCheck } from '../reconcile/runs/silence.ts';
-import { bindTool, placeOf } from '../tools/bind-tool.ts';
-import type { ServicesDeps } from './services.ts';
+import { bindTool, locationOf } from '../tools/bind-tool.ts';
+import type { Storage } from './storage.ts';
+
+export interface ToolsDeps extends Polling {
+  config: Config;
+  storage: Storage;
+  logger: Logger;
+  clock: DatabaseClock;
+  metrics: Metrics;
+  adapters: ReadonlyMap<string, Adapter>;
+  /** A dry run writes nothing. */
+  isDry?: boolean;
+  /** How long the look that confirms a removal waits after the first one. */
+  secondLookMs?: number;
+}
 
 /** Each adapter answers only while the tool is the server that its members are in. */
 export function bindTools(
-  { config, storage: { database }, clock, isDry, ...given }: ServicesDeps,
+  { config, storage: { database }, clock, isDry, ...given }: ToolsDeps,
   alerts: Alerts,
 ): Map<string, Adapter> {
   const deps = { database, alerts, clock, isDry };
-  const addressOf = (tool: string) => placeOf(config.tools.get(tool)?.settings ?? {});
+  const addressOf = (tool: string) => locationOf(config.tools.get(tool)?.settings ?? {});
   const adapters = [...given.adapters];
   return new Map(adapters.map(([tool, adapter]) => [tool, bindTool(deps, tool, adapter, addressOf(tool))]));
 }
@@ -35,7 +52,7 @@ interface ConvergeRules {
 
 /** For each tool the worker that converges its memberships, and the one that resets its invitations. */
 export function createConvergeWorkers(
-  deps: ServicesDeps,
+  deps: ToolsDeps,
   { alerts, routeLink, silence, mayChange }: ConvergeRules,
 ): Loop[] {
   const { config, storage, logger, clock, metrics, adapters, pollMs } = deps;
@@ -72,8 +89,9 @@ function wakingResetter(settling: SettleStore, onResetWanted: () => void): Settl
   return {
     ...settling,
     async settle(claim, result, now) {
-      await settling.settle(claim, result, now);
+      const isHeld = await settling.settle(claim, result, now);
       if (result.wantsReset) onResetWanted();
+      return isHeld;
     },
   };
 }

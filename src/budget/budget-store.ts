@@ -2,11 +2,12 @@ import type { BudgetRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import type { BudgetState } from '../domain/budget.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 
 /** The only SQL of what is known of budgets: one row per contract. */
 export interface BudgetStore {
   /** Reads the row and locks it until the transaction ends; adds one where there is none. */
-  lock(tx: Transaction, key: BudgetKey): Promise<BudgetRow>;
+  lock(tx: Transaction, key: ContractKey): Promise<BudgetRow>;
   save(tx: Transaction, row: BudgetRow): Promise<void>;
   /** Changes nothing where a reading was asked for or came in meanwhile. */
   postpone(due: DueBudget, failed: FailedReading): Promise<void>;
@@ -18,12 +19,7 @@ export interface BudgetStore {
   find(contractId: string): Promise<BudgetRow[]>;
 }
 
-export interface BudgetKey {
-  install: string;
-  contractId: string;
-}
-
-export interface DueBudget extends BudgetKey {
+export interface DueBudget extends ContractKey {
   dueAt: string;
   attempts: number;
 }
@@ -95,6 +91,6 @@ export function createBudgetStore(database: Database): BudgetStore {
   };
 }
 
-function at(tx: Transaction, { install, contractId }: BudgetKey) {
+function at(tx: Transaction, { install, contractId }: ContractKey) {
   return tx.updateTable('budget').where('install', '=', install).where('contractId', '=', contractId);
 }

@@ -1,11 +1,36 @@
 import { toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { BudgetStore } from './budget-store.ts';
+import { type BudgetStore, createBudgetStore } from './budget-store.ts';
+import { createKeepAnswer, type KeepAnswer } from './keep-budget.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
+import { createReaderStore } from './reader-store.ts';
 import { type SweepContractsDeps, sweepContracts } from './sweep-contracts.ts';
+import { createSweepStore } from './sweep-store.ts';
 
 export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps, Polling {}
+
+export type BudgetParts = Omit<BudgetWorkerDeps, 'budgets' | 'readers' | 'sweeps'>;
+
+/**
+ * What is left of the money that a contract was funded with. Only readings set it: an event asks for a reading, and a
+ * later request beats an earlier one. Nothing here changes memberships or reports.
+ */
+export interface Budgets {
+  keepAnswer: KeepAnswer;
+  reader: Loop;
+}
+
+export function createBudgets(parts: BudgetParts): Budgets {
+  const { database } = parts;
+  const deps: BudgetWorkerDeps = {
+    ...parts,
+    budgets: createBudgetStore(database),
+    readers: createReaderStore(database),
+    sweeps: createSweepStore(database),
+  };
+  return { keepAnswer: createKeepAnswer(deps), reader: createBudgetWorker(deps) };
+}
 
 /** How often the evidence is searched for contracts whose budget is to be read. */
 const sweepEveryMs = 60_000;

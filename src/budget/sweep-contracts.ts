@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction } from '../db/database.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { revokedGrant, statusOfLink } from '../domain/evidence-status.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import type { BudgetKey } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
 import type { SweepStore } from './sweep-store.ts';
 
@@ -21,7 +21,7 @@ const writeSize = 100;
 export async function sweepContracts(deps: SweepContractsDeps, signal: AbortSignal): Promise<void> {
   const grants = Map.groupBy(await deps.sweeps.grants(), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;
-  let after: BudgetKey | null = null;
+  let after: ContractKey | null = null;
   while (!signal.aborted) {
     const page = await deps.sweeps.page(after, pageSize);
     await judgePage(deps, page, isGranted);
@@ -58,6 +58,6 @@ async function judgePage(
   }
 }
 
-function keyOf({ install, contractId }: BudgetKey): string {
+function keyOf({ install, contractId }: ContractKey): string {
   return JSON.stringify([install, contractId]);
 }

@@ -1,23 +1,22 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
-import type { GrantEvidence } from '../domain/evidence.ts';
+import type { ContractKey, GrantEvidence } from '../domain/evidence.ts';
 import type { LinkRegisters } from '../domain/evidence-status.ts';
-import type { BudgetKey } from './budget-store.ts';
 import type { SweptContract } from './judge-contract.ts';
 
 /** The SQL that finds the budgets which the evidence asks to be read. */
 export interface SweepStore {
   /** Contracts that may be active, and those whose budget is read, in the order of their key. */
-  page(after: BudgetKey | null, limit: number): Promise<SweptContract[]>;
+  page(after: ContractKey | null, limit: number): Promise<SweptContract[]>;
   /** All contracts from `first` to `last`. */
-  linksOf(first: BudgetKey, last: BudgetKey): Promise<LinkOfContract[]>;
+  linksOf(first: ContractKey, last: ContractKey): Promise<LinkOfContract[]>;
   grants(): Promise<GrantEvidence[]>;
   /** Changes nothing where the contract changed since it was swept. */
   want(tx: Transaction, contracts: readonly SweptContract[], now: string): Promise<void>;
   end(tx: Transaction, contract: SweptContract): Promise<void>;
 }
 
-export type LinkOfContract = BudgetKey & LinkRegisters;
+export type LinkOfContract = ContractKey & LinkRegisters;
 
 export function createSweepStore({ kysely }: Pick<Database, 'kysely'>): SweepStore {
   return {

@@ -84,13 +84,13 @@ function foundIn({ state, stateSince, fundedVolume }: BudgetRow): Found | null {
   return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
 }
 
-function lastNoticeOf({ toldState, toldAt, toldFundedVolume }: BudgetRow): LastNotice | null {
-  if (toldState === null || toldAt === null) return null;
-  return { state: toldState, at: toldAt, fundedVolume: toldFundedVolume };
+function lastNoticeOf({ notifiedState, notifiedAt, notifiedFundedVolume }: BudgetRow): LastNotice | null {
+  if (notifiedState === null || notifiedAt === null) return null;
+  return { state: notifiedState, at: notifiedAt, fundedVolume: notifiedFundedVolume };
 }
 
 function toNoticeColumns({ state }: NoticeDecision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
-  return { toldState: state, toldAt: now.toISOString(), toldFundedVolume: fundedVolume };
+  return { notifiedState: state, notifiedAt: now.toISOString(), notifiedFundedVolume: fundedVolume };
 }
 
 /** Hourly where the budget runs out, daily elsewhere, and when a notice will be due. */

@@ -2,7 +2,7 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { type ConformanceResult, runConformance } from '../adapters/conformance.ts';
 import { loadAdapter } from '../adapters/load-adapters.ts';
 import type { ToolConfig } from '../config/config-schema.ts';
-import { loadToolFile } from '../config/load-tool-file.ts';
+import { loadToolFile } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
@@ -23,14 +23,14 @@ interface TestOptions {
   json: boolean;
 }
 
-/** `gangway adapter test`: for those who declare or write an adapter. */
-export async function testAdapter(options: TestOptions, session: Session): Promise<Printed> {
+/** `gangway adapter test`: for developers who declare or write an adapter. */
+export async function runAdapterTest(options: TestOptions, session: Session): Promise<Printed> {
   const { terminal } = session;
   const { file, settings, emailDomain, json } = options;
   const groups = toGroups(options.group, session);
   const subject = toSubject(options, session);
   const canaries = createCanaries(emailDomain);
-  // Nothing was tested, and a script that forgot `--yes` must not take that for success.
+  // Nothing was tested. A script that forgot `--yes` must not take this for a success.
   if (!options.yes) session.misuse(`${planOf(subject, groups, canaries, emailDomain)}; --yes does it`);
   const tool = file === undefined ? findTool(session, subject) : loadToolFile(file, settings, toQuery(session).env);
   const adapter = await loadAdapter(subject, tool);

@@ -21,8 +21,8 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
   }
 }
 
-/** @returns false where stdin is no terminal */
-export async function confirm(terminal: Terminal, question: string): Promise<boolean> {
+/** @returns false if stdin is no terminal */
+export async function askYesNo(terminal: Terminal, question: string): Promise<boolean> {
   const { stdin, stderr, signal } = terminal;
   if (stdin.isTTY !== true) return false;
   const lines = createInterface({ input: stdin, output: stderr });

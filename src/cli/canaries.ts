@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Adapter, Person } from '../adapters/adapter.ts';
 import { createPassword } from '../tools/new-password.ts';
 
-/** Made-up people, to try a tool with. Those of one run share a prefix. */
+/** Made-up people, for trying a tool. All of one run have the same prefix. */
 export interface Canaries {
   /** How their ids and addresses begin. */
   prefix: string;

@@ -2,11 +2,39 @@ import { Command, CommanderError } from 'commander';
 import { toAppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import { version } from '../lib/version.ts';
-import { contracts, deliveries, endpoint, installs, links, notifications, tools } from './commands/marketplace.ts';
-import { explain, forget, members, plans, reconcile, retire, status } from './commands/people.ts';
-import { sandbox } from './commands/sandbox.ts';
-import { adapter, auto, connect, doctor, init, key, migrate, start, tryOut } from './commands/setup.ts';
-import { usage } from './commands/usage.ts';
+import {
+  contractsCommand,
+  deliveriesCommand,
+  endpointCommand,
+  installsCommand,
+  linksCommand,
+  notificationsCommand,
+  toolsCommand,
+} from './commands/marketplace.ts';
+import {
+  explainCommand,
+  forecastCommand,
+  forgetCommand,
+  membersCommand,
+  plansCommand,
+  reconcileCommand,
+  retireCommand,
+  statusCommand,
+} from './commands/people.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import {
+  adapterCommand,
+  auditCommand,
+  autoCommand,
+  connectCommand,
+  doctorCommand,
+  initCommand,
+  keyCommand,
+  migrateCommand,
+  startCommand,
+  tryCommand,
+} from './commands/setup.ts';
+import { usageCommand } from './commands/usage.ts';
 import { Ending } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -16,32 +44,34 @@ import type { Terminal } from './terminal.ts';
  */
 const usageError = 64;
 
-/** In the order of the help. */
+/** The order is that of the help. */
 const commands = [
-  init,
-  connect,
-  start,
-  tryOut,
-  status,
-  doctor,
-  members,
-  explain,
-  reconcile,
-  plans,
-  usage,
-  notifications,
-  links,
-  contracts,
-  installs,
-  tools,
-  deliveries,
-  endpoint,
-  retire,
-  forget,
-  key,
-  migrate,
-  adapter,
-  sandbox,
+  initCommand,
+  connectCommand,
+  startCommand,
+  tryCommand,
+  statusCommand,
+  doctorCommand,
+  membersCommand,
+  explainCommand,
+  forecastCommand,
+  reconcileCommand,
+  plansCommand,
+  usageCommand,
+  notificationsCommand,
+  linksCommand,
+  contractsCommand,
+  installsCommand,
+  toolsCommand,
+  deliveriesCommand,
+  endpointCommand,
+  retireCommand,
+  forgetCommand,
+  auditCommand,
+  keyCommand,
+  migrateCommand,
+  adapterCommand,
+  sandboxCommand,
 ];
 
 /** @returns the exit status */
@@ -62,9 +92,9 @@ export function createProgram(terminal: Terminal): Command {
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
-    .option('--env-file <file>', 'variables for it, in lines NAME=value; those that are set go before');
+    .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins');
   for (const create of commands) program.addCommand(create(terminal));
-  program.addCommand(auto(terminal), { hidden: true });
+  program.addCommand(autoCommand(terminal), { hidden: true });
   for (const command of withSubcommands(program)) {
     command
       .configureOutput({

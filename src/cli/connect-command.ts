@@ -1,11 +1,14 @@
-import { readConnectToken, toToken } from '../config/connect-token.ts';
+import type { Environment } from '../config/document.ts';
+import { readVariable } from '../config/environment.ts';
+import { readSmallFile } from '../config/small-file.ts';
+import { secret } from '../config/values-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
 import { settleDestination } from '../operator/connect/settle-destination.ts';
-import { askSecret, confirm } from './ask.ts';
+import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
@@ -26,7 +29,7 @@ interface ConnectOptions {
 }
 
 /** `gangway connect`: from a customer's token to a working installation. */
-export async function connect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
+export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
   const wish = await toWish(options, session);
   const connected = await connectAs(wish, options, session);
   const { failure, ...data } = connected;
@@ -38,7 +41,7 @@ export async function connect(options: ConnectOptions, session: ServicesSession)
   };
 }
 
-/** An install of the configuration is connected as it stands there; options cannot change it. */
+/** An install of the configuration is connected as it is written there. Options cannot change it. */
 async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
   const { install, tokenFile, tool, projects } = options;
   const { terminal, config, registry, storage } = session;
@@ -60,9 +63,23 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
     },
   );
   const stored = await createInstallStore(storage.database, storage.box).find(install);
-  const handed = readConnectToken(tokenFile, toQuery(session).env);
+  const handed = readToken(tokenFile, toQuery(session).env);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
   return { install, token, destination, ...accepts };
+}
+
+/** From the file, else from the variable or its `_FILE`; undefined without either. */
+function readToken(file: string | undefined, env: Environment): string | undefined {
+  const cwd = process.cwd();
+  const text = file === undefined ? readVariable('GANGWAY_CONNECT_TOKEN', env, cwd) : readSmallFile(file, cwd);
+  return text === undefined ? undefined : toToken(text);
+}
+
+/** @throws AppError `invalid` for a text that cannot be a token */
+function toToken(text: string): string {
+  const checked = secret.safeParse(text.trim());
+  if (checked.success) return checked.data;
+  throw new AppError('invalid', `The token ${checked.error.issues[0]?.message}`);
 }
 
 async function findToken(terminal: Terminal, install: string, stored: string | undefined): Promise<string> {
@@ -94,7 +111,7 @@ async function connectAs(
     ensureEndpoint: canBeReached
       ? (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove: move, signal })
       : null,
-    confirm: async (question: string) => yes || (await confirm(terminal, question)),
+    confirm: async (question: string) => yes || (await askYesNo(terminal, question)),
     onStep: (check: Parameters<typeof toCheckText>[0]) => void terminal.stderr.write(`${toCheckText(check)}\n`),
   };
   return await connectInstall(deps, wish, toPatience(terminal, wait));

@@ -3,7 +3,7 @@ import type { ContractStatus } from '../domain/evidence-status.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
-import { type ListedContract, listContracts as loadContracts } from '../operator/list-contracts.ts';
+import { type ListedContract, listContracts } from '../operator/list-contracts.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
@@ -11,7 +11,7 @@ import { type Columns, formatList } from './table.ts';
 import { toPercent } from './texts.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway contracts`: what is known of them, and an operator's word about one. */
+/** `gangway contracts`: what is known of the contracts, and an operator's decision about one. */
 
 interface ContractFilter {
   install: string | undefined;
@@ -21,9 +21,9 @@ interface ContractFilter {
   limit: number;
 }
 
-export async function listContracts(filter: ContractFilter, session: StorageSession): Promise<Printed> {
+export async function runContractsList(filter: ContractFilter, session: StorageSession): Promise<Printed> {
   const { install, status, budget, suspects, limit } = filter;
-  const contracts = await loadContracts(session.storage.database, { install, status, budget, suspects, limit });
+  const contracts = await listContracts(session.storage.database, { install, status, budget, suspects, limit });
   if (contracts.length === 0) await refuseUnknownInstall(session, install);
   return { data: { contracts }, text: () => formatList(contracts, columns, 'There are no such contracts.') };
 }
@@ -45,11 +45,11 @@ interface NamedContract {
   install: string | undefined;
 }
 
-export async function endContract(named: NamedContract, session: StorageSession): Promise<Printed> {
+export async function runContractsEnd(named: NamedContract, session: StorageSession): Promise<Printed> {
   return await decide('end', named, session);
 }
 
-export async function reopenContract(named: NamedContract, session: StorageSession): Promise<Printed> {
+export async function runContractsReopen(named: NamedContract, session: StorageSession): Promise<Printed> {
   return await decide('reopen', named, session);
 }
 

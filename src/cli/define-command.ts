@@ -7,27 +7,28 @@ import type { Terminal } from './terminal.ts';
 
 /**
  * Commands as data: what each is called, takes, opens and prints. What a command runs is imported when
- * it runs, so that the declarations of all commands load nothing else.
+ * it runs, so that the declarations of all commands load nothing else. `gangway links` is declared as
+ * `linksCommand`, and `gangway links add` runs `runLinksAdd`.
  */
 
 type None = Record<never, never>;
 
 export type CreateCommand = (terminal: Terminal) => Command;
 
-/** What stands on the line of a command. */
+/** The values of a command's arguments and options. */
 export type Given<Arguments extends Inputs, Options extends Inputs> = ValuesOf<Arguments> &
   ValuesOf<Options> & { json: boolean };
 
-/** Beside 0: something failed, something is to be done, something waits for a decision. */
+/** 1: something failed; 2: something is to be done; 3: something waits for a decision. */
 export type ExitStatus = 0 | 1 | 2 | 3;
 
 /** What a command has to say when it ends. */
 export interface Printed {
   /** One object, for machines. */
   data: unknown;
-  /** For people; nothing is printed for them where it is absent. */
+  /** For people; if it is missing, nothing is printed for them. */
   text?: () => string;
-  /** Printed on stderr, one a line. */
+  /** Printed on stderr, each on a line of its own. */
   problems?: readonly string[];
   status?: ExitStatus;
 }
@@ -35,12 +36,12 @@ export interface Printed {
 interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
   name: string;
   description: string;
-  /** In the order in which they stand on the line. */
+  /** In the order of the command line. */
   arguments?: Arguments;
   options?: Options;
   /** What `--json` does; by default it prints one JSON object instead of text. */
   json?: string;
-  /** What the help says at its end. */
+  /** Printed at the end of the help. */
   notes?: string;
   subcommands?: readonly CreateCommand[];
   /** What is open while it runs; nothing by default. */
@@ -49,9 +50,9 @@ interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, O
   callsTools?: boolean;
   /** Whether the services must not write anything. */
   isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
-  /** @returns why what was given makes no sense together; false or undefined where it does */
+  /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
-  /** Imports what is run. */
+  /** Imports the function that the command runs. */
   run(): Promise<
     (given: Given<Arguments, Options>, session: Sessions[Opens]) => Printed | undefined | Promise<Printed | undefined>
   >;
@@ -85,7 +86,7 @@ export function defineCommand<
   };
 }
 
-/** A command that only has others below it: `list` is run where none of them is named. */
+/** A command that only has subcommands. `list` is run if none of them is named. */
 export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {
   return (terminal) => {
     const group = new Command(name).description(description);
@@ -97,7 +98,7 @@ export function defineGroup(name: string, description: string, commands: readonl
   };
 }
 
-/** Thrown once a command has printed what it has to say, to end it with a status of its own. */
+/** Thrown after a command has printed everything, to end with its own status. */
 export class Ending extends Error {
   readonly status: ExitStatus;
 
@@ -133,7 +134,7 @@ interface DeclaredInputs {
   options?: Inputs;
 }
 
-/** A command above may have the same option, and takes it wherever it stands. */
+/** If a parent command has the same option, commander gives the value to the parent. */
 function readGiven(command: Command, declared: DeclaredInputs): Record<string, unknown> {
   const values: Record<string, unknown> = command.optsWithGlobals();
   const names = Object.keys(declared.arguments ?? {});
@@ -156,7 +157,7 @@ interface Opening<Arguments extends Inputs, Options extends Inputs, Opens extend
   given: Given<Arguments, Options>;
 }
 
-/** Opens what a command declares that it needs, and closes it after the work. */
+/** Opens what a command needs, and closes it after the work. */
 async function openFor<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions>(
   { declaration, given }: Opening<Arguments, Options, Opens>,
   session: Session,

@@ -7,8 +7,9 @@ import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
+import { noteAct } from './with-storage.ts';
 
-/** `gangway deliveries`: what was received, and what became of it. */
+/** `gangway deliveries`: the deliveries that were received, and how they were handled. */
 
 interface DeliveryFilter {
   install: string | undefined;
@@ -16,7 +17,7 @@ interface DeliveryFilter {
   limit: number;
 }
 
-export async function listDeliveries(
+export async function runDeliveriesList(
   { install, state, limit }: DeliveryFilter,
   session: StorageSession,
 ): Promise<Printed> {
@@ -38,7 +39,7 @@ const columns: Columns<ListedDelivery> = [
   ['why', ({ failure }) => failure],
 ];
 
-export async function showDelivery(
+export async function runDeliveriesShow(
   { id, raw }: { id: number; raw: boolean },
   { terminal, storage: { inbox } }: StorageSession,
 ): Promise<Printed | undefined> {
@@ -56,16 +57,22 @@ function found<T>(id: number, value: T | undefined): T {
   return value;
 }
 
-export async function replayDeliveries(
+export async function runDeliveriesReplay(
   { ids, failed }: { ids: number[]; failed: boolean },
-  { storage: { inbox } }: StorageSession,
+  { storage }: StorageSession,
 ): Promise<Printed> {
+  const { inbox } = storage;
   for (const id of ids) found(id, await inbox.find(id));
   const now = toInstant(systemClock.now());
   const named = ids.length > 0 ? await inbox.replay(ids, now) : 0;
   const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
+  const which = [...(failed ? ['all that failed'] : []), ...ids.slice(0, mostNoted)].join(', ');
+  if (replayed > 0) await noteAct(storage, 'deliveries replay', `${replayed} deliveries: ${which}`);
   return { data: { replayed }, text: () => toReplayed(replayed, ids.length - named) };
 }
+
+/** So many numbers are named in the audit log; the count says how many there were. */
+const mostNoted = 50;
 
 function toReplayed(replayed: number, left: number): string {
   const text = `${replayed} to be looked at again.`;

@@ -3,20 +3,21 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { openRegistry } from '../app/storage.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
-import { type Database, inTransaction, openDatabase } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
 import { listPending, refuseNewer } from '../db/migrate.ts';
+import { openDatabase } from '../db/open-database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { openPlatformApis } from '../installs/platform-apis.ts';
+import { openPlatformApis } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
 import { checkKeyRing, findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
-import { type Check, checkTool, failure, ok, warning } from '../operator/doctor-checks.ts';
+import { type Check, checkChannels, checkTool, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
 import { noInstall } from '../operator/load-status.ts';
-import { checkChannels } from '../operator/notification-checks.ts';
+
 import { checkServer } from '../operator/tool-servers.ts';
 import type { Printed } from './define-command.ts';
 import { rehearse } from './rehearse.ts';
@@ -32,7 +33,7 @@ interface DoctorOptions {
 }
 
 /** `gangway doctor`: looks at everything, changes nothing, and says what to do. */
-export async function examineAll(options: DoctorOptions, session: Session): Promise<Printed> {
+export async function runDoctor(options: DoctorOptions, session: Session): Promise<Printed> {
   const checks = await runChecks(options, session);
   const failed = checks.filter(({ status }) => status === 'failure').length;
   return {
@@ -72,7 +73,7 @@ async function checkAll(
 ): Promise<Check[]> {
   const { adapters } = subject;
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
-  // Without the right key, further checks would mislead.
+  // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
   const tools = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = subject.loaded.config.tools.get(tool) ?? {};
@@ -118,11 +119,11 @@ async function rehearseIn(
 
 interface Stored {
   checks: Check[];
-  /** Stays open: the API client of an install looks up in it which customer the token belongs to. */
+  /** It stays open, because the API client of an install looks up in it which customer the token belongs to. */
   database?: Database | undefined;
   /** Whether no key opens what is sealed in it. */
   isShut?: true;
-  /** Of all installs, also those that were connected; undefined where that could not be read. */
+  /** The API clients of all installs, connected ones too; undefined if they could not be read. */
   platformApis?: InstallRegistry['platformApis'];
 }
 
@@ -167,9 +168,9 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   try {
     await registry.load();
   } catch (error) {
-    // Members are not judged: those of an install that could not be loaded would look like orphans.
+    // Orphans are not looked for: the members of an install that could not be loaded would be among them.
     const isTwice = toAppError(error).code === 'conflict';
-    const action = isTwice ? 'let each install live in one place' : restoring;
+    const action = isTwice ? 'let only one of the two have each install' : restoring;
     const checks = [answers, key, failure('installs', error, action)];
     return isTwice ? { checks } : { checks, isShut: true };
   }

@@ -1,25 +1,26 @@
 import { toAppError } from '../domain/errors.ts';
 import {
-  redeliver as askToRedeliver,
   type DescribedSubscription,
   describeSubscription,
   type Redelivered,
+  redeliver,
 } from '../installs/subscription/describe-subscription.ts';
-import { type RotatedEndpoint, rotateEndpoint as replaceEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import { type RotatedEndpoint, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
+import { noteAct } from './with-storage.ts';
 
-/** `gangway endpoint`: where the marketplace delivers to, and whether it does. */
+/** `gangway endpoint`: the webhook endpoint at the marketplace, and whether it gets deliveries. */
 
 interface NamedInstall {
   install: string | undefined;
 }
 
-export async function showEndpoints({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
+export async function runEndpointStatus({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
   const endpoints: Described[] = [];
   for (const install of pickInstalls(session, session.services.installs, named)) {
     endpoints.push(await describe(install, session));
@@ -60,29 +61,31 @@ function toText({ install, failure, trouble, action, ...of }: Described): string
     : `${table}\n  ! ${stripControl(trouble)}\n      → ${stripControl(action ?? '')}`;
 }
 
-export async function rotateEndpoint({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
-  const { terminal, services } = session;
+export async function runEndpointRotate({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
+  const { terminal, services, storage } = session;
   const install = pickInstall(session, services.installs, named);
-  const rotated = await replaceEndpoint(services.subscription, install, { signal: terminal.signal });
+  const rotated = await rotateEndpoint(services.subscription, install, { signal: terminal.signal });
+  await noteAct(storage, 'endpoint rotate', install);
   return { data: { install, ...rotated }, text: () => toRotatedText(install, rotated) };
 }
 
 function toRotatedText(install: string, rotated: RotatedEndpoint): string {
   const { endpointId, replaced, hadGap, hasConfiguredSecrets } = rotated;
   return [
-    `${install} has the webhook endpoint ${endpointId} in place of ${replaced.join(', ')}.`,
+    `${install} has the webhook endpoint ${endpointId} instead of ${replaced.join(', ')}.`,
     ...(hadGap ? ['There was no room for two, so for a moment there was none: the install is read again.'] : []),
     ...(hasConfiguredSecrets ? [`installs.${install}.webhookSecrets may be taken out of the configuration.`] : []),
   ].join('\n');
 }
 
-export async function redeliver(
+export async function runEndpointRedeliver(
   { install: named, delivery }: NamedInstall & { delivery: string | undefined },
   session: ServicesSession,
 ): Promise<Printed> {
-  const { terminal, services } = session;
+  const { terminal, services, storage } = session;
   const install = pickInstall(session, services.installs, named);
-  const asked = await askToRedeliver(services.subscription, install, delivery, terminal.signal);
+  const asked = await redeliver(services.subscription, install, delivery, terminal.signal);
+  await noteAct(storage, 'endpoint redeliver', install);
   return { data: { install, ...asked }, text: () => toRedeliveredText(asked) };
 }
 

@@ -12,8 +12,8 @@ import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
-/** `gangway explain`: every reason for a person's access, and what is missing for it. */
-export async function explainAccess({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
+/** `gangway explain`: each reason for a person's access, and what is missing for it. */
+export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { database, box } = storage;
   const { installs } = await loadRegistry(session);
@@ -47,7 +47,7 @@ function toText(explanation: Explanation): string {
   const { trainerId, displayName, install, contractId, steps, action } = explanation;
   const name = displayName === null ? '' : ` (${displayName})`;
   const lines = [
-    `${trainerId ?? 'nobody'}${name}, by contract ${contractId} of ${install}`,
+    `${trainerId ?? 'no trainer'}${name}, by contract ${contractId} of ${install}`,
     ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
     `  To do: ${action}`,
   ];

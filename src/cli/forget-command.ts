@@ -5,6 +5,7 @@ import { createPersonStore } from '../privacy/person-store.ts';
 import { createRetentionStore } from '../privacy/retention-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
+import { decidedBy } from './with-storage.ts';
 
 interface ForgetOptions {
   person: string;
@@ -13,7 +14,7 @@ interface ForgetOptions {
 }
 
 /** `gangway forget`: clears the personal data of a person who has asked for it. */
-export async function forget(
+export async function runForget(
   { person, install, dryRun }: ForgetOptions,
   { terminal, storage: { database, box, inbox } }: StorageSession,
 ): Promise<Printed> {
@@ -27,7 +28,7 @@ export async function forget(
     retention: createRetentionStore(database),
     lockEvidence: createEvidenceStore(database, box).lock,
   };
-  const forgotten = await forgetPerson(deps, person, { dryRun, install });
+  const forgotten = await forgetPerson(deps, person, { dryRun, by: decidedBy(), install });
   return { data: { ...forgotten, dryRun }, text: () => toText(forgotten, dryRun) };
 }
 

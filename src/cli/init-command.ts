@@ -21,7 +21,7 @@ interface InitOptions {
 }
 
 /** `gangway init`: writes a configuration to start from, and the schema that editors check it by. */
-export async function initialize(options: InitOptions, session: Session): Promise<Printed> {
+export async function runInit(options: InitOptions, session: Session): Promise<Printed> {
   const { install, publicUrl, marketplaceUrl, tool: adapter } = options;
   const config = path.resolve(options.config);
   const schema = path.join(path.dirname(config), 'gangway.schema.json');
@@ -130,5 +130,5 @@ function sayRemoval({ offboarding: { name, means }, isChosen }: Removal, tool: s
   if (isChosen) return says;
   const [, ...others] = offboardingsOf(tool);
   const other = others.map((one) => `${one.name} ${one.means}`).join('; ');
-  return `${says} Nobody was asked; --offboarding chooses: ${other}.`;
+  return `${says} The operator was not asked; --offboarding chooses: ${other}.`;
 }

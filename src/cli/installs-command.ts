@@ -1,7 +1,8 @@
 import { AppError } from '../domain/errors.ts';
+import type { Install } from '../installs/install.ts';
 import { createInstallStore } from '../installs/install-store.ts';
-import { type ListedInstall, listInstalls as list } from '../operator/list-installs.ts';
-import { removeInstall as remove } from '../operator/remove-install.ts';
+import { removeInstall } from '../operator/remove-install.ts';
+import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
@@ -10,11 +11,25 @@ import { decidedBy, loadRegistry } from './with-storage.ts';
 
 /** `gangway installs`: the customers that are connected. */
 
-export async function listInstalls(_given: object, session: StorageSession): Promise<Printed> {
+export async function runInstallsList(_given: object, session: StorageSession): Promise<Printed> {
   const registry = await loadRegistry(session);
-  const installs = await list(session.storage.database, registry.installs);
-  const whenEmpty = 'Nobody is connected yet: gangway connect <a name for them>';
+  const rows = await createInstallStateStore(session.storage.database).list();
+  const states = new Map(rows.map((state) => [state.install, state]));
+  const installs = [...registry.installs].map(([install, { livesIn, tool, projects }]): ListedInstall => {
+    const { readBeganAt: readAt = null, failure = null } = states.get(install) ?? {};
+    return { install, livesIn, tool, projects, readAt, failure };
+  });
+  const whenEmpty = 'No customer is connected yet: gangway connect <a name for them>';
   return { data: { installs }, text: () => formatList(installs, columns, whenEmpty) };
+}
+
+/** An install as an operator may see it: without its token. */
+interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {
+  install: string;
+  /** When the last complete reading began; null before the first. */
+  readAt: string | null;
+  /** Why it could not be read since. */
+  failure: string | null;
 }
 
 const columns: Columns<ListedInstall> = [
@@ -26,7 +41,7 @@ const columns: Columns<ListedInstall> = [
   ['trouble', ({ failure }) => failure],
 ];
 
-export async function removeInstall(
+export async function runInstallsRemove(
   { install: named, acceptOrphans }: { install: string; acceptOrphans: boolean },
   session: ServicesSession,
 ): Promise<Printed> {
@@ -36,6 +51,6 @@ export async function removeInstall(
     throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
   }
   const installStore = createInstallStore(storage.database, storage.box);
-  await remove({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
+  await removeInstall({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
   return { data: { install }, text: () => `${install} is forgotten, with its token.` };
 }

@@ -5,9 +5,9 @@ import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway members invitation` and `renew`: how people get into a tool that does not tell them itself. */
+/** `gangway members invitation` and `renew`: invitations that the tool does not send itself. */
 
-export async function showInvitation(
+export async function runMembersInvitation(
   { membership }: { membership: number },
   { storage: { database, box } }: StorageSession,
 ): Promise<Printed> {
@@ -16,7 +16,7 @@ export async function showInvitation(
   return { data: { membership, invitation: { ...content, expiresAt } }, text: () => toText(handover) };
 }
 
-export async function renewInvitation(
+export async function runMembersRenew(
   { membership }: { membership: number },
   { config, storage: { database, box } }: StorageSession,
 ): Promise<Printed> {

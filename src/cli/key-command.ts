@@ -10,20 +10,21 @@ import { systemClock } from '../lib/clock.ts';
 import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-import { loadCommandConfig, secretKeyOf, withStorage } from './with-storage.ts';
+import { loadCommandConfig, noteAct, secretKeyOf, withStorage } from './with-storage.ts';
 
 /** `gangway key`: shows the key that everything is sealed with, and replaces it. */
 
-export async function showKey(_given: object, session: Session): Promise<Printed> {
+export async function runKeyShow(_given: object, session: Session): Promise<Printed> {
   const loaded = loadCommandConfig(session);
   const { key } = findKeyRing(loaded.config.database.url, secretKeyOf(loaded), loaded.previousSecretKeys);
   const { fingerprint } = createSecretBox(key);
   return { data: { fingerprint }, text: () => fingerprint };
 }
 
-export async function replaceKey(_given: object, session: Session): Promise<Printed> {
+export async function runKeyRotate(_given: object, session: Session): Promise<Printed> {
   const file = prepareNextKey(loadCommandConfig(session));
-  return await withStorage(session, async ({ terminal, storage: { database, box } }) => {
+  return await withStorage(session, async ({ terminal, storage }) => {
+    const { database, box } = storage;
     const clock = createDatabaseClock(database, systemClock);
     await clock.correct();
     const alive = createAliveLock(database, clock);
@@ -37,6 +38,7 @@ export async function replaceKey(_given: object, session: Session): Promise<Prin
       .finally(() => alive.release());
     file?.promoteNext();
     const { fingerprint } = box;
+    await noteAct(storage, 'key rotate', `the key is ${fingerprint}`);
     return { data: { fingerprint, ...rotated }, text: () => toText(fingerprint, rotated) };
   });
 }
@@ -66,7 +68,7 @@ function stopped(cause: unknown): AppError {
 
 const linePerValues = 5000;
 
-/** A line now and then, on stderr: what is counted may be millions. */
+/** Prints a line on stderr now and then, because there may be millions of values. */
 function createProgressLine({ stderr }: Terminal): (progress: Progress) => void {
   return ({ column, seen }) => {
     if (seen > 0 && seen % linePerValues === 0) stderr.write(`${column}: ${seen} looked at\n`);

@@ -1,7 +1,7 @@
 import type { Services } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
-import { addLink as add, findLink, removeLink as remove } from '../operator/links/change-links.ts';
-import { type ListedLinks, listLinks as list } from '../operator/links/list-links.ts';
+import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
+import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
@@ -10,7 +10,7 @@ import { decidedBy } from './with-storage.ts';
 
 /** `gangway links`: which projects are linked at the marketplace. */
 
-export async function listLinks(
+export async function runLinksList(
   { install }: { install: string | undefined },
   session: ServicesSession,
 ): Promise<Printed> {
@@ -25,7 +25,7 @@ export async function listLinks(
     scopeOf,
     scopes: await scopes.list(),
   };
-  const listed = await list(deps, pickInstalls(session, installs, install), terminal.signal);
+  const listed = await listLinks(deps, pickInstalls(session, installs, install), terminal.signal);
   const [unread] = listed.unread;
   return {
     data: listed,
@@ -71,7 +71,7 @@ interface NewLink {
   managed: boolean;
 }
 
-export async function addLink(
+export async function runLinksAdd(
   { project, install: named, job, name, url, managed }: NewLink,
   session: ServicesSession,
 ): Promise<Printed> {
@@ -85,7 +85,7 @@ export async function addLink(
     ...(managed && { provisioningMode: 'MANAGED_ADAPTER' as const }),
   };
   const deps = { ...services, adapters, by: decidedBy() };
-  const { id } = await add(deps, apiOf(services, install), install, wanted, terminal.signal);
+  const { id } = await addLink(deps, apiOf(services, install), install, wanted, terminal.signal);
   return { data: { install, linkId: id, project }, text: () => `Linked ${project}: ${id}` };
 }
 
@@ -95,13 +95,16 @@ interface NamedLink {
   yes: boolean;
 }
 
-export async function removeLink({ link, install: named, yes }: NamedLink, session: ServicesSession): Promise<Printed> {
+export async function runLinksRemove(
+  { link, install: named, yes }: NamedLink,
+  session: ServicesSession,
+): Promise<Printed> {
   const { services, terminal } = session;
   const { signal } = terminal;
   const install = pickInstall(session, services.installs, named);
   const api = apiOf(services, install);
   const { id, externalProjectId: project } = await findLink(api, link, signal);
-  if (yes) await remove({ ...services, by: decidedBy() }, api, install, id, signal);
+  if (yes) await removeLink({ ...services, by: decidedBy() }, api, install, id, signal);
   const what = `the link ${id} of ${install} to ${project}`;
   return {
     data: { install, linkId: id, project, isRemoved: yes },

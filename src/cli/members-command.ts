@@ -13,7 +13,7 @@ import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway members`: who belongs where, how far that has come, and whose members they are. */
+/** `gangway members`: the memberships, their states, and which of them are ours. */
 
 interface MemberFilter {
   tool: string | undefined;
@@ -22,10 +22,10 @@ interface MemberFilter {
   limit: number;
 }
 
-/** A membership that waits says for what. */
+/** If a membership waits, the state says what it waits for. */
 type Listed = ListedMembership & Partial<WaitingMember>;
 
-export async function listMembers(
+export async function runMembers(
   { tool, state, waiting, limit }: MemberFilter,
   session: StorageSession,
 ): Promise<Printed> {
@@ -38,7 +38,7 @@ export async function listMembers(
     data: { members: members.map(toShown) },
     text: () =>
       waiting
-        ? formatList(members.map(masked), waitingColumns, 'Nobody waits.')
+        ? formatList(members.map(masked), waitingColumns, 'No trainer waits.')
         : formatList(members.map(masked), columns, 'There are no memberships.'),
   };
 }
@@ -59,11 +59,11 @@ interface Adoption {
   address: string | undefined;
 }
 
-export async function adoptMember(adoption: Adoption, { storage }: StorageSession): Promise<Printed> {
+export async function runMembersAdopt(adoption: Adoption, { storage }: StorageSession): Promise<Printed> {
   return toDecided(adoption.membership, 'adopt', await adopt(storage, adoption));
 }
 
-export async function releaseMember(
+export async function runMembersRelease(
   { membership }: { membership: number },
   { config, storage }: StorageSession,
 ): Promise<Printed> {
@@ -88,7 +88,7 @@ async function adopt(
   return 'adopted';
 }
 
-/** An account whose owner is not known is released first. */
+/** If it is not known whose the account is, the account is released first. */
 async function release(
   { database, memberships, box }: Storage,
   id: number,
@@ -102,7 +102,7 @@ function toShown({ wanted, ...member }: Listed) {
   return { ...masked(member), wanted: wanted === 1 };
 }
 
-/** Strangers choose names, and a tool may know people by their addresses. */
+/** Strangers choose names, and a tool may use addresses as ids. */
 type Shown = Pick<ListedMembership, 'displayName' | 'memberId' | 'doubtedId' | 'failure'>;
 
 function masked<T extends Shown>(member: T) {
@@ -140,7 +140,7 @@ function sayDoubt({ doubtedId }: Listed): string | null {
 }
 
 /** What a membership waits for, or the command that the operator has to run. */
-function sayWaitedFor({ id, waitsFor }: Listed): string {
+export function sayWaitedFor({ id, waitsFor }: Pick<Listed, 'id' | 'waitsFor'>): string {
   switch (waitsFor) {
     case 'operator':
       return `gangway members invitation ${id}`;

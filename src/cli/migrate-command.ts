@@ -2,8 +2,8 @@ import type { Printed } from './define-command.ts';
 import type { Session } from './session.ts';
 import { withStorage } from './with-storage.ts';
 
-/** `gangway migrate`: what every start does first, for those who want it to be a step of its own. */
-export async function migrate(_given: object, session: Session): Promise<Printed> {
+/** `gangway migrate`: every start does this first. As a command it can be a step of its own. */
+export async function runMigrate(_given: object, session: Session): Promise<Printed> {
   const migrated = await withStorage(session, async ({ storage }) => storage.migrated, { mayBeFirst: true });
   return {
     data: { migrated },

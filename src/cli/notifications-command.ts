@@ -2,9 +2,8 @@ import { createConfiguredChannels } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import type { DispatchState } from '../domain/notice.ts';
 import { systemClock } from '../lib/clock.ts';
-import type { Channel } from '../notify/channel.ts';
+import { type Channel, type Trial, tryChannels } from '../notify/channel.ts';
 import { createDispatchStore, type ListedDispatch } from '../notify/dispatch-store.ts';
-import { type Trial, tryChannels } from '../notify/try-channels.ts';
 import type { Printed } from './define-command.ts';
 import type { Session, StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
@@ -12,7 +11,7 @@ import { loadCommandConfig } from './with-storage.ts';
 
 /** `gangway notifications`: the notices that were sent to people, and a test of the channels. */
 
-export async function listNotifications(
+export async function runNotificationsList(
   { state, limit }: { state: DispatchState | undefined; limit: number },
   { storage }: StorageSession,
 ): Promise<Printed> {
@@ -23,7 +22,10 @@ export async function listNotifications(
   };
 }
 
-export async function testChannels({ channel }: { channel: string | undefined }, session: Session): Promise<Printed> {
+export async function runNotificationsTest(
+  { channel }: { channel: string | undefined },
+  session: Session,
+): Promise<Printed> {
   const { config } = loadCommandConfig(session);
   const channels = createConfiguredChannels({ config, clock: systemClock });
   const trials = await tryChannels(pick(channels, channel), systemClock, session.terminal.signal);

@@ -1,15 +1,15 @@
 import { InvalidArgumentError } from 'commander';
 import type { TextRule } from '../config/text-rules.ts';
-import { toDurationMs } from '../lib/duration.ts';
+import { toDurationMs } from '../lib/units.ts';
 
-/** The options and arguments of commands: each says what is written, what it means and how it is read. */
+/** The options and arguments of commands: how each is written, what it means and how it is read. */
 
 /** One option or argument. An option's name is its key in the command: `dryRun` is `--dry-run`. */
 export interface Input<Value> {
   description: string;
-  /** What is written for the value, such as `<file>` or `[install]`; a flag has none. */
+  /** How the help writes the value, such as `<file>` or `[install]`; a flag has none. */
   term?: string;
-  /** The value where nothing is written. */
+  /** The value if nothing is given. */
   absent: Value;
   /** Whether the help names `absent` as the default. */
   isDefault?: true;
@@ -88,7 +88,7 @@ export function limit(preset: number): Input<number> {
 }
 
 /** A duration as the configuration has them, read as milliseconds. */
-export function duration(description: string, preset: string): Input<number> {
+export function durationOption(description: string, preset: string): Input<number> {
   return {
     term: '<duration>',
     description,
@@ -101,7 +101,7 @@ export function duration(description: string, preset: string): Input<number> {
 
 /** How long a command waits for what others do. */
 export function wait(description: string): Input<number> {
-  return duration(description, '60s');
+  return durationOption(description, '60s');
 }
 
 function toDuration(text: string): number {
@@ -116,6 +116,11 @@ export function keepsTo({ pattern, says }: TextRule): Parse<string> {
     if (pattern.test(text)) return text;
     throw new InvalidArgumentError(`"${text}": ${says}`);
   };
+}
+
+/** A number of days, up to a year. */
+export function toDays(text: string): number {
+  return toWholeNumber(text, 1, 366);
 }
 
 /** A whole number from 1 to 100,000. */

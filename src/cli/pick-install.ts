@@ -38,7 +38,7 @@ export async function refuseUnknownInstall(session: StorageSession, named: strin
   if (!installs.has(named)) refuseUnknown(session, 'install', named, installs.keys());
 }
 
-/** The same for a tool. */
+/** The same check for the name of a tool. */
 export function refuseUnknownTool(session: StorageSession, named: string | undefined): void {
   const { tools } = session.config;
   if (named !== undefined && !tools.has(named)) refuseUnknown(session, 'tool', named, tools.keys());

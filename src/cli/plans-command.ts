@@ -3,7 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { maskText } from '../lib/mask.ts';
-import { type Approved, approvePlan as approve } from '../operator/approve-plan.ts';
+import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan } from '../operator/decide-plan.ts';
 import { createPlanStore, type Plan, type PlanItem } from '../removals/plan-store.ts';
 import type { Printed } from './define-command.ts';
@@ -13,7 +13,7 @@ import { type Columns, formatList } from './table.ts';
 import { toPatience } from './terminal.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway plans`: what the brake holds, and what is to become of it. */
+/** `gangway plans`: the removals that the brake holds, and the decisions about them. */
 
 interface PlanFilter {
   install: string | undefined;
@@ -21,7 +21,7 @@ interface PlanFilter {
   all: boolean;
 }
 
-export async function listPlans({ install, state, all }: PlanFilter, session: StorageSession): Promise<Printed> {
+export async function runPlansList({ install, state, all }: PlanFilter, session: StorageSession): Promise<Printed> {
   const wanted = all ? undefined : (state ?? 'open');
   const plans = await createPlanStore(session.storage.database).list({ install, state: wanted });
   if (plans.length === 0) await refuseUnknownInstall(session, install);
@@ -41,7 +41,7 @@ const columns: Columns<Plan> = [
   ['decided', ({ decidedAt }) => decidedAt],
 ];
 
-export async function showPlan({ plan: id }: { plan: number }, { storage }: StorageSession): Promise<Printed> {
+export async function runPlansShow({ plan: id }: { plan: number }, { storage }: StorageSession): Promise<Printed> {
   const store = createPlanStore(storage.database);
   const plan = await store.find(id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
@@ -52,7 +52,7 @@ export async function showPlan({ plan: id }: { plan: number }, { storage }: Stor
   };
 }
 
-/** With the reason in words. Strangers choose names. */
+/** Adds the reason in words, and masks the name, because strangers choose names. */
 function toShown(item: PlanItem) {
   const { displayName, cause } = item;
   const name = displayName === null ? null : maskText(displayName);
@@ -76,14 +76,14 @@ interface Approval {
   wait: number;
 }
 
-export async function approvePlan(
+export async function runPlansApprove(
   { plan, withoutReading, wait }: Approval,
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
   const plans = createPlanStore(services.database);
   const deps = { ...services, plans, by: decidedBy() };
   const patience = toPatience(terminal, wait);
-  const approved = await approve(deps, plan, [...services.installs.keys()], { patience, isUnread: withoutReading });
+  const approved = await approvePlan(deps, plan, [...services.installs.keys()], { patience, isUnread: withoutReading });
   return {
     data: { plan, ...approved },
     text: () => toApprovedText(approved),
@@ -100,7 +100,7 @@ function toApprovedText(approved: Approved): string {
   ].join('\n');
 }
 
-/** Who is not removed, and why. */
+/** The people that are not removed, and why. */
 const droppedColumns: Columns<Approved['dropped'][number]> = [
   ['membership', ({ membershipId }) => membershipId],
   ['tool', ({ tool }) => tool],
@@ -115,7 +115,7 @@ function toDone({ removed, left }: { removed: number; left: number }): string {
   return `${removed} are removed.${rest}`;
 }
 
-export async function rejectPlan(
+export async function runPlansReject(
   { plan }: { plan: number },
   { storage: { database, box } }: StorageSession,
 ): Promise<Printed> {

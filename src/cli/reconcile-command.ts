@@ -14,8 +14,8 @@ interface ReconcileOptions {
   wait: number;
 }
 
-/** `gangway reconcile`: reads the marketplace, and does what follows from it. */
-export async function reconcile(
+/** `gangway reconcile`: reads the marketplace, and changes the tools accordingly. */
+export async function runReconcile(
   { install, dryRun, wait }: ReconcileOptions,
   session: ServicesSession,
 ): Promise<Printed> {

@@ -29,7 +29,7 @@ export async function rehearse(
       name,
       isIn
         ? `a made-up person was in ${group}, and is out again`
-        : `a made-up person would be invited to ${group}; nobody is in it before they come`,
+        : `a made-up person would be invited to ${group}; they are in it once they accept`,
     );
   } catch (error) {
     const left = await canaries.sweep(adapter, [group]);

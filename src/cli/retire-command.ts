@@ -12,7 +12,7 @@ interface RetireOptions {
 }
 
 /** `gangway retire`: memberships whose configuration is gone are removed by this command alone. */
-export async function retireOrphans({ install, tool, yes }: RetireOptions, session: StorageSession): Promise<Printed> {
+export async function runRetire({ install, tool, yes }: RetireOptions, session: StorageSession): Promise<Printed> {
   const { database, memberships } = session.storage;
   const ownership = createOwnershipStore(database, memberships);
   const orphans = await ownership.orphans({ install, tool });
@@ -26,11 +26,11 @@ export async function retireOrphans({ install, tool, yes }: RetireOptions, sessi
   return { data: { orphans, retired }, text: () => toText(retired) };
 }
 
-const noOrphans = 'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.';
+const noOrphans = 'There is no trainer to retire: people are orphaned once "gangway start --accept-orphans" has run.';
 
 function toText({ removing, released }: Retired): string {
   if (removing + released === 0) return noOrphans;
-  const left = released === 0 ? '' : ` ${released} are left in place: their tool is not configured.`;
+  const left = released === 0 ? '' : ` ${released} are kept: their tool is not configured.`;
   return `${removing} will be removed.${left}`;
 }
 
@@ -44,7 +44,7 @@ function toTable(orphans: readonly OrphanedMembership[], tools: ReadonlySet<stri
       ['tool', ({ tool }) => tool],
       ['group', ({ groupId }) => groupId],
       ['trainer', ({ trainerId }) => trainerId],
-      ['would be', ({ tool }) => (tools.has(tool) ? 'removed' : 'left in place')],
+      ['would be', ({ tool }) => (tools.has(tool) ? 'removed' : 'kept')],
     ],
     noOrphans,
   );

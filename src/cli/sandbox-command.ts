@@ -27,7 +27,7 @@ export async function runSandbox(options: RunOptions, { terminal }: Session): Pr
     `  token         ${token}`,
     `  install       ${installId}`,
     `  job           ${jobId} (${title})`,
-    'Hire somebody with: gangway sandbox hire',
+    'Hire a trainer with: gangway sandbox hire',
   ];
   const data = { ...address, seed, installId, token, jobId };
   terminal.stdout.write(`${json ? JSON.stringify(data) : lines.map(stripControl).join('\n')}\n`);

@@ -3,7 +3,7 @@ import { stripControl } from '../lib/strip-control.ts';
 import type { Printed } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What the commands share that steer a running sandbox. */
+/** What the commands share that control a running sandbox. */
 
 export interface ControlOptions {
   /** Where the sandbox answers. */

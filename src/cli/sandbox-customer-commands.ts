@@ -17,7 +17,7 @@ interface HireOptions extends ControlOptions {
   email: string | undefined;
 }
 
-export async function hire(options: HireOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxHire(options: HireOptions, { terminal }: Session): Promise<Printed> {
   const { url } = options;
   const trainer = { opentrainUserId: options.trainer, displayName: options.name, workEmail: options.email };
   const jobId = options.job ?? (await findNewestJob(terminal, url));
@@ -42,7 +42,7 @@ interface ContractOptions extends ControlOptions {
   contract: string;
 }
 
-export async function endContract({ contract, url }: ContractOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxEnd({ contract, url }: ContractOptions, { terminal }: Session): Promise<Printed> {
   const answer = await ask(terminal, url, `/contracts/${encodeURIComponent(contract)}/end`, {});
   return toAnswer(answer, [`Contract ${contract} ended`]);
 }
@@ -52,7 +52,10 @@ interface FundOptions extends ContractOptions {
   amount: number;
 }
 
-export async function fund({ contract, url, volume, amount }: FundOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxFund(
+  { contract, url, volume, amount }: FundOptions,
+  { terminal }: Session,
+): Promise<Printed> {
   const path = `/contracts/${encodeURIComponent(contract)}/fund`;
   const funded = await ask<{ milestone: Milestone }>(terminal, url, path, { volume, amountUsd: amount });
   const { name } = funded.milestone;
@@ -63,7 +66,7 @@ interface InstallOptions extends ControlOptions {
   install: string;
 }
 
-export async function setConsent(
+export async function runSandboxConsent(
   { install, url, withdraw }: InstallOptions & { withdraw: boolean },
   { terminal }: Session,
 ): Promise<Printed> {
@@ -73,7 +76,7 @@ export async function setConsent(
   return toAnswer(answer, [`Install ${install} ${withdraw ? 'no longer sees' : 'sees'} work addresses`]);
 }
 
-export async function reconnect({ install, url }: InstallOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxReconnect({ install, url }: InstallOptions, { terminal }: Session): Promise<Printed> {
   const path = `/installs/${encodeURIComponent(install)}/reconnect`;
   const answer = await ask<Reconnection>(terminal, url, path, {});
   return toAnswer(answer, [

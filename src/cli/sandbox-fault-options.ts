@@ -33,7 +33,7 @@ const apiKinds = {
 
 const kinds = Object.entries({ ...deliveryKinds, ...apiKinds }) as [FaultKind, string][];
 
-/** One option for each kind of fault, and two that say where and how often. */
+/** One option for each kind of fault, and two for where and how often. */
 export const faultOptions = {
   ...(Object.fromEntries(kinds.map(([kind, description]) => [kind, toFaultOption(kind, description)])) as Record<
     FaultKind,
@@ -55,7 +55,7 @@ function toFaultOption(kind: FaultKind, description: string): Input<Chance | und
     : option('<probability>', description, toChance);
 }
 
-/** @returns undefined where the command line asks for none */
+/** @returns undefined if the command line asks for no fault */
 export function toFaults(options: FaultOptions): WantedFaults | undefined {
   const asked = kinds.flatMap(([kind]) => {
     const chance = options[kind];

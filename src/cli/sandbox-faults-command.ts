@@ -13,7 +13,7 @@ interface FaultsOptions extends FaultOptions, ControlOptions {
   clear: boolean;
 }
 
-export async function setOrShowFaults(options: FaultsOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxFaults(options: FaultsOptions, { terminal }: Session): Promise<Printed> {
   const { url, install, clear } = options;
   const faults = toFaults(options);
   if (faults !== undefined && clear) {
@@ -30,7 +30,7 @@ async function showFaults(terminal: Terminal, url: string): Promise<Printed> {
     ({ fault, installId, deliveryId, operation }) => `  ${fault}  ${deliveryId ?? operation}  ${installId}`,
   );
   return toAnswer(faults, [
-    describeFaults(null, faults.everybody),
+    describeFaults(null, faults.allInstalls),
     ...Object.entries(faults.installs).map(([id, ofInstall]) => describeFaults(id, ofInstall)),
     happened.length === 0 ? 'Happened: none' : 'Happened, oldest first:',
     ...happened,

@@ -4,7 +4,7 @@ import { ask, type ControlOptions, toAnswer } from './sandbox-control.ts';
 import type { Session } from './session.ts';
 import { type Cell, formatTable } from './table.ts';
 
-export async function showState({ url }: ControlOptions, { terminal }: Session): Promise<Printed> {
+export async function runSandboxState({ url }: ControlOptions, { terminal }: Session): Promise<Printed> {
   const state = await ask<Snapshot>(terminal, url, '/state');
   return toAnswer(state, describeState(state));
 }

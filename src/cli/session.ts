@@ -5,11 +5,11 @@ import type { Config } from '../config/config-schema.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a command runs with: types alone, so that a command can be declared without what it opens. */
+/** What a command runs with. These are types only, so that declaring a command loads nothing that it opens. */
 
 export interface Session {
   terminal: Terminal;
-  /** What the line says about the configuration. */
+  /** The options of the command line that name the configuration. */
   line: { config?: string; envFile?: string };
   /** Ends the command as used wrongly: with this error, and status 64. */
   misuse(error: string): never;
@@ -21,14 +21,14 @@ export interface StorageSession extends Session {
   storage: Storage;
 }
 
-/** The services of a running bridge are there too. */
+/** The services of a running bridge are created too. */
 export interface ServicesSession extends StorageSession {
   services: Services;
   registry: InstallRegistry;
   adapters: ReadonlyMap<string, Adapter>;
 }
 
-/** By what a command declares that it opens. */
+/** The session of a command, by what the command declares that it opens. */
 export interface Sessions {
   nothing: Session;
   storage: StorageSession;

@@ -5,6 +5,7 @@ import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
+import { keepFetchSmall } from '../lib/small-heap.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
@@ -17,7 +18,7 @@ interface StartOptions {
 }
 
 /** `gangway start`: receives and provisions until it is stopped. */
-export async function start(options: StartOptions, session: Session): Promise<undefined> {
+export async function runStart(options: StartOptions, session: Session): Promise<undefined> {
   const { terminal } = session;
   const loaded = loadCommandConfig(session);
   const { config, warnings } = loaded;
@@ -39,6 +40,7 @@ async function run(
   logger: Logger,
   { json, acceptOrphans, restored }: StartOptions,
 ): Promise<void> {
+  keepFetchSmall();
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
@@ -62,12 +64,12 @@ async function run(
 }
 
 /** `gangway auto`: without a configuration, the tour of `gangway try`. */
-export async function startOrTry({ exit, json }: { exit: boolean; json: boolean }, session: Session) {
+export async function runAuto({ exit, json }: { exit: boolean; json: boolean }, session: Session) {
   const found = findConfiguration(toQuery(session));
   if (found.kind === 'none') {
-    const { tryOut } = await import('./try-command.ts');
-    return await tryOut({ exit, json }, session);
+    const { runTry } = await import('./try-command.ts');
+    return await runTry({ exit, json }, session);
   }
   if (exit) throw new AppError('invalid', '--exit is for `try`, and there is a configuration');
-  return await start({ json, acceptOrphans: false, restored: false }, session);
+  return await runStart({ json, acceptOrphans: false, restored: false }, session);
 }

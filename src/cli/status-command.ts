@@ -7,8 +7,8 @@ import { formatTable } from './table.ts';
 import { toAttentionText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
-/** `gangway status`: how it is doing, and what needs an operator. */
-export async function showStatus({ since }: { since: number }, session: StorageSession): Promise<Printed> {
+/** `gangway status`: how Gangway is doing, and what needs an operator. */
+export async function runStatus({ since }: { since: number }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { installs } = await loadRegistry(session);
   const from = instantIn(systemClock, -since);
@@ -73,7 +73,7 @@ function sinceText({ since, deliveries, receipts, removals, lowered }: Status): 
     ),
     ...section(
       `Removals let pass since ${since}`,
-      ['install', 'grounds', 'count'],
+      ['install', 'reason', 'count'],
       removals.map(({ install, clearance, count }) => [install, clearance, count]),
     ),
     ...section(
@@ -84,7 +84,7 @@ function sinceText({ since, deliveries, receipts, removals, lowered }: Status): 
   ];
 }
 
-/** Instances that run; where none does, the one that stopped last. */
+/** The instances that run; if none runs, the one that stopped last. */
 function toShown(instances: ShownInstance[]): ShownInstance[] {
   const unstopped = instances.filter(({ state }) => state !== 'stopped');
   return unstopped.length > 0 ? unstopped : instances.slice(0, 1);

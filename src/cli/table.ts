@@ -27,7 +27,7 @@ interface Block {
 
 const gap = '  ';
 const indent = '    ';
-/** Text is not wrapped to less than this where it need not be. */
+/** Text is wrapped to less than this only where the terminal is too narrow. */
 const readableWidth = 20;
 
 /** The rows of a list as a table; without any rows, the sentence that says so. */
@@ -65,12 +65,12 @@ function toText(cell: Cell): string {
   return charactersOf(withoutMilliseconds(stripControl(String(cell ?? '')))).join('');
 }
 
-/** For people, who never need to know an instant any better. */
+/** People need instants to the second only. */
 export function withoutMilliseconds(text: string): string {
   return text.replace(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z/g, '$1Z');
 }
 
-/** The columns that stand side by side in each line of a row: all of them in one, where they can. */
+/** The columns of each line of a row. If they all fit into one line, there is one. */
 function layOut(all: Block[], width: number): Block[][] {
   if (widthOfLine(all) <= width) return [all];
   const blocks = all.filter(({ cells: [, ...cells] }) => cells.some((cell) => cell !== ''));
@@ -87,7 +87,7 @@ function layOut(all: Block[], width: number): Block[][] {
   return lines;
 }
 
-/** Wraps the longest texts until all fits; undefined where that does not do. */
+/** Wraps the longest texts until all columns fit; undefined if they cannot. */
 function narrow(blocks: Block[], width: number): Block[] | undefined {
   const narrowed = blocks.map((block) => ({ ...block, least: leastWidth(block) }));
   for (;;) {
@@ -99,7 +99,7 @@ function narrow(blocks: Block[], width: number): Block[] | undefined {
   }
 }
 
-/** No word is broken: it may be an id, to be copied. */
+/** No word is broken, because it may be an id that is copied. */
 function leastWidth({ cells, width }: Block): number {
   const words = cells.flatMap((cell) => cell.split(' '));
   return Math.max(Math.min(width, readableWidth), widestOf(words));
@@ -113,7 +113,7 @@ function widthOfLine(blocks: readonly Block[]): number {
   return blocks.reduce((sum, { width }) => sum + width, gap.length * (blocks.length - 1));
 }
 
-/** One line of a row, which wrapped cells make several; none where a further line is empty. */
+/** One line of a row: several lines if cells are wrapped, none if a further line is empty. */
 function formatRow(blocks: Block[], row: number, line: number): string[] {
   if (line > 0 && blocks.every(({ cells }) => cells[row] === '')) return [];
   const wrapped = blocks.map(({ cells, width }) => wrap(cells[row] ?? '', width));
@@ -130,7 +130,7 @@ function pad(text: string, { align, width }: Block): string {
   return align === 'left' ? text + padding : padding + text;
 }
 
-/** At spaces; in the middle of a word only where that is longer than a line. */
+/** Breaks a text at spaces. A word is broken only if it is longer than a line. */
 function wrap(text: string, width: number): string[] {
   if (widthOf(text) <= width) return [text];
   const lines: string[] = [];
@@ -162,17 +162,19 @@ function widthOf(text: string): number {
   return charactersOf(text).reduce((width, character) => width + widthOfCharacter(character), 0);
 }
 
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Made when it is first needed, because it loads megabytes of tables about all scripts of the world. */
+let segmenter: Intl.Segmenter | undefined;
 const maxCodeUnits = 32;
 
-/** What a reader sees as characters; one piled high with accents keeps only its first few. */
+/** What a reader sees as characters. A character with very many accents keeps only the first of them. */
 function charactersOf(text: string): string[] {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return Array.from(segmenter.segment(text), ({ segment }) =>
     segment.length > maxCodeUnits ? segment.slice(0, maxCodeUnits).toWellFormed() : segment,
   );
 }
 
-/** Chinese, Japanese, Korean and emoji take two columns; marks that join what is before, none. */
+/** Chinese, Japanese, Korean and emoji take two columns. Marks that join the character before take none. */
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|^\p{Emoji_Presentation}|\ufe0f/u;
 
@@ -181,7 +183,7 @@ function widthOfCharacter(character: string): number {
   return /^[\p{Mn}\p{Me}\u200c\u200d]+$/u.test(character) ? 0 : 1;
 }
 
-/** A count that is about to change, or has. */
+/** A count that will change or has changed. */
 export function formatChange(before: number | null, after: number | null): string {
   if (after === null) return '';
   return before === null || before === after ? String(after) : `${before} → ${after}`;

@@ -21,7 +21,7 @@ export function createProgress({ stderr }: Terminal): (line: string) => void {
   };
 }
 
-/** How long a command waits for work, what stops the wait, and who hears of its progress. */
+/** How long a command waits for work, what stops the wait, and where its progress is printed. */
 export function toPatience(terminal: Terminal, waitMs: number) {
   return { waitMs, signal: terminal.signal, onProgress: createProgress(terminal) };
 }

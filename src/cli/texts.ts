@@ -1,13 +1,13 @@
 import { stripControl } from '../lib/strip-control.ts';
+import type { Attention } from '../operator/attention.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { ExplainedBudget } from '../operator/explain-budgets.ts';
-import type { Attention } from '../operator/load-status.ts';
 
 /** Texts that several commands print. */
 
 const marks = { ok: ' ok ', warning: 'warn', failure: 'FAIL' };
 
-/** One line that says how it is, and one for what to do about it. */
+/** One line for the result, and one for what to do about it. */
 export function toCheckText({ name, status, says, action }: Check): string {
   const line = `${marks[status]}  ${stripControl(`${name}: ${says}`)}`;
   return action === null ? line : `${line}\n      → ${stripControl(action)}`;
@@ -18,13 +18,13 @@ export function toAttentionText({ says, action }: Attention): string {
   return `  ! ${stripControl(says)}\n      → ${stripControl(action)}`;
 }
 
-/** Of what was funded; empty where that is not known. Only what is all used up is 100 %. */
+/** The used part of a budget; empty if it is not known. Only a budget that is used up completely is 100 %. */
 export function toPercent(fraction: number | null): string {
-  // As it was divided, 0.29 is a little less.
+  // The division makes 0.29 a little less than it is.
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 
-/** Lines of text: how it stands, when it was read, and the last notice of it. */
+/** Lines of text: the state of the budget, when it was read, and the last notice about it. */
 export function toBudgetText(budget: ExplainedBudget): string {
   const { install, contractId, askedAt, nextReadAt, failure, lastNotice } = budget;
   const next = nextReadAt === null ? 'no other reading is planned' : `to be read after ${nextReadAt}`;

@@ -5,20 +5,20 @@ import type { ServicesSession, StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway tools`: which servers they are, and that another is meant. */
+/** `gangway tools`: the server that each tool is bound to, and how to accept another one. */
 
-export async function listTools(_given: object, { config, storage }: StorageSession): Promise<Printed> {
+export async function runToolsList(_given: object, { config, storage }: StorageSession): Promise<Printed> {
   const tools = await listServers(storage.database, config.tools);
   return { data: { tools }, text: () => formatList(tools, columns, 'No tool is configured.') };
 }
 
 const columns: Columns<ToolServer> = [
   ['tool', ({ tool }) => tool],
-  ['stands at', ({ place }) => place],
+  ['stands at', ({ location }) => location],
   ['its people are in', ({ bound }) => (bound === null ? 'not asked yet' : sayServer(bound))],
 ];
 
-export async function acceptTool(
+export async function runToolsAccept(
   { tool }: { tool: string },
   { terminal, services, config, adapters, misuse }: ServicesSession,
 ): Promise<Printed> {
@@ -31,6 +31,6 @@ export async function acceptTool(
   return { data: { tool, ...server }, text: () => `${tool} is ${sayServer(server)} now.` };
 }
 
-function sayServer({ identity, place }: Server): string {
-  return [identity, place].filter((part) => part !== null).join(' at ');
+function sayServer({ identity, location }: Server): string {
+  return [identity, location].filter((part) => part !== null).join(' at ');
 }

@@ -15,8 +15,8 @@ import { takeTour } from './try-tour.ts';
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');
 
-/** `gangway try`: the whole of it on this machine, with a marketplace that is simulated. */
-export async function tryOut(
+/** `gangway try`: everything on this machine, with a simulated marketplace. */
+export async function runTry(
   { exit, json }: { exit: boolean; json: boolean },
   { terminal }: Session,
 ): Promise<undefined> {
@@ -66,7 +66,7 @@ export async function tryOut(
 
 async function stay(terminal: Terminal, url: string, say: (line: string) => void): Promise<void> {
   say('');
-  say('It keeps running. In another terminal, hire somebody and watch the roster:');
+  say('It keeps running. In another terminal, hire a trainer and watch the roster:');
   say(`  npm run --silent gangway -- sandbox hire --url ${url}`);
   say('Stop it with Ctrl-C.');
   if (!terminal.signal.aborted) await once(terminal.signal, 'abort');

@@ -15,9 +15,9 @@ export interface Tour {
 }
 
 /**
- * Hires a trainer and ends the contract, and shows what follows from each.
+ * Hires a trainer and ends the contract, and shows what happens after each.
  *
- * @throws AppError `internal` when something did not follow
+ * @throws AppError `internal` if one of the steps did not happen
  */
 export async function takeTour({ sandbox, storage, jobId, rosterFile, say }: Tour): Promise<void> {
   const { contractId, trainers } = sandbox.hire({ jobId });

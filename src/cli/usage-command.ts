@@ -12,6 +12,7 @@ import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatChange, formatList } from './table.ts';
 import { listReadings, type ScopeReading, toAges } from './usage-readings.ts';
+import { noteAct } from './with-storage.ts';
 
 interface ReportOptions {
   install: string | undefined;
@@ -24,8 +25,8 @@ interface ReportOptions {
 }
 
 /** `gangway usage report`: reads the work in the tools, and reports what has changed. */
-export async function reportUsage(options: ReportOptions, session: ServicesSession): Promise<Printed> {
-  const { services, terminal } = session;
+export async function runUsageReport(options: ReportOptions, session: ServicesSession): Promise<Printed> {
+  const { services, terminal, storage } = session;
   const { deps } = services.usage;
   const { install, contract: contractId, from, to, acceptLowered: acceptsLowered } = options;
   const installs = pickInstalls(session, services.installs, install);
@@ -35,10 +36,12 @@ export async function reportUsage(options: ReportOptions, session: ServicesSessi
     const readings = await listReadings(deps);
     return toPreview(await previewReport(deps, wanted), readings);
   }
-  return toReport(await reportNow(deps, wanted, { waitMs: options.wait, signal: terminal.signal }));
+  const reported = await reportNow(deps, wanted, { waitMs: options.wait, signal: terminal.signal });
+  if (acceptsLowered) await noteAct(storage, 'usage report --accept-lowered', contractId ?? installs.join(', '));
+  return toReport(reported);
 }
 
-/** @throws AppError `not_found` where one is named that there is none of */
+/** @throws AppError `not_found` if the named one does not exist */
 async function refuseUnknownContract(
   database: Database,
   id: string | undefined,
@@ -90,7 +93,7 @@ function outcomeOf({ entries, heldLowered, held }: InstallPlan): RunOutcome {
   return entries.length > 0 ? 'pending' : 'clean';
 }
 
-/** A day: what was reported before, and what would be reported. */
+/** One day: the counts reported before, and the counts that would be reported. */
 interface Change {
   install: string;
   contractId: string;

@@ -21,7 +21,7 @@ const explanations: Record<ListedHeld['reason'], string> = {
 };
 
 /** `gangway usage held`: work that is not reported before an operator decides, and what was lowered. */
-export async function listOrDecideHeld(
+export async function runUsageHeld(
   { id, assign }: { id: string | undefined; assign: string | undefined },
   session: ServicesSession,
 ): Promise<Printed> {

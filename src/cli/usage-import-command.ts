@@ -1,9 +1,8 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { writeAudit } from '../db/audit-store.ts';
-import { inTransaction } from '../db/database.ts';
+import { inTransaction, limitCache } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { limitCache } from '../db/limit-cache.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
@@ -16,7 +15,7 @@ import { countImport, findUndoable, type SettleDeps, undoImport } from '../usage
 import { type StageDeps, type Staged, stageImport } from '../usage/import/stage-import.ts';
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import { toTemplate } from '../usage/import/template.ts';
-import { confirm } from './ask.ts';
+import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
@@ -33,7 +32,7 @@ interface ImportOptions {
 }
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
-export async function importOrUndo(options: ImportOptions, session: StorageSession): Promise<Printed> {
+export async function runUsageImport(options: ImportOptions, session: StorageSession): Promise<Printed> {
   const { file, undo, install: named } = options;
   const deps = await createDeps(session);
   if (undo !== undefined) return await undoOne(session.terminal, deps, undo, options);
@@ -46,7 +45,7 @@ export async function importOrUndo(options: ImportOptions, session: StorageSessi
 
 type Deps = StageDeps & SettleDeps;
 
-/** A file may be of any length, and its lines in any order. */
+/** A small cache is enough for a file of any length with lines in any order. */
 const cacheKiB = 4 * 1024;
 
 async function createDeps({ terminal, storage: { database, box } }: StorageSession): Promise<Deps> {
@@ -102,10 +101,10 @@ function stopped(cause: unknown): AppError {
   return new AppError('unavailable', 'Stopped: nothing was imported', { cause });
 }
 
-/** Of chunks. */
+/** The heap is cleared after so many chunks. */
 const clearEvery = 40;
 
-/** A file of a million lines is not to take more memory than one of ten thousand. */
+/** With it, a file of a million lines takes no more memory than one of ten thousand. */
 function clearingNowAndThen(onProgress: (says: string) => void): (says: string) => void {
   const clearHeap = openHeapClearing();
   let chunks = 0;
@@ -130,7 +129,7 @@ async function decide(
   }
   const { id, preview } = staged;
   if (!json) terminal.stdout.write(`${toPreviewText(about, preview)}\n`);
-  const isMeant = yes || (await confirm(terminal, 'Import this?'));
+  const isMeant = yes || (await askYesNo(terminal, 'Import this?'));
   if (isMeant) await countImport(deps, id);
   else await inTransaction(deps.database, (tx) => deps.staging.drop(tx, id));
   const undo = `"gangway usage import --undo ${id}" takes it back`;
@@ -144,7 +143,7 @@ async function decide(
 async function undoOne(terminal: Terminal, deps: Deps, id: number, { yes, json }: ImportOptions): Promise<Printed> {
   const found = await findUndoable(deps, id);
   if (!json) terminal.stdout.write(`${toImportsTable([found])}\n`);
-  const isMeant = yes || (await confirm(terminal, 'Let this count no more, and what it replaced again?'));
+  const isMeant = yes || (await askYesNo(terminal, 'Let this count no more, and what it replaced again?'));
   if (isMeant) await undoImport(deps, id);
   return {
     data: { id, undone: isMeant },
@@ -157,8 +156,8 @@ function nothingDone(done: string): string {
   return `Nothing was ${done}: it was not confirmed, and there is no --yes.`;
 }
 
-/** `gangway usage imports`: what was imported, and what of it was undone. */
-export async function listImports(
+/** `gangway usage imports`: the imports, and which of them were undone. */
+export async function runUsageImports(
   { install, limit }: { install: string | undefined; limit: number },
   session: StorageSession,
 ): Promise<Printed> {
@@ -168,7 +167,7 @@ export async function listImports(
 }
 
 /** `gangway usage template`: a file to start from. */
-export function showTemplate({ ndjson }: { ndjson: boolean }): Printed {
+export function runUsageTemplate({ ndjson }: { ndjson: boolean }): Printed {
   const format = ndjson ? 'ndjson' : 'csv';
   const template = toTemplate(format);
   return { data: { format, template }, text: () => template };

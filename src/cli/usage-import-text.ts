@@ -6,7 +6,7 @@ import type { LineFault } from '../usage/import/stage-import.ts';
 import type { ReplacedImport } from '../usage/import/staging-store.ts';
 import { type Columns, formatList } from './table.ts';
 
-/** What is said about imports. Pure. */
+/** Texts about imports. */
 
 export function toFaultText(faults: readonly LineFault[], faultCount: number): string {
   const lines = faults.map(({ line, fault }) => `line ${line}: ${fault}`);
@@ -38,7 +38,7 @@ function toReplaced({ importId, lines, sums }: ReplacedImport): string {
   return `${toNumber(lines)} of import ${importId}: ${said.join(', ')}`;
 }
 
-/** Of what there are no counts is left out: that is not the same as none. */
+/** Leaves out what was not counted, because that is not the same as a count of none. */
 function toSums({ seconds, tasks, labels }: Counts): [string, string][] {
   const sums: [string, number | null][] = [
     ['totalSeconds', seconds],

@@ -2,14 +2,14 @@ import type { Clock } from '../lib/clock.ts';
 import type { ScopeStore } from '../usage/read/scope-store.ts';
 import { formatTable } from './table.ts';
 
-/** How old what is known of the work in a scope is. */
+/** How old the last reading of the work in a scope is. */
 export interface ScopeReading {
   tool: string;
   scope: string;
-  /** When the last reading that ended began; null where there was none. */
+  /** When the last finished reading began; null if there was none. */
   readBeganAt: string | null;
   ageSeconds: number | null;
-  /** Why it could not be read since. */
+  /** Why the scope could not be read since. */
   failure: string | null;
 }
 

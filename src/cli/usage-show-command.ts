@@ -17,8 +17,8 @@ interface NamedContract {
   install: string | undefined;
 }
 
-/** `gangway usage show`: one contract, as the tool, the ledger and the marketplace have it. */
-export async function showContractUsage(
+/** `gangway usage show`: the work on one contract, as the tool, the ledger and the marketplace know it. */
+export async function runUsageShow(
   { contract: id, install }: NamedContract,
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
@@ -40,7 +40,7 @@ export async function showContractUsage(
 
 type Shown = Omit<ShownContract, 'ledger'>;
 
-/** By the source that a file is. */
+/** The names of the imported files, by source. */
 async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
   const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
   const imports = createImportStore(database);
@@ -55,7 +55,7 @@ async function nameFiles({ database }: Services, { days }: Shown): Promise<Recor
 
 type Consumed = Counts | string;
 
-/** @returns a text where the marketplace did not say */
+/** @returns a text that says why, if the marketplace gave no answer */
 async function readConsumed(
   { platformApis }: Services,
   install: string,

@@ -12,7 +12,7 @@ import type { ServicesSession, Session } from './session.ts';
 import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
 
 interface ServiceNeeds {
-  /** Whether a tool will be called; where none is, its secrets need not be there. */
+  /** Whether a tool will be called. If not, the secrets of tools may be missing. */
   callsTools: boolean;
   /** Whether nothing must be written. */
   isDry: boolean;
@@ -20,7 +20,7 @@ interface ServiceNeeds {
 
 const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent']);
 
-/** For a command that does the work of a running bridge, or helps one with it. */
+/** Opens the services, for a command that does the work of a running bridge or helps one with it. */
 export async function withServices(
   session: Session,
   { callsTools, isDry }: ServiceNeeds,

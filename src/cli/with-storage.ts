@@ -6,7 +6,8 @@ import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { ConfigurationQuery } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
-import type { By } from '../db/audit-store.ts';
+import { type By, writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -43,7 +44,7 @@ export async function withStorage<Result>(
   }
 }
 
-/** With variables alone, a relative path depends on the folder that a command is run in. */
+/** Without a configuration file, a relative path depends on the folder in which the command is run. */
 function refuseElsewhere({ config, source }: LoadedConfig): void {
   const file = sqliteFileOf(config.database.url);
   if (source.kind !== 'environment' || file === undefined || existsSync(file)) return;
@@ -65,7 +66,7 @@ export async function loadRegistry(given: { config: Config; storage: Storage }):
   return registry;
 }
 
-/** Undefined where a key file is to be used instead. */
+/** Undefined if a key file is used instead. */
 export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
   return secretKey.source === 'none' ? undefined : secretKey.key;
 }
@@ -73,6 +74,11 @@ export function secretKeyOf({ secretKey }: LoadedConfig): Buffer | undefined {
 /** Who is at the command line, and when: what an audit remembers. */
 export function decidedBy(): By {
   return { actor: actorName(), at: toInstant(systemClock.now()) };
+}
+
+/** Keeps what an operator has just had done, where that took more than one transaction. */
+export async function noteAct({ database }: Storage, action: string, subject: string): Promise<void> {
+  await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), action, subject));
 }
 
 /** In a container, a user may have a number and no name. */

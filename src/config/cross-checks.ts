@@ -64,7 +64,7 @@ function consoleFaults(document: Document): ConfigFault[] {
   return [{ path: ['console', 'token'], message }];
 }
 
-/** What works but is probably a mistake. */
+/** What is allowed but is probably a mistake. */
 export function warningsOf(config: Config): string[] {
   const { receiver, marketplace, mail } = config;
   const warnings: [boolean, string][] = [

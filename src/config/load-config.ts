@@ -1,7 +1,6 @@
-import { dirname } from 'node:path';
+import path from 'node:path';
 import { AppError, toAppError } from '../domain/errors.ts';
-import { anchorPaths } from './anchor-paths.ts';
-import type { Config } from './config-schema.ts';
+import type { Config, ToolConfig } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
   type ConfigFault,
@@ -51,7 +50,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   if (source.kind === 'none' || (source.kind === 'environment' && !isSetUp(env))) {
     throw new AppError('invalid', sayNone(env, cwd));
   }
-  const folder = source.kind === 'file' ? dirname(source.path) : cwd;
+  const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
   const resolved = resolveReferences(layered.document, env, folder, ([section]) => callsTools || section !== 'tools');
@@ -78,6 +77,30 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
     secretKey,
     previousSecretKeys,
   };
+}
+
+/**
+ * Loads a tool from a JSON file of its own, to try an adapter without a configuration. The file contains
+ * what `tools.<name>` would contain.
+ *
+ * @throws AppError `invalid` with all faults
+ */
+export function loadToolFile(
+  adapterFile: string,
+  settingsFile: string | undefined,
+  env: Environment = process.env,
+): ToolConfig {
+  const folder = settingsFile === undefined ? process.cwd() : path.dirname(settingsFile);
+  const written = settingsFile === undefined ? {} : readDocument(settingsFile);
+  const tool = { ...written, adapter: path.resolve(adapterFile) };
+  const { document, faults } = resolveReferences({ tools: { tool } }, env, folder);
+  const checked = checkSchema(document);
+  const found = checked.config && anchorPaths(checked.config, folder).tools.get('tool');
+  if (found !== undefined && faults.length === 0) return found;
+  const lines = [...faults, ...checked.faults].map(
+    (fault) => `\n  ${formatPath(fault.path.slice(2))}: ${fault.message}`,
+  );
+  throw new AppError('invalid', `the settings of the tool cannot be used:${lines.join('')}`);
 }
 
 /** The message also helps an operator who has a configuration, but is in another folder. */
@@ -134,4 +157,26 @@ function readTemplate(document: Document, folder: string): { document: Document;
   } catch (error) {
     return { document, faults: [{ path: templatePath, message: toAppError(error).message }] };
   }
+}
+
+/** Makes the paths in a configuration absolute. Relative paths are relative to `folder`. */
+function anchorPaths(config: Config, folder: string): Config {
+  const tools = [...config.tools].map(([name, tool]) => [name, anchorTool(tool, folder)] as const);
+  const url = anchorDatabase(config.database.url, folder);
+  return { ...config, database: { url }, tools: new Map(tools) };
+}
+
+function anchorDatabase(url: string, folder: string): string {
+  const file = /^sqlite:(?!:memory:$)(.+)$/.exec(url)?.[1];
+  return file === undefined ? url : `sqlite:${path.resolve(folder, file)}`;
+}
+
+/** An adapter in a file is named by its path. Every other name is resolved as a package. */
+function anchorTool(tool: ToolConfig, folder: string): ToolConfig {
+  const { adapter, settings } = tool;
+  return {
+    ...tool,
+    adapter: /^\.{1,2}\//.test(adapter) ? path.resolve(folder, adapter) : adapter,
+    settings: settings.path === undefined ? settings : { ...settings, path: path.resolve(folder, settings.path) },
+  };
 }

@@ -52,7 +52,7 @@ const webhook = z.strictObject({
 
 const slack = z.strictObject({
   type: z.literal('slack').describe('One message for the notices of a minute: Slack, Mattermost, Discord (…/slack).'),
-  url: url.describe('The URL of the incoming webhook. It is a secret, because it lets anybody write there.'),
+  url: url.describe('The URL of the incoming webhook. It is a secret, because it gives the right to write there.'),
   tells,
 });
 

@@ -4,7 +4,7 @@ import { maySecretStandAt } from './secret-paths.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
- * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` in place of a text that may be secret
+ * Secrets by reference: `{"env": "NAME"}` or `{"file": "path"}` instead of a text that may be secret
  * (an install's token and webhook secrets, the console's token, the URLs of the database and of the
  * mail server, a channel's URL and secret, and the settings of an adapter).
  */
@@ -17,7 +17,7 @@ export interface Resolved {
   literals: Path[];
 }
 
-/** Used in place of a missing secret that will not be needed. */
+/** Used instead of a missing secret that will not be needed. */
 const unread = 'unread';
 
 /**
@@ -87,7 +87,7 @@ function readReference({ kind, target }: Reference, env: Environment, folder: st
   if (kind === 'file') return readSmallFile(target, folder);
   const value = env[target];
   if (value) return value;
-  // a name that does not look like one may be a secret in the wrong place
+  // a name that does not look like one may be a secret that was written there by mistake
   const name = /^[A-Z][A-Z0-9_]*$/.test(target) ? ` ${target}` : ' named here';
   throw new AppError('invalid', `the variable${name} is ${value === '' ? 'empty' : 'not set'}`);
 }
@@ -97,7 +97,7 @@ const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|
 /** In an adapter's own settings only the names show a secret. A URL is secret if it has a password. */
 function isSecretAt(path: Path, value: string, parent: Document): boolean {
   if (value === '' || !maySecretStandAt(path)) return false;
-  // In the settings of the adapter http, a template into which the token is inserted.
+  // In the settings of the adapter http this is a template into which the token is inserted.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database' || path[0] === 'mail') return URL.canParse(value) && new URL(value).password !== '';
   // The URL of signed requests is no secret.

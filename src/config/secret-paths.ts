@@ -15,7 +15,7 @@ export function maySecretStandAt(path: Path): boolean {
   return schemas.some(isSecret);
 }
 
-/** What may stand there; several where the schema has several shapes. */
+/** The schemas that apply at a path: several if the schema has several shapes. */
 function childrenOf(schema: z.core.$ZodType, key: PropertyKey): readonly z.core.$ZodType[] {
   const def = defOf(schema);
   switch (def.type) {

@@ -1,7 +1,6 @@
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { toDurationMs } from '../lib/duration.ts';
-import { toSizeBytes } from '../lib/size.ts';
+import { toDurationMs, toSizeBytes } from '../lib/units.ts';
 import { nameRule, projectRule } from './text-rules.ts';
 
 /** The kinds of values in a configuration, each with a message that says what to write. */
@@ -42,7 +41,7 @@ export function cron() {
 function isCron(pattern: string): boolean {
   if (!/^@[a-z]+$|^\S+( \S+){4,5}$/.test(pattern)) return false;
   try {
-    return new Cron(pattern, { timezone: 'UTC', paused: true }).nextRun() !== null;
+    return new Cron(pattern, { utcOffset: 0, paused: true }).nextRun() !== null;
   } catch {
     return false;
   }

@@ -5,7 +5,7 @@
 
 export interface Variable {
   name: string;
-  /** The path of its value; `*` is the name of the one install or tool. */
+  /** The path of its value. `*` stands for the name of the only install or tool. */
   path: readonly string[];
   /** `list`: separated by commas. */
   kind: 'text' | 'number' | 'list';

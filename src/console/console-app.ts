@@ -1,5 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import type { Database } from '../db/database.ts';
+import { readDatabaseSize } from '../db/database-size.ts';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
@@ -8,6 +10,7 @@ import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
 
 /**
  * The listener for operators. It shows the state of Gangway and changes nothing.
@@ -15,6 +18,9 @@ import type { MembershipStore } from '../memberships/membership-store.ts';
 export interface ConsoleDeps {
   loops: readonly Loop[];
   metrics: Metrics;
+  database: Database;
+  /** All installs that are configured or connected, always current. */
+  installs: ReadonlyMap<string, unknown>;
   inbox: InboxStore;
   memberships: MembershipStore;
   readiness: Readiness;
@@ -37,7 +43,8 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
     if (stalled.length === 0) response.json({ status: 'ok' });
     else response.status(503).json({ status: 'stalled', stalled });
   });
-  // The answer of the public listener: a stalled loop must not take an instance out that stores deliveries.
+  // It answers as the public listener does. An instance with a stalled loop still stores deliveries, and must stay in
+  // service.
   app.get('/readyz', async (_request, response) => {
     const status = await deps.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
@@ -75,7 +82,8 @@ function isSame(given: string | undefined, wanted: string): boolean {
 }
 
 /** Rows of the database are counted when the metrics are requested. */
-async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void> {
+async function measureStores(deps: ConsoleDeps): Promise<void> {
+  const { metrics, ...stores } = deps;
   const { inbox, memberships, listRemoved, listInstances } = stores;
   const [due, counts, totals, instances] = await Promise.all([
     inbox.countDue(),
@@ -89,6 +97,25 @@ async function measureStores({ metrics, ...stores }: ConsoleDeps): Promise<void>
   measureInstances(metrics, instances, stores.clock.now());
   metrics.removals.reset();
   for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
+  await measureAges(deps);
+  metrics.databaseBytes.set(await readDatabaseSize(stores.database));
+}
+
+/** What waits for an install that is gone waits for ever, so it is not counted. */
+async function measureAges({ metrics, database, installs, clock }: ConsoleDeps): Promise<void> {
+  const now = clock.now().getTime();
+  const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
+  const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));
+  for (const { kind, install, since } of await listOldestWaiting(database)) {
+    if (install !== null && !installs.has(install)) continue;
+    ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
+  }
+  for (const [kind, age] of ages) metrics.oldestWaiting.set({ kind }, age);
+  const readings = await listReadBegan(database);
+  metrics.readAge.reset();
+  for (const { install, beganAt } of readings) {
+    if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
+  }
 }
 
 function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {

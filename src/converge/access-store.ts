@@ -5,8 +5,8 @@ import { endGivenAddresses, forgetAbsence, updateAddress } from '../memberships/
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { isKnownUnder } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * The SQL of giving and ending access under an address (docs/design.md, Identity): by which account a member is in,

@@ -6,8 +6,8 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { type AccountRules, managedGroups } from './managed-group-store.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
 

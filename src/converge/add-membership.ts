@@ -4,11 +4,11 @@ import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createPassword } from '../tools/new-password.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { beginCall, type ConvergeDeps, maxListAgeMs, readUntil, settledAs, toFailure } from './converge-steps.ts';
 import { refuseAccountOfAnother } from './doubted-account.ts';
 import { isAccountMadeByUs, toMadeAt } from './ownership.ts';
 import { toNewInvitation } from './renew-invitation.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Adds a member that the look did not find in the group. Before the call it asks the tool as a whole for the account,

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../domain/errors.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { ConvergeResult } from './settle-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 
 /**
  * Leaves a tool alone if it does not answer or refuses our token. Then one probe at a time asks whether it works again.
@@ -92,7 +92,7 @@ export function createBreaker(clock: Clock, random = Math.random): Breaker {
   };
 }
 
-/** Also true if the clock was ahead and was corrected: no tool is left alone for that long. */
+/** Whether this time has come. Also true if it is too far ahead, because then the clock was corrected. */
 function hasCome(ms: number, nowMs: number): boolean {
   return nowMs >= ms || ms - nowMs > longestLeaveMs;
 }

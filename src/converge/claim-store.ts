@@ -34,6 +34,9 @@ export interface ClaimStore {
   hasRefused(tool: string, now: string): Promise<boolean>;
 }
 
+/** The work of a dead worker is taken over after this time. */
+export const convergeLeaseMs = 30_000;
+
 export interface MembershipClaimOrder {
   tool: string;
   install: string;
@@ -69,6 +72,8 @@ export interface Claim {
   lateUntil: string | null;
   /** When a look first did not find a member who is not wanted. */
   missedAt: string | null;
+  /** Since when the tool should show what is wanted; null if it showed that before. */
+  unmetSince: string | null;
   /** Since when it is due. */
   dueAt: string;
   /** Its current address. */
@@ -273,7 +278,7 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
 
 function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
   const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
-  const { memberId, doubtedId, lateUntil, missedAt } = row;
+  const { memberId, doubtedId, lateUntil, missedAt, unmetSince } = row;
   return {
     id,
     token,
@@ -288,6 +293,7 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
     doubtedId,
     lateUntil,
     missedAt,
+    unmetSince,
     dueAt: row.nextAttemptAt ?? row.updatedAt,
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,

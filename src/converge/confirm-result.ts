@@ -1,5 +1,5 @@
 import type { Claim } from './claim-store.ts';
-import type { ConvergeResult } from './settle-store.ts';
+import type { ConvergeResult, Unconfirmed } from './converge-result.ts';
 
 /**
  * When the result of a look is final (docs/design.md, Identity). A call with unknown outcome may still take effect
@@ -7,12 +7,6 @@ import type { ConvergeResult } from './settle-store.ts';
  * of ours before it, may be wrong: an empty answer, a shifted page, a list that lags behind. In both cases the
  * membership is looked at again after that time, and at the next reading. Pure.
  */
-export interface Unconfirmed {
-  /** Until when a call with unknown outcome may still take effect. */
-  lateUntil: string | null;
-  /** When a look first did not find a member who is not wanted. */
-  missedAt: string | null;
-}
 
 type Known = Pick<Claim, 'wanted' | 'state' | keyof Unconfirmed>;
 

@@ -7,6 +7,7 @@ import { isProtected } from '../tools/account-rules.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
+import type { ConvergeResult, SettledResult } from './converge-result.ts';
 import {
   beginCall,
   type ConvergeDeps,
@@ -23,7 +24,6 @@ import { formerAddresses, isAccountMadeByUs, isMembershipOurs, toMadeAt } from '
 import { proveAbsence } from './prove-absence.ts';
 import { removeFormerAddresses, removeMembership } from './remove-membership.ts';
 import { renewWantedInvitation, withReset } from './renew-invitation.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Converges one membership, from claim to receipt: look, intent, call, read back (docs/design.md, Memberships). The
@@ -33,14 +33,24 @@ export async function convergeMembership(
   deps: ConvergeDeps,
   claim: Claim,
   signal: AbortSignal,
-): Promise<ConvergeResult | null> {
+): Promise<SettledResult | null> {
   const { claims, settling, clock } = deps;
   const result = await attempt(deps, claim, signal).catch((error: unknown) =>
     signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
-  if (result === null) await claims.putBack(claim, toInstant(clock.now()));
-  else await settling.settle(claim, result, toInstant(clock.now()));
-  return result;
+  const now = clock.now();
+  if (result === null) {
+    await claims.putBack(claim, toInstant(now));
+    return null;
+  }
+  const isHeld = await settling.settle(claim, result, toInstant(now));
+  return isHeld ? { ...result, ...toMetAfter(claim, result, now) } : result;
+}
+
+function toMetAfter({ wanted, unmetSince }: Claim, { state }: ConvergeResult, now: Date): { metAfterMs?: number } {
+  const isMet = wanted ? state === 'active' || state === 'invited' : state === 'removed';
+  if (!isMet || unmetSince === null) return {};
+  return { metAfterMs: Math.max(0, now.getTime() - Date.parse(unmetSince)) };
 }
 
 /** @returns null if the claim no longer holds and nothing was done */

@@ -8,10 +8,11 @@ import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
-import type { Claim, ClaimStore } from './claim-store.ts';
+import { type Claim, type ClaimStore, convergeLeaseMs } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
 import { judgeAccountId } from './ownership.ts';
-import type { ConvergeResult, SettleStore } from './settle-store.ts';
+import type { SettleStore } from './settle-store.ts';
 
 /** The steps that bring a membership in line: a look, an intent, a call, and a read-back. */
 
@@ -35,9 +36,6 @@ export interface ConvergeDeps {
   /** How long the second look waits after the first one that did not find an unwanted member. */
   secondLookMs: number;
 }
-
-/** The work of a dead worker is taken over after this time. */
-export const convergeLeaseMs = 30_000;
 
 /** How long the second look waits, unless the app says otherwise. */
 export const usualSecondLookMs = 60_000;

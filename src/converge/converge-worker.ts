@@ -12,9 +12,10 @@ import { callTool } from '../tools/call-tool.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import type { Claim, MembershipClaimOrder } from './claim-store.ts';
+import { convergeLeaseMs } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
-import { type ConvergeDeps, convergeLeaseMs } from './converge-steps.ts';
-import type { ConvergeResult } from './settle-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
+import type { ConvergeDeps } from './converge-steps.ts';
 import { shareSlots } from './share-slots.ts';
 import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
@@ -270,8 +271,12 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
   try {
     const result = await convergeMembership(deps, claim, signal);
     if (result === null) return null;
-    const { operation, outcome, message, nextAttemptAt, mayBeIn } = result;
+    const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
+    if (metAfterMs !== undefined) {
+      const seconds = claim.wanted ? metrics.accessSeconds : metrics.lockoutSeconds;
+      seconds.observe({ install: claim.install }, metAfterMs / 1000);
+    }
     const hasFailed = outcome === 'failed' || outcome === 'refused';
     if (hasFailed)
       logger.warn(

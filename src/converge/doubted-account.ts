@@ -4,10 +4,10 @@ import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
 import { isAccountMadeByUs, judgeAccountId } from './ownership.ts';
 import { removeMembership } from './remove-membership.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Accounts that are known by their id alone (docs/design.md, Identity): ids that may belong to another person now,

@@ -4,9 +4,9 @@ import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { beginCall, type ConvergeDeps, readUntil, settledAs } from './converge-steps.ts';
 import { isAccountMadeByUs, isAmong } from './ownership.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;

@@ -4,8 +4,8 @@ import { maskText } from '../lib/mask.ts';
 import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { type ConvergeDeps, refusedRetryMs } from './converge-steps.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 /**
  * Proves that a member is out after a look that found none. If a call to add the member got no answer, or the tool

@@ -8,6 +8,7 @@ import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import {
   beginCall,
   type ConvergeDeps,
@@ -19,7 +20,6 @@ import {
 } from './converge-steps.ts';
 import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
 import { withReset } from './renew-invitation.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 interface Removal {
   person: Person;

@@ -3,9 +3,9 @@ import { toAppError } from '../domain/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
+import type { ConvergeResult } from './converge-result.ts';
 import { settledAs, toFailure } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
-import type { ConvergeResult } from './settle-store.ts';
 
 interface InvitationDeps {
   adapter: Adapter;

@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { dueIfWorkable } from '../memberships/look-store.ts';
-import { convergeLeaseMs } from './converge-steps.ts';
+import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';
+import { convergeLeaseMs } from './claim-store.ts';
 import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
 
 /**
@@ -100,14 +100,14 @@ async function settleDone(tx: Transaction, { tool, groupId, wanted }: ResetClaim
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
     .execute();
-  await lookAgain(tx, { tool, groupId }, now);
+  await lookAtRemoved(tx, { tool, groupId }, now);
 }
 
 /**
  * A removed member may have come in by the link before the reset, so it is looked for once more. If another removal has
  * requested a reset meanwhile, that reset does it.
  */
-async function lookAgain(
+async function lookAtRemoved(
   tx: Transaction,
   { tool, groupId }: { tool: string; groupId: string },
   now: string,
@@ -129,18 +129,7 @@ async function lookAgain(
           .where('endedAt', 'is', null),
       ),
     )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('linkReset')
-            .select('linkReset.tool')
-            .where('linkReset.tool', '=', tool)
-            .where('linkReset.groupId', '=', groupId)
-            .where('linkReset.nextAttemptAt', 'is not', null),
-        ),
-      ),
-    )
+    .where((eb) => eb.not(isResetDue(eb)))
     .execute();
 }
 

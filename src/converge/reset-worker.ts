@@ -6,7 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { convergeLeaseMs } from './converge-steps.ts';
+import { convergeLeaseMs } from './claim-store.ts';
 import type { ResetClaim, ResetStore } from './reset-store.ts';
 
 export interface ResetDeps extends Polling {

@@ -1,7 +1,5 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { ErrorCode } from '../domain/errors.ts';
-import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
 import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
@@ -19,9 +17,9 @@ import {
 } from './access-store.ts';
 import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
-import type { Unconfirmed } from './confirm-result.ts';
+import type { ConvergeResult, Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
-import { createInvitationStore, type InvitationStore, type NewInvitation } from './invitation-store.ts';
+import { createInvitationStore, type InvitationStore } from './invitation-store.ts';
 import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
@@ -48,43 +46,12 @@ export interface SettleStore {
   /** The projects that have ended and in which the member's assignments must be ended now. */
   endedProjects(claim: Claim, now: string): Promise<string[]>;
   recordAssignmentsEnded(claim: Claim, project: string, now: string): Promise<void>;
-  /** Writes the receipt, and the result if the claim still holds. Otherwise it requests another look. */
-  settle(claim: Claim, result: ConvergeResult, now: string): Promise<void>;
-}
-
-export interface ConvergeResult {
-  operation: ToolOperation;
-  outcome: ReceiptOutcome;
-  state: MembershipState;
-  /** The member's id as it was learnt. If it is left out, the stored one stays. */
-  memberId?: string;
-  isOurs?: boolean;
-  /** Whether we made the account. It is left out if that was not learnt. */
-  isAccountOurs?: boolean;
-  /** When the tool made the account. */
-  madeAt?: string;
-  /** Whether the doubted account no longer matters. */
-  isDoubtSettled?: true;
-  /** When to try again; null if there is nothing left to do. */
-  nextAttemptAt: string | null;
-  errorCode?: ErrorCode;
-  /** False if the failure says nothing about the state of the tool. */
-  isOfToolItself?: false;
-  retryAfterMs?: number | undefined;
-  toolStatus?: number | undefined;
-  message?: string | undefined;
-  /** The invitation that the trainer needs to get in. */
-  invitation?: NewInvitation;
-  /** Whether a generated password is no longer needed. */
-  hasPassword?: boolean;
-  /** The accounts that the member may be in by, if absence cannot be proven, as they are shown. */
-  mayBeIn?: readonly string[];
-  /** Whether a call has an unknown outcome. */
-  isUnanswered?: true;
-  /** What must be confirmed by another look. If it is left out, the stored values stay. */
-  unconfirmed?: Unconfirmed;
-  /** Whether the shared link must be reset. */
-  wantsReset?: boolean;
+  /**
+   * Writes the receipt, and the result if the claim still holds. Otherwise it requests another look.
+   *
+   * @returns whether the claim still held
+   */
+  settle(claim: Claim, result: ConvergeResult, now: string): Promise<boolean>;
 }
 
 export function createSettleStore(database: Database, box: SecretBox, routeLink: RouteLink): SettleStore {
@@ -129,6 +96,7 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
         if (known.wantsReset) await wantReset(tx, claim, now);
         await countRemoved(tx, claim, known);
+        return isHeld;
       }),
   };
 }
@@ -200,6 +168,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
       ...(isDoubtSettled && { doubtedId: null }),
+      ...(isMet(result) && { unmetSince: null }),
       nextAttemptAt: eb
         .case()
         .when('lookAgain', '=', 1)
@@ -216,6 +185,11 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
     .where('generation', '=', generation)
     .executeTakeFirst();
   return settled.numUpdatedRows === 1n;
+}
+
+/** Whether the tool shows what is wanted, or is never to show it. */
+function isMet({ state }: ConvergeResult): boolean {
+  return state === 'active' || state === 'invited' || state === 'removed' || state === 'released';
 }
 
 /** A call with a known outcome takes no late effect, so its own deadline is dropped and the earlier one stays. */

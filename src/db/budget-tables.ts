@@ -31,9 +31,9 @@ interface BudgetTable extends BudgetFacts {
   attempts: Generated<number>;
   failure: string | null;
   /** The state of the last notice, when it was given, and the funded volume at that time. */
-  toldState: NotifiedBudgetState | null;
-  toldAt: string | null;
-  toldFundedVolume: number | null;
+  notifiedState: NotifiedBudgetState | null;
+  notifiedAt: string | null;
+  notifiedFundedVolume: number | null;
 }
 
 export type BudgetRow = Selectable<BudgetTable>;

@@ -15,10 +15,14 @@ export interface ChangeChannel {
 const notifyEveryMs = 500;
 const connectAgainMs = 5000;
 
-/** @param query runs on a connection of the pool */
+/**
+ * @param query runs on a connection of the pool
+ * @param waitMs how long to wait before connecting again
+ */
 export function createChangeChannel(
   url: string,
   query: (text: string, values: string[]) => Promise<unknown>,
+  waitMs = connectAgainMs,
 ): ChangeChannel {
   const id = randomUUID();
   let hasChanged = false;
@@ -37,9 +41,10 @@ export function createChangeChannel(
       notifying ??= setTimeout(() => void notify(), notifyEveryMs).unref();
     },
     watch(onChange, everyMs) {
-      const listener = createListener(url, (from) => {
+      const onNotified = (from: string) => {
         if (from !== id) hasChanged = true;
-      });
+      };
+      const listener = createListener(url, onNotified, waitMs);
       const timer = setInterval(() => {
         if (!hasChanged) return;
         hasChanged = false;
@@ -61,7 +66,7 @@ export function createChangeChannel(
 const channelName = 'gangway_changed';
 
 /** @param onNotified gets the id of the sender; an empty one when notifications may have been missed */
-function createListener(url: string, onNotified: (from: string) => void): DatabaseWatch {
+function createListener(url: string, onNotified: (from: string) => void, waitMs: number): DatabaseWatch {
   let client: pg.Client | undefined;
   let again: NodeJS.Timeout | undefined;
   let isStopped = false;
@@ -72,7 +77,7 @@ function createListener(url: string, onNotified: (from: string) => void): Databa
     connecting.on('notification', ({ payload = '' }) => onNotified(payload));
     connecting.on('error', () => undefined);
     connecting.once('end', () => {
-      if (!isStopped) again = setTimeout(() => void connect(), connectAgainMs).unref();
+      if (!isStopped) again = setTimeout(() => void connect(), waitMs).unref();
     });
     try {
       await connecting.connect();

@@ -1,8 +1,6 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
-import { openPostgres } from './postgres-database.ts';
-import { openSqlite } from './sqlite-database.ts';
 import type { Tables } from './tables.ts';
 
 /**
@@ -29,18 +27,6 @@ export interface DatabaseWatch {
 
 /** Its queries commit or roll back together. `inTransaction` gives one. */
 export type Transaction = Kysely<Tables>;
-
-export interface OpenOptions {
-  /** Whether this thread has no other work, so that it may block for the database. */
-  ownsThread?: boolean;
-}
-
-/** @param url `sqlite:<path>` (a file, or `:memory:`) or `postgres://…` */
-export function openDatabase(url: string, options: OpenOptions = {}): Database {
-  if (url.startsWith('sqlite:')) return openSqlite(url, options);
-  if (/^postgres(ql)?:/.test(url)) return openPostgres(url);
-  throw new AppError('invalid', 'database.url must begin with sqlite: or postgres://');
-}
 
 interface TransactionOptions {
   signal?: AbortSignal;
@@ -81,6 +67,14 @@ export async function inTransaction<T>(
       isWorthRetrying: (error) => isCollision(error.cause) && performance.now() < deadline,
     },
   );
+}
+
+/**
+ * Makes SQLite's cache small, for work that goes through a large part of the file once. PostgreSQL has
+ * its cache in another process.
+ */
+export async function limitCache({ dialect, kysely }: Database, cacheKiB: number): Promise<void> {
+  if (dialect === 'sqlite') await sql.raw(`pragma cache_size = -${cacheKiB}`).execute(kysely);
 }
 
 const collisionCodes = new Set(['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', '40001', '40P01', '55P03']);

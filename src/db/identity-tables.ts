@@ -1,11 +1,17 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Customer, Server } from '../domain/binding.ts';
+import type { Instance } from '../domain/instance.ts';
+import type { ToolTrouble } from '../domain/tool-trouble.ts';
+
+/** The tables about who is who: addresses, accounts, customers, servers and running instances. */
 
 export interface IdentityTables {
   membershipAddress: MembershipAddressTable;
   account: AccountTable;
   installBinding: Customer & { install: string };
   toolBinding: Server & { tool: string };
+  toolTrouble: ToolTrouble;
+  instance: Instance;
 }
 
 /**

@@ -12,6 +12,7 @@ import { up as createUsageImport } from '../../migrations/0010-usage-import.ts';
 import { up as createBudget } from '../../migrations/0011-budget.ts';
 import { up as createNotify } from '../../migrations/0012-notify.ts';
 import { up as createOperation } from '../../migrations/0013-operation.ts';
+import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -31,6 +32,7 @@ const migrations: Record<string, Migration> = {
   '0011-budget': { up: createBudget },
   '0012-notify': { up: createNotify },
   '0013-operation': { up: createOperation },
+  '0014-waiting': { up: addWaiting },
 };
 
 /**

@@ -1,11 +1,12 @@
 import type { Generated } from 'kysely';
 import type { DispatchState, NoticeKind } from '../domain/notice.ts';
 
-/** The tables of notifications. They have only ids and numbers. */
+/** The tables of messages: notices, and invitations by mail. They have only ids, numbers and digests. */
 
 export interface NoticeTables {
   notice: NoticeTable;
   dispatch: DispatchTable;
+  mailed: MailedTable;
 }
 
 interface NoticeTable {
@@ -38,4 +39,14 @@ interface DispatchTable {
   failure: string | null;
   createdAt: string;
   settledAt: string | null;
+}
+
+/** An invitation that was, or may have been, mailed in the last day. */
+interface MailedTable {
+  membershipId: number;
+  /** Identifies the invitation among those of the membership. */
+  invitedAt: string;
+  install: string;
+  addressDigest: string;
+  mailedAt: string;
 }

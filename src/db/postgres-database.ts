@@ -1,8 +1,9 @@
-import { CamelCasePlugin, Kysely, PostgresDialect } from 'kysely';
+import { Kysely } from 'kysely';
 import pg from 'pg';
 import { createChangeChannel } from './change-channel.ts';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database } from './database.ts';
+import { RowsInCamelCase, SnakeCasePostgresDialect } from './snake-case.ts';
 import type { Tables } from './tables.ts';
 
 const poolSize = 10;
@@ -26,8 +27,8 @@ export function openPostgres(url: string): Database {
   const channel = createChangeChannel(url, (text, values) => pool.query(text, values));
   const notice = createChangeNotice(channel.noteOwn);
   const kysely = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
-    plugins: [new CamelCasePlugin(), notice.plugin],
+    dialect: new SnakeCasePostgresDialect({ pool }),
+    plugins: [new RowsInCamelCase(), notice.plugin],
   });
   return {
     dialect: 'postgres',

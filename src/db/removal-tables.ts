@@ -8,6 +8,8 @@ export interface RemovalTables {
   plan: PlanTable;
   planItem: PlanItemTable;
   removal: RemovalTable;
+  removalTotal: RemovalTotalTable;
+  linkReset: LinkResetTable;
 }
 
 /** The columns of a membership that needs one more look before its state counts. */
@@ -53,7 +55,7 @@ interface RemovalTable {
 interface LeftProjectTable {
   membershipId: number;
   project: string;
-  /** From when their assignments in the project are ended. */
+  /** When the trainer's assignments in the project may be ended. */
   dueAt: string;
   endedAt: string | null;
 }
@@ -65,4 +67,23 @@ interface AwaitedReadingTable {
   /** Whether an explicit end is the reason. */
   isExplicit: number;
   since: string;
+}
+
+/** The number of receipts with `removed`, counted when they are written. */
+interface RemovalTotalTable {
+  install: string;
+  removed: number;
+}
+
+/** The shared invitation link of a group, and when it is to be reset. */
+interface LinkResetTable {
+  tool: string;
+  groupId: string;
+  /** How often a reset was requested. */
+  wanted: number;
+  /** When it was last reset. */
+  resetAt: string | null;
+  /** Null when there is nothing to do. */
+  nextAttemptAt: string | null;
+  attempts: Generated<number>;
 }

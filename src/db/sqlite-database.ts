@@ -1,10 +1,16 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { CamelCasePlugin, Kysely, type SqliteDatabase as KyselySqliteDatabase, SqliteDialect, sql } from 'kysely';
+import { Kysely, type SqliteDatabase as KyselySqliteDatabase, sql } from 'kysely';
 import { createChangeNotice } from './change-notice.ts';
-import type { Database, OpenOptions, Transaction } from './database.ts';
+import type { Database, Transaction } from './database.ts';
+import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import type { Tables } from './tables.ts';
+
+export interface OpenOptions {
+  /** Whether this thread has no other work, so that it may block for the database. */
+  ownsThread?: boolean;
+}
 
 /** The file of `sqlite:<path>`; undefined for other databases and for one in memory. */
 export function sqliteFileOf(url: string): string | undefined {
@@ -44,8 +50,8 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     hasWritten = true;
   });
   const kysely = new Kysely<Tables>({
-    dialect: new SqliteDialect({ database: withCachedStatements(sqlite) }),
-    plugins: [new CamelCasePlugin(), notice.plugin],
+    dialect: new SnakeCaseSqliteDialect({ database: withCachedStatements(sqlite) }),
+    plugins: [new RowsInCamelCase(), notice.plugin],
   });
   let isSetDurable: boolean | undefined;
   function setDurable(isDurable: boolean): void {

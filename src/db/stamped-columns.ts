@@ -1,6 +1,6 @@
 /**
  * Every column with a time of Gangway's own clock, by what happens to a time in the future after the
- * clock was ahead. `test/reconcile/clock-worker.test.ts` compares it with the tables.
+ * clock was ahead. `test/reconcile/read/clock-worker.test.ts` compares it with the tables.
  */
 export interface StampedColumns {
   /** When something happened, or when to try again: cut back to now. */
@@ -22,7 +22,7 @@ export const stampedColumns: StampedColumns = {
     account: ['seen_at'],
     audit: ['at'],
     awaited_reading: ['since'],
-    budget: ['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'told_at'],
+    budget: ['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'notified_at'],
     budget_reader: ['rest_until'],
     connected_install: ['connected_at'],
     contract: [
@@ -55,7 +55,7 @@ export const stampedColumns: StampedColumns = {
     ],
     instance: ['started_at', 'beat_at', 'stopped_at'],
     intent: ['created_at'],
-    invitation: ['delivered_at', 'next_attempt_at'],
+    invitation: ['delivered_at'],
     left_project: ['ended_at'],
     link: ['removed_event_at', 'first_seen_at', 'seen_at', 'contracts_read_at'],
     link_reset: ['reset_at', 'next_attempt_at'],
@@ -76,17 +76,17 @@ export const stampedColumns: StampedColumns = {
     usage_import: ['counted_at', 'undone_at'],
     usage_ledger: ['sent_at', 'answered_at', 'closed_at', 'lowering_held_at', 'lowered_at'],
     usage_person: ['fallen_since'],
-    usage_place: [
+    usage_scope: [
       'next_read_at',
       'read_began_at',
       'complete_began_at',
       'refused_at',
       'failing_since',
       'gone_since',
-      'told_at',
+      'alerted_at',
       'gap_since',
     ],
-    usage_trouble: ['seen_at', 'told_at'],
+    usage_trouble: ['seen_at', 'alerted_at'],
     webhook_endpoint: ['stored_at'],
   },
   lease: {
@@ -94,6 +94,8 @@ export const stampedColumns: StampedColumns = {
     // Also when to try again. That is within an hour, and the lease of a running attempt must survive it.
     dispatch: ['next_attempt_at'],
     install_state: ['leased_until'],
+    // As of a dispatch.
+    invitation: ['next_attempt_at'],
     // `late_until` is when the last call can no longer arrive. It ends as a lease does.
     membership: ['leased_until', 'late_until'],
     named_lock: ['leased_until'],
@@ -101,9 +103,9 @@ export const stampedColumns: StampedColumns = {
     subscription: ['leased_until'],
     usage_import: ['kept_until'],
     usage_ledger: ['doubted_until'],
-    usage_place: ['leased_until'],
+    usage_scope: ['leased_until'],
   },
-  grace: { left_project: ['due_at'], membership: ['remove_after'] },
+  grace: { left_project: ['due_at'], membership: ['remove_after', 'unmet_since'] },
   version: {
     contract: ['title_version', 'start_date_version', 'end_date_version'],
     link: ['provisioning_mode_version'],

@@ -21,20 +21,18 @@ import type {
   WebhookEndpointTable,
 } from './install-tables.ts';
 import type { NoticeTables } from './notice-tables.ts';
-import type { OperationTables } from './operation-tables.ts';
 import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
-import type { ResetTables } from './reset-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
 import type {
-  FinalReadingPlaceTable,
+  FinalReadingScopeTable,
   FinalReadingTable,
   UsageDayTable,
   UsageDecisionTable,
   UsageItemTable,
   UsageLedgerTable,
   UsagePersonTable,
-  UsagePlaceGroupTable,
-  UsagePlaceTable,
+  UsageScopeGroupTable,
+  UsageScopeTable,
   UsageTroubleTable,
 } from './usage-tables.ts';
 
@@ -43,13 +41,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables
-  extends BudgetTables,
-    IdentityTables,
-    NoticeTables,
-    OperationTables,
-    RemovalTables,
-    ResetTables {
+export interface Tables extends BudgetTables, IdentityTables, NoticeTables, RemovalTables {
   delivery: DeliveryTable;
   installStorage: InstallStorageTable;
   contract: ContractEvidence;
@@ -73,8 +65,8 @@ export interface Tables
   audit: AuditTable;
   contractEnd: ContractEndTable;
   forgottenPerson: ForgottenPersonTable;
-  usagePlace: UsagePlaceTable;
-  usagePlaceGroup: UsagePlaceGroupTable;
+  usageScope: UsageScopeTable;
+  usageScopeGroup: UsageScopeGroupTable;
   usagePerson: UsagePersonTable;
   usageItem: UsageItemTable;
   usageDay: UsageDayTable;
@@ -82,7 +74,7 @@ export interface Tables
   usageDecision: UsageDecisionTable;
   usageTrouble: UsageTroubleTable;
   finalReading: FinalReadingTable;
-  finalReadingPlace: FinalReadingPlaceTable;
+  finalReadingScope: FinalReadingScopeTable;
   namedLock: NamedLockTable;
   setting: SettingTable;
   usageImport: UsageImportTable;
@@ -174,6 +166,11 @@ export interface MembershipTable extends UnconfirmedColumns {
   cause: RemovalCause | null;
   /** When the brake is asked about its removal; null if it was asked, or need not be. */
   removeAfter: string | null;
+  /**
+   * Since when the tool should show what is wanted: when what says so was received, or, for a removal, when it became
+   * due; null once the tool showed it. In the future while a grace period runs.
+   */
+  unmetSince: string | null;
   /** The generation whose removal the brake cleared or an operator approved. */
   clearedGeneration: number | null;
 }

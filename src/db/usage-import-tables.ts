@@ -31,8 +31,8 @@ export interface UsageImportEntryTable {
   importId: number;
   line: number;
   day: string;
-  placeBy: 'contract' | 'project';
-  placeId: string;
+  workedOnBy: 'contract' | 'project';
+  workedOnId: string;
   trainerId: string;
   seconds: number | null;
   tasks: number | null;

@@ -4,7 +4,7 @@ import type { Counts, Day, LedgerState } from '../domain/usage.ts';
 /** Work as it was read from the tools, and as it was reported. It has ids and no names, so it is kept for good. */
 
 /** A scope in which a tool counts work, and how far it was read. */
-export interface UsagePlaceTable {
+export interface UsageScopeTable {
   tool: string;
   scope: string;
   /** When to read it (again); null if no reading is wanted. */
@@ -23,20 +23,20 @@ export interface UsagePlaceTable {
   /** Since when the tool says that there is no such scope. */
   goneSince: string | null;
   /** When an alert was raised about it. */
-  toldAt: string | null;
+  alertedAt: string | null;
   /** What the last reading of the tool lacked, and since when. */
   gap: string | null;
   gapSince: string | null;
 }
 
 /** The groups whose members work in a scope. */
-export interface UsagePlaceGroupTable {
+export interface UsageScopeGroupTable {
   tool: string;
   groupId: string;
   scope: string;
 }
 
-export type UsagePlaceRow = Selectable<UsagePlaceTable>;
+export type UsageScopeRow = Selectable<UsageScopeTable>;
 
 /** The id of a person in the tool, and what is kept about them between readings of a scope. */
 export interface UsagePersonTable {
@@ -121,7 +121,7 @@ export interface UsageTroubleTable {
   /** A digest that identifies the day of a trainer. */
   work: string;
   seenAt: string;
-  toldAt: string | null;
+  alertedAt: string | null;
 }
 
 /**
@@ -142,7 +142,7 @@ export interface UsageDecisionTable {
 }
 
 /** A scope whose work must be read before a removal. */
-export interface FinalReadingPlaceTable {
+export interface FinalReadingScopeTable {
   membershipId: number;
   tool: string;
   scope: string;

@@ -33,7 +33,7 @@ async function countFreePages(tx: Transaction): Promise<number> {
   return rows[0]?.freelistCount ?? 0;
 }
 
-/** Each page is moved within the file. So few, so that no writer waits long. */
+/** Each page is moved within the file. The number is small, so that no writer waits long. */
 const pagesPerStep = 64;
 const restMs = 20;
 const intervalMs = 10 * 60_000;

@@ -10,7 +10,7 @@ const leases = {
   named_lock: 'leased_until',
   read_request: 'leased_until',
   subscription: 'leased_until',
-  usage_place: 'leased_until',
+  usage_scope: 'leased_until',
 } as const;
 
 export async function hasLeases(db: Transaction, now: string): Promise<boolean> {

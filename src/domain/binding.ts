@@ -37,13 +37,13 @@ export interface Server {
   /** What the server says about itself; null if it has no such identity. */
   identity: string | null;
   /** The configured address or path; null if unknown. */
-  place: string | null;
+  location: string | null;
 }
 
 /** Whether a tool is another server than the one it is bound to. A server with an identity may move. */
 export function isOtherServer(bound: Server, seen: Server): boolean {
   if (bound.identity !== null && seen.identity !== null) return bound.identity !== seen.identity;
-  return isOther(bound.place, seen.place);
+  return isOther(bound.location, seen.location);
 }
 
 function isOther(bound: string | null | undefined, seen: string | null): boolean {

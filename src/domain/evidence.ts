@@ -37,6 +37,9 @@ export interface ContractEvidence {
   endDateVersion: string | null;
 }
 
+/** A contract, by the install that knows it. */
+export type ContractKey = Pick<ContractEvidence, 'install' | 'contractId'>;
+
 /** The target of a link never changes: re-pointing a project deletes one link and creates another. */
 export interface LinkEvidence {
   install: string;

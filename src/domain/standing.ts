@@ -52,10 +52,10 @@ const wordsOfCauses: Record<RemovalCause, string> = {
   contract_moved: 'the contract is listed under another job',
   link_removed: 'the link to the project was removed',
   link_absent: 'the link to the project is no longer listed',
-  participation_left: 'they are no longer on the contract',
+  participation_left: 'the trainer is no longer on the contract',
   grant_revoked: 'the customer has disconnected',
-  found_again: 'they were removed before, and are there again',
-  retired: 'an operator retired them',
+  found_again: 'the trainer was removed before and is there again',
+  retired: 'an operator retired the membership',
 };
 
 const causeWords = new Map<string, string>(Object.entries(wordsOfCauses));
@@ -107,7 +107,7 @@ export function isByOperator(cause: RemovalCause): boolean {
 }
 
 export function standingOf(facts: ReasonFacts, gracePeriods: GracePeriods): Standing {
-  const ends = endsOf(facts).map((end) => withDueTime(end, gracePeriods));
+  const ends = findEnds(facts).map((end) => withDueTime(end, gracePeriods));
   if (ends.length === 0 && canStand(facts)) return { stands: true };
   return { stands: false, ends: ends.sort(explicitThenDue) };
 }
@@ -130,16 +130,22 @@ interface UndatedEnd extends Pick<ReasonEnd, 'cause' | 'since'> {
   endedWithGrant?: boolean;
 }
 
-function endsOf({ contract, link, pair, participation, grants }: ReasonFacts): UndatedEnd[] {
+/** What is not known has no end. */
+export type KnownFacts = Pick<ReasonFacts, 'contract' | 'grants'> & {
+  [Name in keyof ReasonFacts]: ReasonFacts[Name] | undefined;
+};
+
+/** All ends of a reason, in no order. */
+export function findEnds({ contract, link, pair, participation, grants }: KnownFacts): UndatedEnd[] {
   const revoked = revokedGrant(grants);
-  const ends: (UndatedEnd | null)[] = [
+  const ends = [
     contractEnd(contract),
-    linkEnd(link, grants),
-    toEnd('contract_moved', movedSince(pair)),
-    toEnd('participation_left', leftSince(participation)),
+    link && linkEnd(link, grants),
+    pair && toEnd('contract_moved', movedSince(pair)),
+    participation && toEnd('participation_left', leftSince(participation)),
     revoked && toEnd('grant_revoked', revoked.revokedReceivedAt ?? revoked.revokedEventAt),
   ];
-  return ends.filter((end) => end !== null);
+  return ends.filter((end) => end != null);
 }
 
 function linkEnd(link: LinkRegisters, grants: readonly GrantEvidence[]): UndatedEnd | null {
@@ -153,9 +159,9 @@ function linkEnd(link: LinkRegisters, grants: readonly GrantEvidence[]): Undated
 
 function contractEnd(contract: ContractRegisters): UndatedEnd | null {
   if (statusOfContract(contract) !== 'ended') return null;
-  const { endedEventAt, endedReadAt, endedByOperatorAt } = contract;
-  // A delivered end is the strongest one. It does not matter who reported the end first.
-  if (endedEventAt !== null) return toEnd('contract_ended', endedEventAt);
+  const { endedEventAt, endedReadAt, endedByOperatorAt, reopenedAt } = contract;
+  // A delivered end is the strongest one, unless an operator took it back. It does not matter who reported it first.
+  if (endedEventAt !== null && endedEventAt > (reopenedAt ?? '')) return toEnd('contract_ended', endedEventAt);
   if (endedReadAt !== null) return toEnd('contract_read_ended', endedReadAt);
   return toEnd('contract_ended_by_operator', endedByOperatorAt);
 }

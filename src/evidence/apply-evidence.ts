@@ -27,6 +27,8 @@ export interface NamedTrainer {
   install: string;
   contractId: string;
   trainerId: string;
+  /** When the delivery with the event was received. */
+  receivedAt: string;
 }
 
 /**
@@ -48,19 +50,24 @@ export async function applyEvidence(
   const changed = await deps.evidence.merge(tx, kept);
   await deps.evidence.postponeTrainersOf(tx, changed, now);
   const first = findTouched(named, changed);
-  await memberships.dropPostponed(tx, first);
-  const used = await memberships.countContracts(tx, first);
+  await memberships.dropPostponed(tx, [...first.keys()]);
+  const used = await memberships.countContracts(tx, [...first.keys()]);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
   const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, minRoom));
-  const derived = await deriveMemberships(deps, tx, [...first, ...others], now);
+  const derived = await deriveMemberships(deps, tx, new Map([...others, ...first]), now);
   return { ...derived, changed, held };
 }
 
-function findTouched(named: readonly NamedTrainer[], { contracts, pairs, participations, people }: Evidence): string[] {
-  const contractKey = (one: Omit<NamedTrainer, 'trainerId'>) => `${one.install}/${one.contractId}`;
-  const trainerKey = (one: Omit<NamedTrainer, 'contractId'>) => `${one.install}/${one.trainerId}`;
+/** By trainer: when the first delivery that names them was received. */
+function findTouched(
+  named: readonly NamedTrainer[],
+  { contracts, pairs, participations, people }: Evidence,
+): Map<string, string> {
+  const contractKey = (one: Pick<NamedTrainer, 'install' | 'contractId'>) => `${one.install}/${one.contractId}`;
+  const trainerKey = (one: Pick<NamedTrainer, 'install' | 'trainerId'>) => `${one.install}/${one.trainerId}`;
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));
-  return [...new Set(first.map(({ trainerId }) => trainerId))];
+  // The last one of a key counts in a Map, so the first delivery comes last.
+  return new Map(first.toReversed().map(({ trainerId, receivedAt }) => [trainerId, receivedAt]));
 }

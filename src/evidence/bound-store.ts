@@ -2,7 +2,6 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
-import type { EvidenceBound } from './hold-evidence.ts';
 
 /** The SQL that counts how much an install has said about a contract or a trainer. */
 
@@ -23,6 +22,8 @@ export async function findNewRows<Row extends PairEvidence | ParticipationEviden
   }
   return rows.filter((row) => !known.has(keyOf(row)));
 }
+
+export type EvidenceBound = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
 
 /** What a bound counts for: a contract or a trainer of an install. */
 export interface BoundedSubject {

@@ -1,12 +1,12 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { BudgetState } from '../domain/budget.ts';
-import type { ContractEvidence } from '../domain/evidence.ts';
+import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 
 /** The SQL of showing contracts to people. */
 export interface ContractStore {
-  /** By install and id. @param after the last of the page before */
+  /** One page, ordered by install and id. @param after the last contract of the page before */
   page(filter: PageFilter, after: ContractKey | undefined): Promise<CountedContract[]>;
   /** The contract of this id; of several installs where more than one has it. */
   find(tx: Transaction, contractId: string, install?: string): Promise<ContractEvidence[]>;
@@ -19,9 +19,7 @@ interface PageFilter {
   budget?: BudgetState | undefined;
 }
 
-type ContractKey = Pick<ContractEvidence, 'install' | 'contractId'>;
-
-/** With its budget as it was last read, and how many people are on it. */
+/** A contract with its budget, as last read, and the number of its trainers. */
 export type CountedContract = ContractEvidence & {
   budgetState: BudgetState | null;
   consumedFraction: number | null;

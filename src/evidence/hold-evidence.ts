@@ -1,8 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
-import { type BoundedSubject, countStored, findNewRows, subjectKey } from './bound-store.ts';
-
-export type EvidenceBound = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
+import { type BoundedSubject, countStored, type EvidenceBound, findNewRows, subjectKey } from './bound-store.ts';
 
 /**
  * How much one install may say about one contract or one trainer. Every entry makes each later derivation slower, for

@@ -1,12 +1,8 @@
 import type { Transaction } from '../db/database.ts';
 import { keyIn } from '../db/key-in.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 
 /** The SQL of clearing what evidence names people by: their names and addresses, and titles of contracts. */
-
-interface ContractKey {
-  install: string;
-  contractId: string;
-}
 
 interface PersonKey {
   install: string;

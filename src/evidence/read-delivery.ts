@@ -45,6 +45,7 @@ export function readDelivery(
         install,
         contractId: contract.contractId,
         trainerId,
+        receivedAt,
       })),
     ),
     toRead: contractId === null ? [] : [{ install, contractId }],

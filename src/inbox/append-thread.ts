@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../db/database.ts';
+import { openDatabase } from '../db/open-database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
 import {
@@ -36,7 +36,7 @@ function* receiveWaiting(): Generator<AppendRequest> {
   }
 }
 
-/** All together; or each by itself, if one of them makes the others fail. */
+/** Stores all together, or each by itself if one of them makes the others fail. */
 async function serve(requests: Append[]): Promise<void> {
   if (requests.length === 0) return;
   try {

@@ -8,10 +8,9 @@ import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
-import { deleteOld, deleteSettled } from './delete-store.ts';
 import { type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
-import { readStored } from './storage-store.ts';
+import { deleteOld, deleteSettled, readStored } from './storage-store.ts';
 
 /** The only SQL about deliveries. Install and digest of the body identify a delivery. */
 export interface InboxStore {

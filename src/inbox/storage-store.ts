@@ -1,14 +1,15 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { DeliveryRow } from '../db/tables.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
 import { oncePerSize } from './once-per-size-store.ts';
 
 /**
- * The SQL that counts how much each install has stored. The count of one install consists of several
- * rows, and a transaction changes a random one of them, so that transactions seldom wait for each
- * other. One row alone means nothing and may be below zero.
+ * The SQL that counts how much each install has stored, and deletes it: always a few deliveries at a time,
+ * and never one that is due. The count of one install consists of several rows, and a transaction changes a
+ * random one of them, so that transactions seldom wait for each other. One row alone means nothing and may be
+ * below zero.
  */
 
 /** Only PostgreSQL has several writers at the same time, but both databases use the same code. */
@@ -20,7 +21,7 @@ export function bytesOf({ headers, body }: Pick<DeliveryRow, 'headers' | 'body'>
 }
 
 /** The same for a row in the database. */
-export const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
+const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
 
 /** @param changes bytes by install, below zero if deliveries were deleted */
 export type CountStored = (tx: Transaction, changes: ReadonlyMap<string, number>) => Promise<void>;
@@ -57,4 +58,38 @@ export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>)
 /** How many bytes each install has stored. */
 export async function readStored(tx: Transaction): Promise<ReadonlyMap<string, number>> {
   return sumByInstall(await tx.selectFrom('installStorage').select(['install', 'bytes']).execute());
+}
+
+/** Deletes these deliveries, except those that have become due again. @returns how many */
+export async function deleteSettled(database: Database, ids: number[]): Promise<number> {
+  return await inTransaction(database, async (tx) => {
+    const deleted = await tx
+      .deleteFrom('delivery')
+      .where('id', 'in', ids)
+      .where('nextAttemptAt', 'is', null)
+      .returning(['install', bytesOfRow.as('bytes')])
+      .execute();
+    const freed = deleted.map(({ install, bytes }) => ({ install, bytes: -bytes }));
+    await createCountStored(tx)(tx, sumByInstall(freed));
+    return deleted.length;
+  });
+}
+
+/** Deletes some of the oldest settled deliveries from before `before`. @returns how many */
+export async function deleteOld(database: Database, before: string, limit: number): Promise<number> {
+  // Ids grow with time, so a page with a young delivery is the last one.
+  for (let lastId = 0; ; ) {
+    const page = await database.kysely
+      .selectFrom('delivery')
+      .select(['id', 'receivedAt', 'nextAttemptAt'])
+      .where('id', '>', lastId)
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+    const old = page.filter((row) => row.receivedAt < before);
+    const settled = old.flatMap((row) => (row.nextAttemptAt === null ? [row.id] : []));
+    if (settled.length > 0) return await deleteSettled(database, settled);
+    if (old.length < limit) return 0;
+    lastId = page.at(-1)?.id ?? 0;
+  }
 }

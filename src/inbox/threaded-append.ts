@@ -18,9 +18,13 @@ export interface ThreadedAppend {
 /** In a checkout the file of the thread is TypeScript, in the image JavaScript. */
 const threadFile = new URL(`./append-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** Stores through a thread of its own, which is started again if it ends. */
-export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
+/** After so long without a delivery the thread ends, because it takes 18 MiB. Starting it takes a tenth of a second. */
+const usualQuietMs = 60_000;
+
+/** Stores through a thread of its own, which is started when it is needed, and again if it fails. */
+export function createThreadedAppend(data: AppendThreadData, quietMs = usualQuietMs): ThreadedAppend {
   let thread: Worker | undefined;
+  let quiet: NodeJS.Timeout | undefined;
   let lastId = 0;
   /** By request: the function that takes its reply. */
   const settles = new Map<number, (reply: AppendReply) => void>();
@@ -47,6 +51,16 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
     for (const id of [...settles.keys()]) settle({ id, code, message });
   }
 
+  /** A request that has no reply yet may take long. */
+  function endWhenQuiet(): void {
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      if (settles.size > 0) return endWhenQuiet();
+      thread?.postMessage('close');
+      thread = undefined;
+    }, quietMs).unref();
+  }
+
   return {
     async append(deliveries) {
       thread ??= startThread();
@@ -56,10 +70,12 @@ export function createThreadedAppend(data: AppendThreadData): ThreadedAppend {
       const request: AppendRequest = { id, packed };
       thread.postMessage(request, [packed.bodies.buffer]);
       const reply = await new Promise<AppendReply>((resolve) => settles.set(id, resolve));
+      endWhenQuiet();
       if ('appended' in reply) return reply.appended;
       throw new AppError(reply.code, reply.message);
     },
     async close() {
+      clearTimeout(quiet);
       const running = thread;
       if (running === undefined) return;
       const ended = new Promise((resolve) => running.once('exit', resolve));

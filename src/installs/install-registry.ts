@@ -1,7 +1,8 @@
 import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { createPlatformApi, type PlatformApi } from '../marketplace/platform-api.ts';
+import { createPlatformApi } from '../marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../marketplace/platform-api.ts';
 import { bindApi } from './bind-api.ts';
 import { createBindingStore } from './binding-store.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
@@ -117,4 +118,12 @@ function configuredAndConnected(names: string[]): AppError {
     'conflict',
     `${names.join(', ')}: in the configuration, and connected by command too. Take it out of the configuration, or run "gangway installs remove <name>"`,
   );
+}
+
+/** The marketplace API of each install, for when only the configuration is available. */
+export function openPlatformApis(
+  installs: ReadonlyMap<string, { token: string }>,
+  baseUrl: string,
+): Map<string, PlatformApi> {
+  return new Map([...installs].map(([install, { token }]) => [install, createPlatformApi({ baseUrl, token })]));
 }

@@ -16,7 +16,7 @@ export interface InstallStore {
   find(install: string): Promise<ConnectedInstall | undefined>;
   /** Inserts or replaces it. */
   save(install: ConnectedInstall): Promise<void>;
-  /** With its webhook endpoints. */
+  /** Removes it together with its webhook endpoints. */
   remove(tx: Transaction, install: string): Promise<void>;
 }
 

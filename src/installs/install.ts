@@ -11,7 +11,7 @@ export interface Install {
   livesIn: 'configuration' | 'database';
 }
 
-/** What works but is probably a mistake, one line each. */
+/** Settings that are valid but probably a mistake, one line each. */
 export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {
   if (installs.size === 0) {
     return ['No customer is connected, so every delivery is refused: gangway connect <a name for them>'];

@@ -67,7 +67,7 @@ function readKey(file: string): Buffer {
   throw new AppError('invalid', `The key file ${file} does not hold ${keyBytes} bytes in base64`);
 }
 
-/** Whoever can read the key can decrypt everything. Not checked on systems without such file modes. */
+/** A user who can read the key can decrypt everything. Not checked on systems without such file modes. */
 function refuseReadableByOthers(file: string): void {
   const mode = statSync(file).mode & 0o777;
   if (process.platform === 'win32' || (mode & 0o077) === 0) return;

@@ -59,8 +59,17 @@ export function createAlerts(logger: Logger, metrics: Metrics, tell: Alerts['rai
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });
-      logger.warn({ ...fields, alert: kind }, message);
+      logger.warn({ ...fields, alert: kind, runbook: runbookOf(kind) }, message);
       tell(kind, fields, message);
     },
   };
+}
+
+/**
+ * Where it says what to do about an alert: in the repository, and beside an installed package.
+ *
+ * @param kind of an alert, or of its notice
+ */
+export function runbookOf(kind: AlertKind | `alert.${string}`): string {
+  return `docs/alerts.md#${kind.replace('alert.', '')}`;
 }

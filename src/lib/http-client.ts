@@ -8,7 +8,7 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent in place of `body`, as the form of a page. */
+  /** Sent instead of `body`, as the form of a page. */
   form?: Readonly<Record<string, string>>;
   /** What the request tries to do, for errors: "list the project links". */
   purpose: string;

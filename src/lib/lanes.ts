@@ -3,7 +3,7 @@ import { createLoop, type Loop, type LoopOptions } from './loop.ts';
 
 /** A claimed piece of work. */
 export interface Lane {
-  /** For each name one piece of work is under way at a time. */
+  /** One piece of work at a time is under way for each name. */
   name: string;
   /** It calls `beat` at each step. */
   work(beat: () => void): Promise<void>;

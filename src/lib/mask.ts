@@ -30,7 +30,7 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return guises.reduce((masked, guise) => masked.replaceAll(guise, '…'), text);
 }
 
-/** As it is, as in a URL, as in JSON, and as in a basic authentication header. */
+/** A secret as it is, as it stands in a URL, in JSON, and in a basic authentication header. */
 function guisesOf(secret: string): string[] {
   if (secret === '') return [];
   const inUrl = encodeURIComponent(secret.toWellFormed());

@@ -7,200 +7,150 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 const sampled = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'];
 const sampleEveryMs = 3_600_000;
 
-/** Everything that `/metrics` shows. Labels are configured names or words of closed sets. */
-export function createMetrics() {
+/** In seconds, from one second to a day. */
+const upToADay = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400];
+
+/** Each metric with its name, its labels and its help. Labels are configured names or words of closed sets. */
+const table = {
+  deliveries: counter('gangway_deliveries_total', ['install', 'status'], 'Signed deliveries, by answer'),
+  refusals: counter(
+    'gangway_refusals_total',
+    ['install', 'reason'],
+    'Requests that were refused, by reason; requests for unknown installs have an empty install',
+  ),
+  deferrals: counter(
+    'gangway_deferrals_total',
+    ['install', 'reason'],
+    'Requests that were deferred, by reason; those for unknown installs have an empty install',
+  ),
+  reusedDeliveryIds: counter(
+    'gangway_reused_delivery_ids_total',
+    ['install'],
+    'Deliveries with the id of another delivery',
+  ),
+  answerSeconds: histogram(
+    'gangway_answer_seconds',
+    [],
+    'Time from the last byte of a delivery to its answer',
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
+  ),
+  dueDeliveries: gauge('gangway_due_deliveries', [], 'Stored deliveries that wait to be handled'),
+  intakes: counter('gangway_intakes_total', ['outcome'], 'Stored deliveries that were handled, by outcome'),
+  toolCalls: counter(
+    'gangway_tool_calls_total',
+    ['tool', 'operation', 'outcome'],
+    'Calls that change a tool, by outcome',
+  ),
+  accessSeconds: histogram(
+    'gangway_access_seconds',
+    ['install'],
+    'Time from the receipt of what gives a trainer a reason, by a delivery or a reading, to when the tool shows them as a member, also one who is only invited; as seen by this instance',
+    upToADay,
+  ),
+  lockoutSeconds: histogram(
+    'gangway_lockout_seconds',
+    ['install'],
+    'Time from when a removal became due, which is when its end was received or its grace period was over, to when the tool shows that the member is out; a time that the brake held it is part of it; as seen by this instance',
+    upToADay,
+  ),
+  invitations: counter('gangway_invitations_total', ['outcome'], 'Attempts to mail an invitation, by outcome'),
+  alerts: counter('gangway_alerts_total', ['kind'], 'Alerts, by kind'),
+  removals: counter(
+    'gangway_removals_total',
+    ['install'],
+    'Members that were removed from a tool, by any instance or command',
+  ),
+  removalDecisions: counter(
+    'gangway_removal_decisions_total',
+    ['install', 'clearance'],
+    'Decisions of the brake: removals that it cleared, by reason, and removals that it held',
+  ),
+  memberships: gauge('gangway_memberships', ['tool', 'state'], 'Memberships by tool and state'),
+  oldestWaiting: gauge(
+    'gangway_oldest_waiting_seconds',
+    ['kind'],
+    'Age of the oldest thing of a kind that waits; 0 if none waits. delivery: to be handled. read_request: a contract to be read. install_read: an install to be read. work_email: a trainer without an address. membership: a trainer to be let in. removal: one to be removed. removal_held: by the brake. invitation: to be handed over. lowering_held: usage to be lowered. notification: to be sent',
+  ),
+  readAge: gauge(
+    'gangway_read_age_seconds',
+    ['install'],
+    'Time since the last complete reading of an install began; absent before the first',
+  ),
+  databaseBytes: gauge('gangway_database_bytes', [], 'Size of the database; on SQLite with its write-ahead log'),
+  marketplaceReads: counter(
+    'gangway_marketplace_reads_total',
+    ['install', 'outcome'],
+    'Reads of contracts from the marketplace, by outcome',
+  ),
+  readDoubts: gauge(
+    'gangway_read_doubts',
+    ['install', 'kind'],
+    'What the last read of an install left in doubt, by kind',
+  ),
+  listings: counter(
+    'gangway_group_listings_total',
+    ['tool', 'outcome'],
+    'Listings of the members of a group, by outcome',
+  ),
+  drift: gauge(
+    'gangway_drift',
+    ['tool', 'kind'],
+    'Members that were not as they should be when the groups of a tool were last listed',
+  ),
+  usageDays: counter('gangway_usage_days_total', ['install', 'outcome'], 'Days of usage that were sent, by answer'),
+  usageHeld: gauge(
+    'gangway_usage_held',
+    ['install'],
+    'Days of usage that the last run did not send, because an operator must decide about them',
+  ),
+  budgets: gauge(
+    'gangway_budgets',
+    ['install', 'state'],
+    'Active contracts, by the state of their budget at the last reading',
+  ),
+  budgetReads: counter(
+    'gangway_budget_reads_total',
+    ['install', 'outcome'],
+    'Reads of budgets from the marketplace, by outcome',
+  ),
+  notifications: counter(
+    'gangway_notifications_total',
+    ['channel', 'outcome'],
+    'Attempts to send a message with notices, by outcome; and notices whose channel is gone',
+  ),
+  instances: gauge(
+    'gangway_instances',
+    ['state'],
+    'Instances on the database: running ones, and those that are silent but have not stopped',
+  ),
+  beatAge: gauge(
+    'gangway_instance_beat_age_seconds',
+    ['instance', 'version'],
+    'Seconds since the last beat of an instance that has not stopped, by the clock of the database',
+  ),
+};
+
+type Table = typeof table;
+
+/** Everything that `/metrics` shows. */
+export type Metrics = { registry: Registry } & { [Key in keyof Table]: ReturnType<Table[Key]> };
+
+export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: sampleEveryMs });
   for (const name of sampled) registry.removeSingleMetric(`nodejs_eventloop_lag_${name}_seconds`);
-  return {
-    registry,
-    ...receivingMetrics(registers),
-    ...actingMetrics(registers),
-    ...readingMetrics(registers),
-    ...usageMetrics(registers),
-    ...budgetMetrics(registers),
-    ...tellingMetrics(registers),
-    ...instanceMetrics(registers),
-  };
+  const metrics = Object.entries(table).map(([key, create]) => [key, create([registry])]);
+  return { registry, ...Object.fromEntries(metrics) };
 }
 
-export type Metrics = ReturnType<typeof createMetrics>;
-
-function receivingMetrics(registers: Registry[]) {
-  return {
-    deliveries: new Counter({
-      name: 'gangway_deliveries_total',
-      help: 'Signed deliveries, by answer',
-      labelNames: ['install', 'status'],
-      registers,
-    }),
-    refusals: new Counter({
-      name: 'gangway_refusals_total',
-      help: 'Requests that were refused, by reason; requests for unknown installs have an empty install',
-      labelNames: ['install', 'reason'],
-      registers,
-    }),
-    deferrals: new Counter({
-      name: 'gangway_deferrals_total',
-      help: 'Requests that were deferred, by reason; those for unknown installs have an empty install',
-      labelNames: ['install', 'reason'],
-      registers,
-    }),
-    reusedDeliveryIds: new Counter({
-      name: 'gangway_reused_delivery_ids_total',
-      help: 'Deliveries with the id of another delivery',
-      labelNames: ['install'],
-      registers,
-    }),
-    answerSeconds: new Histogram({
-      name: 'gangway_answer_seconds',
-      help: 'Time from the last byte of a delivery to its answer',
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 10],
-      registers,
-    }),
-    dueDeliveries: new Gauge({
-      name: 'gangway_due_deliveries',
-      help: 'Stored deliveries that wait to be handled',
-      registers,
-    }),
-  };
+function counter<Label extends string = never>(name: string, labelNames: Label[], help: string) {
+  return (registers: Registry[]) => new Counter({ name, help, labelNames, registers });
 }
 
-function actingMetrics(registers: Registry[]) {
-  return {
-    intakes: new Counter({
-      name: 'gangway_intakes_total',
-      help: 'Stored deliveries that were handled, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    toolCalls: new Counter({
-      name: 'gangway_tool_calls_total',
-      help: 'Calls that change a tool, by outcome',
-      labelNames: ['tool', 'operation', 'outcome'],
-      registers,
-    }),
-    invitations: new Counter({
-      name: 'gangway_invitations_total',
-      help: 'Attempts to mail an invitation, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    }),
-    alerts: new Counter({
-      name: 'gangway_alerts_total',
-      help: 'Alerts, by kind',
-      labelNames: ['kind'],
-      registers,
-    }),
-    removals: new Counter({
-      name: 'gangway_removals_total',
-      help: 'Members that were removed from a tool, by any instance or command',
-      labelNames: ['install'],
-      registers,
-    }),
-    removalDecisions: new Counter({
-      name: 'gangway_removal_decisions_total',
-      help: 'Decisions of the brake: removals that it cleared, by reason, and removals that it held',
-      labelNames: ['install', 'clearance'],
-      registers,
-    }),
-    memberships: new Gauge({
-      name: 'gangway_memberships',
-      help: 'Memberships by tool and state',
-      labelNames: ['tool', 'state'],
-      registers,
-    }),
-  };
+function gauge<Label extends string = never>(name: string, labelNames: Label[], help: string) {
+  return (registers: Registry[]) => new Gauge({ name, help, labelNames, registers });
 }
 
-function readingMetrics(registers: Registry[]) {
-  return {
-    marketplaceReads: new Counter({
-      name: 'gangway_marketplace_reads_total',
-      help: 'Reads of contracts from the marketplace, by outcome',
-      labelNames: ['install', 'outcome'],
-      registers,
-    }),
-    readDoubts: new Gauge({
-      name: 'gangway_read_doubts',
-      help: 'What the last read of an install left in doubt, by kind',
-      labelNames: ['install', 'kind'],
-      registers,
-    }),
-    listings: new Counter({
-      name: 'gangway_group_listings_total',
-      help: 'Listings of the members of a group, by outcome',
-      labelNames: ['tool', 'outcome'],
-      registers,
-    }),
-    drift: new Gauge({
-      name: 'gangway_drift',
-      help: 'Members that were not as they should be when the groups of a tool were last listed',
-      labelNames: ['tool', 'kind'],
-      registers,
-    }),
-  };
-}
-
-function usageMetrics(registers: Registry[]) {
-  return {
-    usageDays: new Counter({
-      name: 'gangway_usage_days_total',
-      help: 'Days of usage that were sent, by answer',
-      labelNames: ['install', 'outcome'],
-      registers,
-    }),
-    usageHeld: new Gauge({
-      name: 'gangway_usage_held',
-      help: 'Days of usage that the last run did not send, because an operator must decide about them',
-      labelNames: ['install'],
-      registers,
-    }),
-  };
-}
-
-function budgetMetrics(registers: Registry[]) {
-  return {
-    budgets: new Gauge({
-      name: 'gangway_budgets',
-      help: 'Active contracts, by the state of their budget at the last reading',
-      labelNames: ['install', 'state'],
-      registers,
-    }),
-    budgetReads: new Counter({
-      name: 'gangway_budget_reads_total',
-      help: 'Reads of budgets from the marketplace, by outcome',
-      labelNames: ['install', 'outcome'],
-      registers,
-    }),
-  };
-}
-
-function tellingMetrics(registers: Registry[]) {
-  return {
-    notifications: new Counter({
-      name: 'gangway_notifications_total',
-      help: 'Attempts to send a message with notices, by outcome; and notices whose channel is gone',
-      labelNames: ['channel', 'outcome'],
-      registers,
-    }),
-  };
-}
-
-function instanceMetrics(registers: Registry[]) {
-  return {
-    instances: new Gauge({
-      name: 'gangway_instances',
-      help: 'Instances on the database: running ones, and those that are silent but have not stopped',
-      labelNames: ['state'],
-      registers,
-    }),
-    beatAge: new Gauge({
-      name: 'gangway_instance_beat_age_seconds',
-      help: 'Seconds since the last beat of an instance that has not stopped, by the clock of the database',
-      labelNames: ['instance', 'version'],
-      registers,
-    }),
-  };
+function histogram<Label extends string = never>(name: string, labelNames: Label[], help: string, buckets: number[]) {
+  return (registers: Registry[]) => new Histogram({ name, help, labelNames, buckets, registers });
 }

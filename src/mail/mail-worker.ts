@@ -4,6 +4,7 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createOutbox } from '../lib/outbox.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
 import type { MailClaim, MailStore } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
@@ -20,8 +21,6 @@ export interface MailDeps extends Polling {
 }
 
 const purgeMs = 3_600_000;
-/** A send fits into it, with the work before and after. */
-const leaseMs = 2 * longestSendMs;
 
 /** Mails invitations one after the other; any instance may. */
 export function createMailWorker(deps: MailDeps): Loop {
@@ -44,32 +43,17 @@ export function createMailWorker(deps: MailDeps): Loop {
   });
 }
 
-/** Mails what is due, one mail per call. While the server is unusable, nothing is tried. */
+/** Mails what is due, one mail per call. */
 export function createMailing(deps: MailDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { clock } = deps;
-  let failures = 0;
-  let restUntil = '';
-  return async (signal) => {
-    if (toInstant(clock.now()) < restUntil) return 'idle';
-    const claim = await claimNext(deps);
-    if (claim === null) return 'idle';
-    const sent = await mail(deps, claim, signal);
-    // It is not known whether the server has it: it is tried again after the lease, as the same mail.
-    if (signal.aborted && sent.outcome !== 'sent') return 'idle';
-    failures = sent.outcome === 'unusable' ? failures + 1 : 0;
-    const waitMs = backoffMs(Math.max(failures, claim.attempts));
-    if (failures > 0) restUntil = instantIn(clock, waitMs);
-    await settle(deps, claim, sent, waitMs);
-    return 'more';
-  };
-}
-
-async function claimNext({ mails, clock, managedDomains }: MailDeps): Promise<MailClaim | null> {
-  const now = toInstant(clock.now());
-  const begunAt = performance.now();
-  const claim = await mails.claim({ now, leasedUntil: instantIn(clock, leaseMs), managedDomains });
-  // After a freeze of this process, another instance may have the mail.
-  return performance.now() - begunAt > leaseMs / 2 ? null : claim;
+  const { mails, managedDomains, clock } = deps;
+  return createOutbox<MailClaim, MailResult>({
+    claim: (lease) => mails.claim({ ...lease, managedDomains }),
+    send: (claim, signal) => mail(deps, claim, signal),
+    settle: (claim, sent) => settle(deps, claim, sent),
+    isDown: ({ outcome }) => outcome === 'unusable',
+    longestSendMs,
+    clock,
+  });
 }
 
 async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: AbortSignal): Promise<MailResult> {
@@ -82,7 +66,6 @@ async function settle(
   { mails, metrics, alerts, logger, clock }: MailDeps,
   claim: MailClaim,
   sent: MailResult,
-  waitMs: number,
 ): Promise<void> {
   const subject = { tool: claim.tool, membership: claim.membershipId };
   metrics.invitations.inc({ outcome: sent.outcome });
@@ -92,7 +75,7 @@ async function settle(
     return;
   }
   const { outcome, failure } = sent;
-  const nextAttemptAt = outcome === 'refused' ? null : instantIn(clock, waitMs);
+  const nextAttemptAt = outcome === 'refused' ? null : instantIn(clock, backoffMs(claim.attempts));
   await mails.settleUnsent(claim, failure, nextAttemptAt);
   const fields = { ...subject, failure, nextAttemptAt };
   if (outcome === 'refused') alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');

@@ -8,7 +8,7 @@ import { readPages } from './read-pages.ts';
 
 type ContractCalls = Pick<PlatformApi, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
 
-export const pageLimit = 200;
+const pageLimit = 200;
 
 export function createContractCalls(call: CallPlatform): ContractCalls {
   return {

@@ -1,7 +1,5 @@
 import type { OpenapiDocument } from './platform-schema.ts';
-import { type RecordShape, type ReliedOperation, reliedOperations } from './relied-on.ts';
-import { createSchemaReader, isNode, type SchemaReader, toList } from './schema-variants.ts';
-import { compareShape } from './shape-deviations.ts';
+import { type Fields, type ReliedOperation, reliedOperations, type Shape } from './relied-on.ts';
 
 /** A difference between the API description that the marketplace serves and what Gangway relies on. */
 export interface Deviation {
@@ -14,115 +12,189 @@ export interface Deviation {
 
 /**
  * Compares the API description that the marketplace serves with what Gangway relies on. Pure and
- * tolerant: additions and other ways to describe the same are no deviation; what is not described is
- * reported as such.
+ * tolerant: additions are no deviation, one alternative that fits is enough, and what is not described
+ * is reported as such.
  */
 export function findDeviations(document: OpenapiDocument): Deviation[] {
-  const schemas = createSchemaReader(document);
-  const served = listServed(document, schemas);
+  const served = listServed(document);
   return reliedOperations.flatMap((relied) => {
-    const name = `${relied.method} ${relied.path}`;
-    const operation = served.get(toKey(relied.method, relied.path));
-    if (operation === undefined) {
-      return [{ where: name, says: 'this operation is no longer there', isFailure: true }];
-    }
-    return compareOperation(schemas, relied, operation).map((deviation) => ({
+    const where = relied.operation;
+    const operation = served.get(toKey(where));
+    if (operation === undefined) return [{ where, says: 'this operation is no longer there', isFailure: true }];
+    return compareOperation(document, relied, operation).map((deviation) => ({
       ...deviation,
-      where: deviation.where === '' ? name : `${name}: ${deviation.where}`,
+      where: deviation.where === '' ? where : `${where}: ${deviation.where}`,
     }));
   });
 }
 
-interface ServedOperation {
-  operation: Record<string, unknown>;
-  /** The parameters of the operation and of its path. */
-  parameters: unknown[];
-}
+type Node = Record<string, unknown>;
 
-function listServed(document: OpenapiDocument, { resolve }: SchemaReader): Map<string, ServedOperation> {
-  const served = new Map<string, ServedOperation>();
-  const base = findBase(Object.keys(document.paths));
-  for (const [path, given] of Object.entries(document.paths)) {
-    const methods = resolve(given);
-    if (!isNode(methods) || !path.startsWith(base)) continue;
-    for (const [method, operation] of Object.entries(methods)) {
-      if (!isNode(operation)) continue;
-      const parameters = [...toList(methods['parameters']), ...toList(operation['parameters'])];
-      const key = toKey(method, path.slice(base.length));
-      served.set(key, { operation, parameters: parameters.map(resolve) });
-    }
-  }
-  return served;
-}
+const combiners = ['allOf', 'anyOf', 'oneOf'];
+const valueKeys = ['type', 'enum', 'const', 'properties', 'items'];
 
-/** The described paths may contain a part of the base address. */
-function findBase(paths: string[]): string {
-  const [known = ''] = paths.filter((path) => path.endsWith('/installs/current'));
-  return known.slice(0, -'/installs/current'.length);
+function listServed(document: OpenapiDocument): Map<string, Node> {
+  const current = '/installs/current';
+  const known = Object.keys(document.paths).find((path) => path.endsWith(current)) ?? current;
+  const base = known.slice(0, -current.length);
+  const paths = Object.entries(document.paths).filter(([path]) => path.startsWith(base));
+  return new Map(
+    paths.flatMap(([path, item]) =>
+      Object.entries(resolve(document, item))
+        .filter((entry): entry is [string, Node] => isNode(entry[1]))
+        .map(([method, operation]) => [toKey(`${method.toUpperCase()} ${path.slice(base.length)}`), operation]),
+    ),
+  );
 }
 
 /** The name of a placeholder does not matter. */
-function toKey(method: string, path: string): string {
-  const plain = path.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
-  return `${method.toUpperCase()} ${plain}`;
+function toKey(operation: string): string {
+  return operation.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
+}
+
+interface Position {
+  document: OpenapiDocument;
+  /** Such as `contracts[].status`; empty for the whole answer. */
+  where: string;
+  /** Whether it is part of a request. */
+  isSent: boolean;
+  /** Whether a change is only information. */
+  isInformation: boolean;
 }
 
 function compareOperation(
-  schemas: SchemaReader,
-  { query, body, answer }: ReliedOperation,
-  { operation, parameters }: ServedOperation,
+  document: OpenapiDocument,
+  { query = {}, body, answer }: ReliedOperation,
+  operation: Node,
 ): Deviation[] {
+  const sent = { document, isSent: true, isInformation: false };
+  const parameters = toList(operation['parameters']).map((parameter) => resolve(document, parameter));
+  const request = resolve(document, operation['requestBody']);
+  const successes = Object.entries(resolve(document, operation['responses']))
+    .filter(([status]) => status.startsWith('2'))
+    .flatMap(([, response]) => schemasOf(resolve(document, response)));
   return [
-    ...compareParameters(schemas, query, parameters),
-    ...compareBody(schemas, body, schemas.resolve(operation['requestBody'])),
-    ...compareAnswer(schemas, answer, operation['responses']),
+    ...compareQuery(query, parameters, { ...sent, where: 'query' }),
+    ...compareBody(body, request, { ...sent, where: 'body' }),
+    ...compare(answer, successes.slice(0, 1), { ...sent, where: '', isSent: false }),
   ];
 }
 
-/** A query is compared as if it were a record of its parameters. */
-function compareParameters(
-  schemas: SchemaReader,
-  sent: RecordShape = { is: 'record', firm: {}, loose: {} },
-  parameters: unknown[],
-): Deviation[] {
-  const named = parameters
-    .filter(isNode)
-    .filter(({ in: location, name }) => location !== 'path' && !isOwnHeader(location, name));
-  if (named.length === 0 && Object.keys(sent.firm).length > 0) {
-    return [{ where: 'query', says: 'it is not described', isFailure: false }];
-  }
-  const properties = named.map(({ name, schema }) => [name, schema ?? {}]);
-  const required = named.filter((one) => one['required'] === true).map(({ name }) => name);
-  const schema = { properties: Object.fromEntries(properties), required };
-  return compareShape(schemas, sent, schema, { where: 'query', isSent: true });
+/** Compares the parameters as if they were the fields of a record. */
+function compareQuery(query: Fields, parameters: Node[], at: Position): Deviation[] {
+  const named = parameters.filter((parameter) => parameter['in'] === 'query');
+  if (named.length === 0) return Object.keys(query).length === 0 ? [] : compare(query, [], at);
+  const properties = Object.fromEntries(named.map(({ name, schema }) => [name, schema ?? {}]));
+  const required = named.filter((parameter) => parameter['required'] === true).map(({ name }) => name);
+  return compare(query, [{ properties, required }], at);
 }
 
-/** Every request has these anyway. */
-function isOwnHeader(location: unknown, name: unknown): boolean {
-  return location === 'header' && /^(authorization|accept|content-type)$/i.test(String(name));
-}
-
-function compareBody(schemas: SchemaReader, sent: RecordShape | undefined, body: unknown): Deviation[] {
-  const schema = schemaOf(schemas, body);
-  const at = { where: 'body', isSent: true };
-  if (sent !== undefined) return compareShape(schemas, sent, schema, at);
-  if (!isNode(body) || body['required'] !== true) return [];
-  return [{ where: 'body', says: 'it is required now, and none is sent', isFailure: true }];
-}
-
-function compareAnswer(schemas: SchemaReader, shape: RecordShape, responses: unknown): Deviation[] {
-  const described = Object.entries(isNode(responses) ? responses : {});
-  const successes = described
-    .filter(([status]) => status.startsWith('2'))
-    .map(([, response]) => schemaOf(schemas, schemas.resolve(response)));
-  const schema = successes.find((one) => one !== undefined);
-  return compareShape(schemas, shape, schema, { where: '', isSent: false });
+function compareBody(body: Fields | undefined, request: Node, at: Position): Deviation[] {
+  if (body !== undefined) return compare(body, schemasOf(request), at);
+  return request['required'] === true ? [toDeviation(at, 'it is required now, and none is sent')] : [];
 }
 
 /** The schema of a JSON body, whatever the parameters of its media type. */
-function schemaOf({ resolve }: SchemaReader, body: unknown): unknown {
-  const content = isNode(body) ? body['content'] : undefined;
+function schemasOf({ content }: Node): unknown[] {
   const [, media] = Object.entries(isNode(content) ? content : {}).find(([type]) => /json|\*\/\*/i.test(type)) ?? [];
-  const schema = isNode(media) ? media['schema'] : undefined;
-  return isNode(resolve(schema)) ? schema : undefined;
+  return isNode(media) && isNode(media['schema']) ? [media['schema']] : [];
+}
+
+/** @param schemas alternatives, of which one has to fit */
+function compare(shape: Shape, schemas: unknown[], at: Position): Deviation[] {
+  const parts = schemas
+    .flatMap((schema) => partsOf(at.document, schema, combiners))
+    .filter(({ type }) => type !== 'null');
+  if (!parts.some((part) => valueKeys.some((key) => key in part))) return [toUnknown(at, 'it is not described')];
+  const types = new Set(valuesOf(parts, 'type').filter((type) => type !== 'null'));
+  const fitting = typesOf(shape, at.isSent);
+  if (types.size > 0 && !fitting.some((type) => types.has(type))) {
+    return [toDeviation(at, `it is ${[...types].join(' or ')}, no longer ${fitting.join(' or ')}`)];
+  }
+  if (typeof shape === 'string') return [];
+  if (shape instanceof Set) return compareWords(shape, parts, at);
+  if (Array.isArray(shape)) return compare(shape[0], valuesOf(parts, 'items'), { ...at, where: `${at.where}[]` });
+  const always = at.isSent && schemas.length === 1 ? partsOf(at.document, schemas[0], ['allOf']) : [];
+  const unmet = new Set(valuesOf(always, 'required').filter((name) => !Object.hasOwn(shape, String(name))));
+  return [
+    ...[...unmet].map((name) => toDeviation(fieldOf(at, String(name)), 'it is required now, and not always sent')),
+    ...compareFields(shape, parts, at),
+  ];
+}
+
+/** The JSON types that fit. An id may also be a number, and a number may be answered as text. */
+function typesOf(shape: Shape, isSent: boolean): string[] {
+  if (shape === 'flag') return ['boolean'];
+  if (shape === 'id') return isSent ? ['string'] : ['string', 'integer', 'number'];
+  if (shape === 'number') return isSent ? ['number', 'integer'] : ['number', 'integer', 'string'];
+  if (shape === 'text' || shape instanceof Set) return ['string'];
+  return [Array.isArray(shape) ? 'array' : 'object'];
+}
+
+function compareWords(words: Set<string>, parts: Node[], at: Position): Deviation[] {
+  const known = parts.flatMap((part) => ('const' in part ? [part['const']] : toList(part['enum'])));
+  // A part that names no words, and refers to no other part, allows any.
+  const isOpen = parts.some((part) => !['const', 'enum', ...combiners, '$ref'].some((key) => key in part));
+  const gone = [...words].filter((word) => !known.includes(word));
+  if (isOpen || gone.length === 0) return [];
+  return [toDeviation(at, `it no longer knows ${gone.map((word) => `"${word}"`).join(', ')}`)];
+}
+
+function compareFields(fields: Fields, parts: Node[], at: Position): Deviation[] {
+  const described = parts.map(({ properties }) => properties).filter(isNode);
+  if (described.length === 0) return [toUnknown(at, 'what is in it is not described')];
+  return Object.entries(fields).flatMap(([key, shape]) => {
+    const name = key.replace('?', '');
+    const isInformation = at.isInformation || (!at.isSent && key !== name);
+    const within = { ...fieldOf(at, name), isInformation };
+    const schemas = described.filter((one) => Object.hasOwn(one, name)).map((one) => one[name]);
+    return schemas.length === 0 ? [toDeviation(within, 'it is no longer there')] : compare(shape, schemas, within);
+  });
+}
+
+function fieldOf(at: Position, name: string): Position {
+  return { ...at, where: at.where === '' ? name : `${at.where}.${name}` };
+}
+
+function toDeviation({ where, isInformation }: Position, says: string): Deviation {
+  return { where, says, isFailure: !isInformation };
+}
+
+function toUnknown({ where }: Position, says: string): Deviation {
+  return { where, says, isFailure: false };
+}
+
+/** The schema and all that it refers to by `$ref` or by one of the keys. */
+function partsOf(document: OpenapiDocument, schema: unknown, keys: string[], seen = new Set<Node>()): Node[] {
+  if (!isNode(schema) || seen.has(schema)) return [];
+  seen.add(schema);
+  const within = [follow(document, schema['$ref']), ...keys.flatMap((key) => toList(schema[key]))];
+  return [schema, ...within.flatMap((part) => partsOf(document, part, keys, seen))];
+}
+
+/** The end of a chain of `$ref`s. */
+function resolve(document: OpenapiDocument, node: unknown): Node {
+  return partsOf(document, node, []).at(-1) ?? {};
+}
+
+/** Follows a JSON pointer into the document, such as `#/components/schemas/Contract`. */
+function follow(document: OpenapiDocument, ref: unknown): unknown {
+  if (typeof ref !== 'string' || !ref.startsWith('#/')) return undefined;
+  return ref
+    .slice(2)
+    .split('/')
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((at, name) => (isNode(at) && Object.hasOwn(at, name) ? at[name] : undefined), document);
+}
+
+function valuesOf(parts: Node[], key: string): unknown[] {
+  return parts.flatMap((part) => part[key] ?? []);
+}
+
+function toList(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

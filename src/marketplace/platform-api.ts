@@ -3,20 +3,15 @@
  * No request with the token of the install follows a redirect.
  */
 
-import { createContractCalls } from './contract-calls.ts';
-import { createEndpointCalls } from './endpoint-calls.ts';
-import { createLinkCalls } from './link-calls.ts';
-import { createPlatformCaller, type PlatformCallOptions } from './platform-caller.ts';
-import {
-  type Budget,
-  type Contract,
-  type Grant,
-  InstallAnswer,
+import type {
+  Budget,
+  Contract,
+  Grant,
   OpenapiDocument,
-  type Participant,
-  type ProjectLink,
-  type UsageAnswer,
-  type WebhookEndpoint,
+  Participant,
+  ProjectLink,
+  UsageAnswer,
+  WebhookEndpoint,
 } from './platform-schema.ts';
 
 /** The operations that evidence is read with. They change nothing. */
@@ -156,25 +151,4 @@ export interface CreatedEndpoint {
   endpoint: WebhookEndpoint;
   /** The marketplace shows it only this once. */
   secret: string;
-}
-
-export function createPlatformApi(options: PlatformCallOptions): PlatformApi {
-  const { call, clockDriftMs } = createPlatformCaller(options);
-  return {
-    ...createLinkCalls(call),
-    ...createContractCalls(call),
-    ...createEndpointCalls(call),
-
-    async getInstall(signal) {
-      const operation = { path: '/installs/current', purpose: 'read the install' };
-      return (await call({ ...operation, answer: InstallAnswer }, signal)).install;
-    },
-
-    async readOpenapi(signal) {
-      const operation = { path: '/openapi.json', purpose: 'read the description of the API' };
-      return await call({ ...operation, answer: OpenapiDocument, isAnonymous: true }, signal);
-    },
-
-    clockDriftMs,
-  };
 }

@@ -4,7 +4,7 @@ import { inParts } from '../db/key-in.ts';
 
 /** The SQL of who owns an account of a tool, by the tool's id (docs/design.md, Identity). */
 
-/** Whose an account may be. */
+/** A trainer who may own an account. */
 interface Owner {
   tool: string;
   trainerId: string;
@@ -96,7 +96,7 @@ export async function bindAccount(
     .execute();
 }
 
-/** It counts as made by us from now on, for whomever it was made. */
+/** The account counts as made by us from now on, whatever trainer it was made for. */
 export async function adoptAccount(tx: Transaction, tool: string, accountId: string, seenAt: string): Promise<void> {
   await tx
     .insertInto('account')

@@ -55,7 +55,7 @@ export async function addGivenAddress(
     .execute();
 }
 
-/** Whether there is an address that somebody is there under and that may be mailed. */
+/** Whether the trainer is in the tool under an address that may be mailed. */
 export function isReachable(
   eb: ExpressionBuilder<Tables, 'membership'>,
   managedDomains: readonly string[],
@@ -69,7 +69,7 @@ export function isReachable(
   return eb.exists(address);
 }
 
-/** What is known of having let somebody in under an address. */
+/** When access was given and ended under an address, and whether no account existed before. */
 type Giving = Pick<MembershipAddressRow, 'givenAt' | 'endedAt' | 'wasAbsent'>;
 
 export async function updateAddress(tx: Transaction, id: number, giving: Partial<Giving>): Promise<void> {
@@ -86,7 +86,7 @@ export async function forgetAbsence(tx: Transaction, membershipId: number): Prom
     .execute();
 }
 
-/** Of memberships that no account is in by. What a removal needs stays. */
+/** Deletes the addresses of memberships that have ended. Those that a removal still needs stay. */
 export async function dropEndedAddresses(tx: Transaction, people: readonly PersonKey[]): Promise<void> {
   await tx
     .deleteFrom('membershipAddress')

@@ -64,7 +64,7 @@ export async function holdRemovals(tx: Transaction, membershipIds: number[], now
     .execute();
 }
 
-/** What was let pass, and nobody has begun, is no longer. */
+/** Takes back removals that the brake cleared and that have not begun. */
 export async function takeBackRemovals(
   tx: Transaction,
   removals: readonly { id: number; membershipId: number }[],
@@ -108,7 +108,7 @@ export async function askBrakeAgain(
   }
 }
 
-/** Takes back what the brake let pass and nobody has executed. */
+/** Takes back the cleared removals of these memberships, if they were not executed. */
 export async function retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void> {
   if (membershipIds.length > 0) await dropCurrent(tx, membershipIds, 'clearedGeneration');
 }

@@ -94,7 +94,7 @@ function withoutOldNames(reasons: Reason[], grantsBy: ReadonlyMap<string, GrantE
   return reasons.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));
 }
 
-/** By the id of the membership, or by the name of a new one. */
+/** The key is the id of a membership, or the name of a new one. */
 type Candidates = Map<string, MembershipCandidate>;
 
 function candidatesOf({ memberships, reasonRows }: TrainerFacts): Candidates {

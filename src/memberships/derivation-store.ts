@@ -23,8 +23,9 @@ export interface DerivationStore {
    * Takes the trainers whose turn it is, as many as there is room for, but at least one.
    *
    * @param room how many of their participations may be read
+   * @returns by trainer: when the last evidence about them came; empty if they wait for another reason
    */
-  takePostponed(tx: Transaction, limit: number, room: number): Promise<string[]>;
+  takePostponed(tx: Transaction, limit: number, room: number): Promise<Map<string, string>>;
   /** Removes the marks of trainers who are derived now. */
   dropPostponed(tx: Transaction, trainerIds: readonly string[]): Promise<void>;
   /** By trainer: the number of contracts in all installs that the trainer is or was on. */
@@ -88,7 +89,8 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
       const candidates = await turns.take(await installsWaiting(tx), limit, (install, part) =>
         findWaiting(tx, install, part),
       );
-      const distinct = [...new Set(candidates)];
+      const waiting = new Map(candidates.map(({ trainerId, evidenceAt }) => [trainerId, evidenceAt]));
+      const distinct = [...waiting.keys()];
       const counts = await countContracts(tx, distinct);
       let left = room;
       const taken = distinct.filter((trainerId, index) => {
@@ -96,7 +98,7 @@ export function createDerivationStore({ kysely }: Database): DerivationStore {
         return index === 0 || left >= 0;
       });
       await dropPostponed(tx, taken);
-      return taken;
+      return new Map(taken.map((trainerId) => [trainerId, waiting.get(trainerId) ?? '']));
     },
 
     dropPostponed,
@@ -117,16 +119,15 @@ async function installsWaiting(tx: Transaction): Promise<string[]> {
   return rows.map((row) => row.install);
 }
 
-async function findWaiting(tx: Transaction, install: string, limit: number): Promise<string[]> {
-  const waiting = await tx
+async function findWaiting(tx: Transaction, install: string, limit: number) {
+  return await tx
     .selectFrom('derivation')
-    .select('trainerId')
+    .select(['trainerId', 'evidenceAt'])
     .where('install', '=', install)
     .where(mayBeDerived)
     .orderBy('arrival')
     .limit(limit)
     .execute();
-  return waiting.map((row) => row.trainerId);
 }
 
 /**

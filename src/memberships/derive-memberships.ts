@@ -38,17 +38,20 @@ export interface DerivedWork {
 /**
  * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all that is known about
  * the trainers and writes only differences.
+ *
+ * @param received by trainer: when what concerns them was received; empty if that is not known
  */
 export async function deriveMemberships(
   deps: DeriveDeps,
   tx: Transaction,
-  trainerIds: string[],
+  received: ReadonlyMap<string, string>,
   now: string,
 ): Promise<DerivedWork> {
-  if (trainerIds.length === 0) return { isDue: false, isRemovalDue: false };
-  const known = await loadTrainerFacts(deps, tx, trainerIds);
+  if (received.size === 0) return { isDue: false, isRemovalDue: false };
+  const known = await loadTrainerFacts(deps, tx, [...received.keys()]);
   const changes = planMemberships(known, deps.rules);
-  await store(deps, tx, changes, now);
+  const receivedAt = ({ seat }: MembershipChange) => received.get(seat.trainerId) || now;
+  await store(deps, tx, changes, { receivedAt, now });
   const isLeft = await noteEndedProjects(deps.rules, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
     deps.alerts.raise('address_disagreement', disagreement, disagreementMessage);
@@ -147,19 +150,25 @@ async function store(
   { memberships, addresses }: DeriveDeps,
   tx: Transaction,
   changes: MembershipChange[],
-  now: string,
+  { receivedAt, now }: { receivedAt: (change: MembershipChange) => string; now: string },
 ): Promise<void> {
   const isNew = (change: MembershipChange) => change.before === undefined;
   const added = changes.filter(isNew);
   const ids = await memberships.insert(
     tx,
-    added.map(({ seat, after }) => ({ ...seat, isOurs: 0, ...toColumns(after, now) })),
+    added.map((change) => ({
+      ...change.seat,
+      isOurs: 0,
+      ...toColumns(change.after, now),
+      unmetSince: toUnmetSince(change.after, receivedAt(change)),
+    })),
   );
   const changed = changes.filter((change) => !isNew(change));
   await memberships.retractRemovals(tx, changed.flatMap(isReturning));
-  for (const { before, after } of changed) {
+  for (const change of changed) {
+    const { before, after } = change;
     if (before === undefined) continue;
-    await memberships.update(tx, before.id, toUpdate(before, after, now));
+    await memberships.update(tx, before.id, toUpdate(before, after, { receivedAt: receivedAt(change), now }));
     if (after.state === 'released') await endGivenAddresses(tx, before.id, now);
   }
   const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
@@ -184,7 +193,11 @@ function withId(reasons: MembershipChange['newReasons'], membershipId: number | 
   return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, ...reason }));
 }
 
-function toUpdate(before: MembershipRow, after: MembershipCore, now: string) {
+function toUpdate(
+  before: MembershipRow,
+  after: MembershipCore,
+  { receivedAt, now }: { receivedAt: string; now: string },
+): Partial<MembershipRow> {
   const { install, generation, state, cause, removeAfter } = after;
   const isSame =
     generation === before.generation &&
@@ -192,7 +205,18 @@ function toUpdate(before: MembershipRow, after: MembershipCore, now: string) {
     cause === before.cause &&
     removeAfter === before.removeAfter;
   // Only the install or the reasons have changed, so there is nothing to do.
-  return isSame ? { install } : toColumns(after, now);
+  if (isSame) return { install };
+  // A new attempt under the same decision still waits for what said so first.
+  const isDecidedAnew =
+    generation !== before.generation || cause !== before.cause || removeAfter !== before.removeAfter;
+  return { ...toColumns(after, now), ...(isDecidedAnew && { unmetSince: toUnmetSince(after, receivedAt) }) };
+}
+
+/** Null if nothing has to change in the tool. */
+function toUnmetSince({ state, removeAfter }: MembershipCore, receivedAt: string): string | null {
+  if (state === 'pending' || state === 'waiting_email') return receivedAt;
+  if (state !== 'removing') return null;
+  return removeAfter !== null && removeAfter > receivedAt ? removeAfter : receivedAt;
 }
 
 function toColumns(core: MembershipCore, now: string) {

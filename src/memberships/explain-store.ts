@@ -38,9 +38,9 @@ export interface ExplainedPerson {
   install: string;
   trainerId: string;
   displayName: string | null;
-  /** Of the work address; null where none is known. */
+  /** The domain of the work address; null if no address is known. */
   workEmailDomain: string | null;
-  /** The same for the same address. It is not shown. */
+  /** Equal for equal addresses. It is not shown. */
   workEmailDigest: string | null;
 }
 
@@ -98,7 +98,7 @@ async function loadContracts(
   return contracts.filter((one) => one.contractId === subject || asked.has(keyOf(one)));
 }
 
-/** From the contracts to the projects. Ids repeat between installs: `explain` tells them apart. */
+/** What leads from these contracts to projects. Ids repeat between installs: `explain` separates them. */
 async function loadPaths(kysely: Kysely, contracts: ContractEvidence[]) {
   const contractIds = distinct(contracts.map(({ contractId }) => contractId));
   const pairs = await ifAny(contractIds, () =>

@@ -11,12 +11,13 @@ type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 /** The states in which wanted and found agree. */
 const settledStates = ['active', 'invited', 'removed'] as const;
 
-/** Where there is something to do: else it would be due for ever, and never claimed. */
+/** Due now, if there is something to do. A membership that is never claimed would stay due for ever. */
 export function dueIfWorkable(eb: MembershipBuilder, now: string) {
   return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
 }
 
-export async function lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+/** Makes a look at these memberships due, unless there is nothing to do for them. */
+export async function lookAtMemberships(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   if (membershipIds.length === 0) return;
   // `updatedAt` stays, so that a membership that waits for a read of its install still waits.
   await tx
@@ -49,8 +50,8 @@ export async function lookAtSettled(tx: Transaction, membershipId: number, now: 
     .execute();
 }
 
-/** Nothing is left to be confirmed: what we made is not ours any more where it is gone. */
-export async function confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+/** Nothing is left to be confirmed. A membership that is gone does not count as ours any more. */
+export async function noteConfirmed(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   if (membershipIds.length === 0) return;
   await tx
     .updateTable('membership')
@@ -70,7 +71,8 @@ export async function confirm(tx: Transaction, membershipIds: number[], now: str
   for (const { id } of gone) await endGivenAddresses(tx, id, now);
 }
 
-function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
+/** Whether the shared link of the group is to be reset. */
+export function isResetDue(eb: MembershipBuilder): Expression<SqlBool> {
   return eb.exists(
     eb
       .selectFrom('linkReset')
@@ -129,6 +131,7 @@ export async function removeAgain(
       state: 'removing',
       cause: 'found_again',
       removeAfter,
+      unmetSince: removeAfter,
       memberId,
       isOurs: 1,
       attempts: 0,
@@ -143,8 +146,8 @@ export async function removeAgain(
     .execute();
 }
 
-/** As it was known of somebody who has arrived, and by which account they are in. */
-export interface Arrival {
+/** A membership as it was known, and the account by which its trainer is in now. */
+export interface ArrivedMember {
   membershipId: number;
   tool: string;
   trainerId: string;
@@ -152,10 +155,10 @@ export interface Arrival {
   accountId: string;
 }
 
-/** Not where it is known otherwise by now, or where the account is another trainer's. */
+/** Changes nothing if the membership has another account by now, or if the account is another trainer's. */
 export async function noteArrival(
   tx: Transaction,
-  { membershipId, tool, trainerId, memberId, accountId }: Arrival,
+  { membershipId, tool, trainerId, memberId, accountId }: ArrivedMember,
   now: string,
 ): Promise<void> {
   await tx

@@ -188,6 +188,7 @@ function refuseAbsent({ id, state, memberId }: MembershipRow): void {
 
 const letGo = {
   state: 'released',
+  unmetSince: null,
   cause: null,
   removeAfter: null,
   nextAttemptAt: null,
@@ -196,7 +197,13 @@ const letGo = {
 } as const satisfies Partial<MembershipRow>;
 
 function toRetirement(at: string) {
-  return { ...letGo, state: 'removing', cause: 'retired', removeAfter: at } satisfies Partial<MembershipRow>;
+  return {
+    ...letGo,
+    state: 'removing',
+    cause: 'retired',
+    removeAfter: at,
+    unmetSince: at,
+  } satisfies Partial<MembershipRow>;
 }
 
 /** The brake judges again what it released while the membership was not ours. */

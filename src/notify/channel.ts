@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { NewNotice, NoticeTopic } from '../domain/notice.ts';
+import { type Clock, toInstant } from '../lib/clock.ts';
 
 /**
  * This folder sends notices out of Gangway, each notice once per channel, however often something breaks in between.
@@ -47,3 +49,22 @@ export type MessageResult =
       /** How long the receiver asked to wait. */
       retryAfterMs?: number | undefined;
     };
+
+/** The outcome of a trial message. */
+export interface Trial {
+  channel: string;
+  outcome: MessageResult['outcome'];
+  failure: string | null;
+}
+
+/** Sends a message without notices to each channel, all at the same time, without retries. */
+export async function tryChannels(channels: readonly Channel[], clock: Clock, signal: AbortSignal): Promise<Trial[]> {
+  const createdAt = toInstant(clock.now());
+  return await Promise.all(
+    channels.map(async ({ name, send }) => {
+      const message = { id: `msg_${randomUUID()}`, createdAt, notices: [] };
+      const { outcome, failure = null } = await send(message, signal);
+      return { channel: name, outcome, failure };
+    }),
+  );
+}

@@ -1,4 +1,5 @@
 import type { BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
+import { runbookOf } from '../lib/alerts.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
 
@@ -71,7 +72,7 @@ function toLine(notice: NewNotice): string {
   const at = `${notice.occurredAt.slice(0, 10)} ${notice.occurredAt.slice(11, 16)} UTC`;
   if ('about' in notice) {
     const about = Object.entries(notice.about).map(([name, id]) => `${name} ${toShown(id)}`);
-    return ['ALERT', withoutLinks(stripControl(notice.message)), ...about, at].join(' · ');
+    return ['ALERT', withoutLinks(stripControl(notice.message)), ...about, at, runbookOf(notice.kind)].join(' · ');
   }
   const { kind, install, contractId, isRepeat, budget } = notice;
   const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;

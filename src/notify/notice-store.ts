@@ -24,7 +24,8 @@ export function createNoticeStore(
   clock: Clock,
 ): NoticeStore {
   /** A channel takes all notices unless its configuration names kinds. */
-  const telling = (topic: NoticeTopic) => channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
+  const channelsFor = (topic: NoticeTopic) =>
+    channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
 
   async function dispatch(tx: Transaction, noticeId: number, addressed: readonly AddressedChannel[]): Promise<void> {
     const createdAt = toInstant(clock.now());
@@ -39,7 +40,7 @@ export function createNoticeStore(
 
   return {
     async add(tx, { kind, install, contractId, occurredAt, isRepeat, budget }) {
-      const addressed = telling('budgets');
+      const addressed = channelsFor('budgets');
       if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
@@ -50,7 +51,7 @@ export function createNoticeStore(
     },
 
     async addAlert(tx, { kind, occurredAt, message, about }, subjectDigest) {
-      const addressed = telling('alerts');
+      const addressed = channelsFor('alerts');
       if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')

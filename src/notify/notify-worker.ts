@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Alerts } from '../lib/alerts.ts';
-import { backoffMs } from '../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createOutbox } from '../lib/outbox.ts';
 import type { Channel, MessageResult } from './channel.ts';
 import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
 import { settleMessage } from './settle-message.ts';
@@ -24,51 +24,25 @@ export function createNotifyWorker(deps: NotifyDeps): Loop {
   return createLoop({ name: `notify ${channel.name}`, pollMs: deps.pollMs, logger, clock, run: createNotifying(deps) });
 }
 
-/** Sends what is due, one message per call. A channel that accepts nothing gets pauses. */
+/** Sends what is due, one message per call. */
 export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { channel, clock } = deps;
-  const rest = createRest(clock);
-  return async (signal) => {
-    if (rest.isOn()) return 'idle';
-    const claim = await claimNext(deps);
-    if (claim === null) return 'idle';
-    const sent = await channel.send(claim, signal);
-    // It is not known whether it arrived: it is sent again after the lease, under the same id.
-    if (signal.aborted && sent.outcome !== 'sent') return 'idle';
-    rest.note(sent);
-    await settle(deps, claim, sent);
-    return 'more';
-  };
-}
-
-/** Pauses grow with the messages in a row that a channel did not accept. Each instance counts alone. */
-function createRest(clock: Clock) {
-  let failures = 0;
-  let until = '';
-  return {
-    isOn: () => toInstant(clock.now()) < until,
-    note(sent: MessageResult) {
-      const isTaken = sent.outcome === 'sent' || sent.outcome === 'gone';
-      failures = isTaken ? 0 : failures + 1;
-      if (!isTaken) until = instantIn(clock, backoffMs(failures, sent.retryAfterMs));
-    },
-  };
-}
-
-async function claimNext({ channel, dispatches, clock }: NotifyDeps) {
-  // A send fits into it, with the work before and after.
-  const leaseMs = 2 * channel.longestSendMs;
-  const begunAt = performance.now();
-  const claim = await dispatches.claim({
-    channel: channel.name,
-    maxNotices: channel.maxNotices,
-    token: randomUUID(),
-    now: toInstant(clock.now()),
-    leasedUntil: instantIn(clock, leaseMs),
-    newMessageId: `msg_${randomUUID()}`,
+  const { channel, dispatches, clock } = deps;
+  const { name, maxNotices, longestSendMs, send } = channel;
+  return createOutbox<DispatchClaim, MessageResult>({
+    claim: (lease) =>
+      dispatches.claim({
+        ...lease,
+        channel: name,
+        maxNotices,
+        token: randomUUID(),
+        newMessageId: `msg_${randomUUID()}`,
+      }),
+    send,
+    settle: (claim, sent) => settle(deps, claim, sent),
+    isDown: ({ outcome }) => outcome === 'deferred' || outcome === 'refused',
+    longestSendMs,
+    clock,
   });
-  // After a freeze of this process, another instance may have the message.
-  return performance.now() - begunAt > leaseMs / 2 ? null : claim;
 }
 
 async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResult): Promise<void> {
@@ -76,11 +50,11 @@ async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResul
   metrics.notifications.inc({ channel: channel.name, outcome: sent.outcome });
   const settlement = settleMessage(claim, sent, clock.now());
   const isOurs = await dispatches.settle(claim, settlement);
-  tell(deps, claim, sent, isOurs ? settlement : null);
+  logOutcome(deps, claim, sent, isOurs ? settlement : null);
 }
 
 /** @param settlement null where another instance has taken the message over */
-function tell(
+function logOutcome(
   { channel, alerts, logger }: NotifyDeps,
   claim: DispatchClaim,
   sent: MessageResult,

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { runbookOf } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Channel, Message } from './channel.ts';
 import { longestPostMs, postMessage } from './post-message.ts';
@@ -36,7 +37,7 @@ function toBody({ createdAt, notices: [notice] }: Message): object {
   const { kind: type, occurredAt: timestamp } = notice;
   if ('about' in notice) {
     const { message, about } = notice;
-    return { type, timestamp, data: { message, about } };
+    return { type, timestamp, data: { message, about, runbook: runbookOf(notice.kind) } };
   }
   const { install, contractId, isRepeat, budget } = notice;
   return { type, timestamp, data: { install, contractId, isRepeat, budget } };

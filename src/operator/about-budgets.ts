@@ -1,6 +1,7 @@
 import { type BudgetStore, createBudgetStore } from '../budget/budget-store.ts';
 import { createReaderStore } from '../budget/reader-store.ts';
 import type { Database } from '../db/database.ts';
+import { ifAny, worryingFailures } from './attention.ts';
 
 /** What `gangway status` says of budgets: those of active contracts. */
 export interface BudgetStatus {
@@ -11,9 +12,6 @@ export interface BudgetStatus {
   silent: { install: string; failure: string }[];
 }
 
-/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
-const worrying = 3;
-
 /** @param configured the existing installs: for others nothing is read any more */
 export async function loadBudgets(
   database: Database,
@@ -21,11 +19,11 @@ export async function loadBudgets(
 ): Promise<BudgetStatus> {
   const budgets = createBudgetStore(database);
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
-  const failing = (await budgets.countFailing(worrying)).filter(isConfigured);
+  const failing = (await budgets.countFailing(worryingFailures)).filter(isConfigured);
   return {
     counts: (await budgets.countByState()).filter(isConfigured),
     failing: failing.reduce((total, { count }) => total + count, 0),
-    silent: (await createReaderStore(database).listFailing(worrying)).filter(isConfigured),
+    silent: (await createReaderStore(database).listFailing(worryingFailures)).filter(isConfigured),
   };
 }
 
@@ -40,7 +38,7 @@ export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
     ['budgets that cannot be read', failing, 'gangway explain <contract> says why; see the log'],
   ] as const;
   return [
-    ...said.flatMap(([what, count, action]) => (count === 0 ? [] : [{ says: `${what}: ${count}`, action }])),
+    ...said.flatMap(([what, count, action]) => ifAny(what, count, action)),
     ...silent.map(({ install, failure }) => ({
       says: `the budgets of ${install} cannot be read: ${failure}`,
       action: `check installs.${install}.token and its scopes; it is tried again by itself`,

@@ -5,7 +5,7 @@ import { readSetting } from '../db/setting-store.ts';
 import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
 import type { Clock } from '../lib/clock.ts';
 import { loadTools, type ToolStanding } from './about-tools.ts';
-import type { Attention } from './load-status.ts';
+import type { Attention } from './attention.ts';
 
 /** Who runs on the database and how their tools are, as another process sees it. */
 export interface Running {
@@ -34,7 +34,7 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
     tools,
     attention: [
       ...aboutInstances(instances, lastAliveAt, now),
-      // While nothing runs, everything waits for that.
+      // While no instance runs, everything waits for one.
       ...(isAnyRunning ? attention : []),
     ],
   };
@@ -58,7 +58,7 @@ function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
 /** Versions without a heartbeat store once a minute that they are alive. */
 const olderVersionMs = 120_000;
 
-/** Pure. @param lastAliveAt when any version was last alive, to the minute */
+/** @param lastAliveAt when any version was last alive, to the minute */
 function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
   if (instances.some((instance) => isInstanceRunning(instance, now))) {
     return instances

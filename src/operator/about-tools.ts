@@ -1,7 +1,7 @@
 import { createToolTroubleStore, type WaitingMemberships } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
 import { adviseOnTrouble, describeToolTrouble, isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
-import type { Attention } from './load-status.ts';
+import type { Attention } from './attention.ts';
 
 /** What running instances know of the tools, and which trainers wait for a tool. */
 export interface ToolStanding {

@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
-import type { UsagePlaceRow } from '../db/usage-tables.ts';
+import type { UsageScopeRow } from '../db/usage-tables.ts';
 import { createScopeStore } from '../usage/read/scope-store.ts';
 import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
-import type { Attention } from './load-status.ts';
+import { type Attention, worryingFailures } from './attention.ts';
 
 /**
  * What an operator has to look at in the work that is read.
@@ -33,7 +33,7 @@ export async function aboutUsage(
 }
 
 /** Work that is read, but not completely. */
-function aboutCounts(scopes: readonly UsagePlaceRow[], fallen: readonly FallenTotal[]): Attention[] {
+function aboutCounts(scopes: readonly UsageScopeRow[], fallen: readonly FallenTotal[]): Attention[] {
   const gaps = scopes.flatMap(({ tool, scope, gap, gapSince }) =>
     gap === null ? [] : [{ tool, scope, gap, gapSince }],
   );
@@ -49,16 +49,14 @@ function aboutCounts(scopes: readonly UsagePlaceRow[], fallen: readonly FallenTo
   ];
 }
 
-/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
-const worrying = 3;
-
-function aboutScopes(scopes: readonly UsagePlaceRow[]): Attention[] {
+function aboutScopes(scopes: readonly UsageScopeRow[]): Attention[] {
   const failing = scopes.filter(({ failingSince, failure }) => failingSince !== null && failure !== null);
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
   const never = others.filter(({ readBeganAt }) => readBeganAt === null);
   const old = others.filter(
-    ({ readBeganAt, attempts, toldAt }) => readBeganAt !== null && (attempts >= worrying || toldAt !== null),
+    ({ readBeganAt, attempts, alertedAt }) =>
+      readBeganAt !== null && (attempts >= worryingFailures || alertedAt !== null),
   );
   const again = 'see that its account may read them; it is tried again by itself';
   return [
@@ -79,7 +77,7 @@ function aboutScopes(scopes: readonly UsagePlaceRow[]): Attention[] {
 
 const mostNamed = 5;
 
-function perTool(scopes: readonly UsagePlaceRow[], say: (tool: string, named: string) => Attention): Attention[] {
+function perTool(scopes: readonly UsageScopeRow[], say: (tool: string, named: string) => Attention): Attention[] {
   return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
       const since = readBeganAt === null ? failingSince : readBeganAt;

@@ -11,7 +11,7 @@ import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
 /**
- * This folder holds what operators decide and look up from the command line. Everything works beside a running
+ * This folder holds what operators decide and look up from the command line. All of it can be done beside a running
  * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
  */
 
@@ -58,7 +58,7 @@ export async function approvePlan(
   await plans.findOpen(planId);
   await silence.check();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
-  // Decided after the reading, so that the decision counts as newer.
+  // The decision comes after the reading, so that it counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };
   const how = isUnread ? ' --without-reading' : '';
   const decided = await decidePlan({ ...deps, by }, 'approve', planId, how);
@@ -82,7 +82,7 @@ async function readFor(
 ): Promise<boolean> {
   const { install: own } = await deps.plans.findOpen(planId);
   const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
-  // Retired trainers are removed by the operator's word alone.
+  // Retired trainers are removed because the operator decided so. No reading matters.
   if (items.every(({ cause }) => cause === 'retired')) return false;
   const asked = (await deps.plans.installsOf(planId)).filter(({ install }) => install === own || all.includes(install));
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
@@ -122,7 +122,7 @@ function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'orphaned') return 'the configuration no longer leads to them';
   if (wanted === 1) return 'they are to be in by now';
   if (state === 'removed') return 'they are out already';
-  if (state === 'released') return 'they are left in place: they are not ours to remove';
+  if (state === 'released') return 'they are kept: they are not ours to remove';
   if (cause === null) return 'something else is known of them by now';
   return `they are to be out for another reason by now, which is judged by itself: ${describeCause(cause)}`;
 }

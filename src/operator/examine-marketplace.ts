@@ -14,7 +14,7 @@ import { hasScope } from './needed-scopes.ts';
 export interface ExaminedMarketplace {
   /** By install. */
   platformApis: ReadonlyMap<string, ReadingApi>;
-  /** Where the marketplace delivers to; undefined where it does not deliver. */
+  /** The address to which the marketplace delivers; undefined if it does not deliver. */
   publicUrl: string | undefined;
   /** When installs are read: cron, UTC. */
   schedule: string;

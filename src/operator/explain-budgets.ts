@@ -15,7 +15,7 @@ export interface ExplainedBudget {
   askedAt: string | null;
   /** Null while the contract is not active. */
   nextReadAt: string | null;
-  /** Why the last reading failed; null where it did not. */
+  /** Why the last reading failed; null if it did not fail. */
   failure: string | null;
   lastNotice: { state: NotifiedBudgetState; at: string } | null;
 }
@@ -23,7 +23,7 @@ export interface ExplainedBudget {
 /** One budget per install that has a contract of this id; empty where nothing is known. */
 export async function explainBudgets(database: Database, contractId: string): Promise<ExplainedBudget[]> {
   const rows = await createBudgetStore(database).find(contractId);
-  return rows.map(({ toldState, toldAt, ...row }) => {
+  return rows.map(({ notifiedState, notifiedAt, ...row }) => {
     const { install, state, fundedVolume, consumedVolume, remainingVolume } = row;
     const { consumedFraction, askedAt, nextReadAt, failure } = row;
     return {
@@ -37,7 +37,7 @@ export async function explainBudgets(database: Database, contractId: string): Pr
       askedAt,
       nextReadAt,
       failure,
-      lastNotice: toldState === null || toldAt === null ? null : { state: toldState, at: toldAt },
+      lastNotice: notifiedState === null || notifiedAt === null ? null : { state: notifiedState, at: notifiedAt },
     };
   });
 }

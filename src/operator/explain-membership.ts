@@ -16,7 +16,7 @@ export interface JudgedMembership {
 
 export interface Circumstances {
   /** Whether evidence has ended the reason that is explained. */
-  hasFallen: boolean;
+  hasEnded: boolean;
   /** The open plan that holds its removal. */
   plan: number | undefined;
   /** The trainer's invitation, where there is one to hand over. */
@@ -86,7 +86,7 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
     case 'orphaned':
       return `kept in ${group}, where the configuration no longer leads`;
     case 'released':
-      return `left in place in ${group}: not ours to remove`;
+      return `kept in ${group}: not ours to remove`;
     case 'removed':
       return `removed from ${group}`;
     default:
@@ -103,11 +103,11 @@ function sayRemoving({ removeAfter }: MembershipRow): string {
 }
 
 /** The end of one reason does not apply to a trainer who is in for another. */
-function comesFirst(membership: MembershipRow, { hasFallen, trouble }: Circumstances): boolean {
+function comesFirst(membership: MembershipRow, { hasEnded, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
-  // An operator's word, whatever is configured.
+  // An operator decided it, whatever is configured.
   if (cause === 'retired') return true;
-  if (!hasFallen) return false;
+  if (!hasEnded) return false;
   const isKept = wanted === 1 && (state === 'active' || state === 'invited');
   const isSaidOutright = cause !== null && isExplicit(cause);
   const isStuck = state === 'removing' && (failure !== null || trouble !== undefined);
@@ -121,7 +121,7 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
   switch (state) {
     case 'active':
     case 'invited':
-      return circumstances.hasFallen && wanted === 1
+      return circumstances.hasEnded && wanted === 1
         ? adviseOnKept(membership, circumstances)
         : adviseOnPresent(membership, circumstances);
     case 'held':

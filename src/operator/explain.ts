@@ -1,13 +1,7 @@
 import type { MembershipRow } from '../db/tables.ts';
-import type { ContractEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
-import {
-  leftSince,
-  movedSince,
-  provisioningOf,
-  revokedGrant,
-  statusOfContract,
-  statusOfLink,
-} from '../domain/evidence-status.ts';
+import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import { provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
+import { findEnds, type RemovalCause } from '../domain/standing.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Bearing, ExplainedPerson } from '../memberships/explain-store.ts';
@@ -37,7 +31,7 @@ export interface ExplainedStep {
 export interface ExplainRules extends Walls {
   routeLink: RouteLink;
   managedDomains: readonly string[];
-  /** By tool: why its calls are paused, where they are. */
+  /** The tools to which calls are paused, and why. */
   troubles: ReadonlyMap<string, ToolTrouble>;
 }
 
@@ -64,22 +58,30 @@ interface Subject {
 
 interface Judged extends ExplainedStep {
   action: string;
-  /** It held once, and evidence ended it: access ends by that. */
-  hasFallen?: true;
+  /** Evidence has ended it: access ends by that. */
+  hasEnded?: true;
   /** Its action is the one to take even where an earlier step does not hold. */
   comesFirst?: boolean;
 }
 
+/** Why the reason has ended, and since when, as memberships are derived from it too. */
+type Ends = ReadonlyMap<RemovalCause, string>;
+
 function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Explanation {
-  const { contract, trainerId } = subject;
+  const { contract, trainerId, linkId } = subject;
   const { install, contractId } = contract;
   const person = bearing.people.find(isOf({ install, trainerId }));
-  const link = bearing.links.find(isOf({ install, linkId: subject.linkId }));
+  const link = bearing.links.find(isOf({ install, linkId }));
+  const pair = bearing.pairs.find(isOf({ install, contractId, linkId }));
+  const participation = bearing.participations.find(isOf({ install, contractId, trainerId }));
+  const grants = bearing.grants.filter(isOf({ install }));
+  const found = findEnds({ contract, link, pair, participation, grants });
+  const ends: Ends = new Map(found.map(({ cause, since }) => [cause, since]));
   const reasons = [
-    judgeInstall(bearing, rules, subject),
-    judgeContract(contract),
-    judgePerson(bearing, subject),
-    judgeLink(rules, link, bearing.pairs.find(isOf({ install, contractId, linkId: subject.linkId }))),
+    judgeInstall(install, rules, ends),
+    judgeContract(contract, ends),
+    judgePerson(participation?.trainerId, ends),
+    judgeLink(rules, link, ends),
     judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...subject, link, reasons })];
@@ -96,24 +98,23 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
   };
 }
 
-function judgeInstall({ grants }: Bearing, { installs }: ExplainRules, subject: Subject): Judged {
-  const { install } = subject.contract;
+function judgeInstall(install: string, { installs }: ExplainRules, ends: Ends): Judged {
   if (!installs.has(install)) {
     const action = `configure the install ${install} again; or give its people up with "gangway start --accept-orphans", then "gangway retire --install ${install}"`;
     return { step: 'install', holds: false, says: `${install} is not configured`, action };
   }
-  const revoked = revokedGrant(grants.filter(isOf({ install })));
-  if (revoked === null) return holds('install', `${install} is connected`);
+  const since = ends.get('grant_revoked');
+  if (since === undefined) return holds('install', `${install} is connected`);
   return {
     step: 'install',
     holds: false,
-    hasFallen: true,
-    says: `the customer revoked ${revoked.grantId}`,
+    hasEnded: true,
+    says: `the customer has disconnected since ${since}`,
     action: `have the customer connect ${install} again before its people are removed`,
   };
 }
 
-function judgeContract(contract: ContractEvidence): Judged {
+function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
   const status = statusOfContract(contract);
   const says = `the contract is ${status}`;
   switch (status) {
@@ -125,8 +126,8 @@ function judgeContract(contract: ContractEvidence): Judged {
       return {
         step: 'contract',
         holds: false,
-        hasFallen: true,
-        says: `${says} (${endOf(contract)})`,
+        hasEnded: true,
+        says: `${says} (${sayEnd(ends)})`,
         action: 'nothing: access ends with the contract',
       };
     default:
@@ -139,20 +140,15 @@ function judgeContract(contract: ContractEvidence): Judged {
   }
 }
 
-function endOf(contract: ContractEvidence): string {
-  const { endedReadAt, endedEventAt, endedByOperatorAt, reopenedAt } = contract;
-  if (endedReadAt !== null) return `listed as ended at ${endedReadAt}`;
-  if (endedEventAt !== null && endedEventAt > (reopenedAt ?? '')) {
-    return `delivered, of ${endedEventAt}`;
-  }
-  return `by an operator, at ${endedByOperatorAt}`;
+function sayEnd(ends: Ends): string {
+  const [deliveredAt, readAt] = [ends.get('contract_ended'), ends.get('contract_read_ended')];
+  if (deliveredAt !== undefined) return `delivered, of ${deliveredAt}`;
+  if (readAt !== undefined) return `listed as ended at ${readAt}`;
+  return `by an operator, at ${ends.get('contract_ended_by_operator')}`;
 }
 
-function judgePerson({ participations }: Bearing, subject: Subject): Judged {
-  const { install, contractId } = subject.contract;
-  const { trainerId } = subject;
-  const participation = participations.find(isOf({ install, contractId, trainerId }));
-  if (participation === undefined) {
+function judgePerson(trainerId: string | undefined, ends: Ends): Judged {
+  if (trainerId === undefined) {
     return {
       step: 'person',
       holds: false,
@@ -160,19 +156,20 @@ function judgePerson({ participations }: Bearing, subject: Subject): Judged {
       action: 'wait until the marketplace is read again: who is on it was not in its event',
     };
   }
-  const since = leftSince(participation);
-  if (since === null) return holds('person', `${trainerId} is on it`);
+  const since = ends.get('participation_left');
+  if (since === undefined) return holds('person', `${trainerId} is on it`);
   return {
     step: 'person',
     holds: false,
-    hasFallen: true,
+    hasEnded: true,
     says: `${trainerId} is no longer on it since ${since}`,
     action: 'nothing: access ends with that',
   };
 }
 
-function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: PairEvidence | undefined): Judged {
-  if (link === undefined || statusOfLink(link) === 'unknown') {
+function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, ends: Ends): Judged {
+  const isGone = ends.has('link_removed') || ends.has('link_absent');
+  if (link === undefined || (link.externalProjectId === null && !isGone)) {
     return {
       step: 'link',
       holds: false,
@@ -181,16 +178,15 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: Pa
     };
   }
   const { linkId, externalProjectId: project, provisioningMode } = link;
-  const status = statusOfLink(link);
-  if (status !== 'live') {
-    const says = `the link ${linkId} to ${project} is ${status}`;
+  if (isGone) {
+    const says = `the link ${linkId} to ${project} is ${ends.has('link_removed') ? 'removed' : 'absent'}`;
     const action = 'have the customer link the job again if the people are to stay';
-    return { step: 'link', holds: false, hasFallen: true, says, action };
+    return { step: 'link', holds: false, hasEnded: true, says, action };
   }
-  const movedAt = pair && movedSince(pair);
-  if (movedAt) {
+  const movedAt = ends.get('contract_moved');
+  if (movedAt !== undefined) {
     const says = `the contract is listed under another job than that of ${project} since ${movedAt}`;
-    return { step: 'link', holds: false, hasFallen: true, says, action: 'nothing: access ends with that' };
+    return { step: 'link', holds: false, hasEnded: true, says, action: 'nothing: access ends with that' };
   }
   const crossing = outsideOf(rules, link);
   if (crossing !== null) {
@@ -199,7 +195,7 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, pair: Pa
   if (provisioningOf(provisioningMode) === 'of_marketplace') {
     const says = `the marketplace itself provisions ${project}`;
     const action = 'nothing: the marketplace does it';
-    return { step: 'link', holds: false, hasFallen: true, says, action };
+    return { step: 'link', holds: false, hasEnded: true, says, action };
   }
   return holds('link', `linked to ${project}`);
 }
@@ -270,12 +266,12 @@ function judgeMemberships(
       one.trainerId === trainerId &&
       (led.has(one.id) || (one.tool === route?.tool && one.groupId === route.groupId && !isOfOthersAlone(one))),
   );
-  const hasFallen = reasons.some((reason) => reason.hasFallen);
+  const hasEnded = reasons.some((reason) => reason.hasEnded);
   if (here.length > 0) {
     return here.map((one) => ({
       step: 'membership',
       ...explainMembership(one, {
-        hasFallen,
+        hasEnded,
         plan: plans.get(one.id),
         invitation: invitations.get(one.id),
         trouble: troubles.get(one.tool),

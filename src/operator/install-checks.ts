@@ -61,7 +61,7 @@ function checkScopes(name: string, granted: readonly string[] | undefined): Chec
   });
 }
 
-/** So many are named; the number says the rest. */
+/** At most so many are named. The rest is only counted. */
 const maxNamed = 5;
 
 /** Links that the marketplace provisions itself need nothing of us. */

@@ -22,11 +22,11 @@ export interface ListedContract {
   /** The latest that any source said of it. */
   heardAt: string | null;
   people: number;
-  /** As it was last read; null before the first reading. */
+  /** The state at the last reading; null before the first. */
   budgetState: BudgetState | null;
-  /** Of the funded volume. */
+  /** The part of the funded volume that is used. */
   consumedFraction: number | null;
-  /** Since when it was found in no list; null where the last reading found it. */
+  /** Since when no list has it; null if the last reading found it. */
   suspectSince: string | null;
 }
 

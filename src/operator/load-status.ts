@@ -17,6 +17,7 @@ import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutUsage } from './about-usage.ts';
+import { type Attention, ifAny } from './attention.ts';
 import { waitsFor } from './list-waiting.ts';
 
 /** How Gangway is doing, at a glance. */
@@ -34,12 +35,6 @@ export interface Status {
   lowered: InstallDays[];
   /** Empty where no operator has to act. It lists things of any age: `since` does not apply. */
   attention: Attention[];
-}
-
-/** Something that an operator has to look at, and what to do about it. */
-export interface Attention {
-  says: string;
-  action: string;
 }
 
 type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Count>>;
@@ -122,7 +117,7 @@ async function aboutInvitations(database: Database, mailed: Mailed | null): Prom
   );
 }
 
-/** In seconds, as last stored; positive where the clock here is ahead. */
+/** The drift that was stored last, in seconds; positive if the clock here is ahead. */
 async function loadClockDrift(database: Database): Promise<number> {
   return Number(await inTransaction(database, (tx) => readSetting(tx, 'clock_drift_seconds'))) || 0;
 }
@@ -205,10 +200,6 @@ function toAttention({ install, heldSince, failure }: InstallState): Attention[]
 
 function sum(rows: { count: number }[]): number {
   return rows.reduce((total, { count }) => total + count, 0);
-}
-
-function ifAny(what: string, count: number, action: string): Attention[] {
-  return count === 0 ? [] : [{ says: `${what}: ${count}`, action }];
 }
 
 /** Channels that have not accepted their notices yet: shown long before the notices are given up. */

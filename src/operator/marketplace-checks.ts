@@ -7,7 +7,7 @@ import { type Check, failure, ok, warning } from './doctor-checks.ts';
 /** Deliveries are refused from 300 s on, and a delivery takes time to arrive. */
 const fatalDriftMs = 240_000;
 
-/** @param driftsMs as measured against the answers; positive where this clock is ahead */
+/** @param driftsMs measured against the answers; positive if this clock is ahead */
 export function checkDrift(driftsMs: readonly number[]): Check[] {
   const [most] = driftsMs.toSorted((a, b) => Math.abs(b) - Math.abs(a));
   if (most === undefined) return [];

@@ -9,7 +9,7 @@ import type { Reconciled } from './reconcile-now.ts';
 
 export type { PreviewedChange };
 
-/** What reconciling would do; the numbers say how much. */
+/** What reconciling would do, as counts. */
 export interface Previewed extends Reconciled {
   changes: PreviewedChange[];
 }

@@ -2,7 +2,7 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, describeOtherServer, placeOf } from '../tools/bind-tool.ts';
+import { askServer, describeOtherServer, locationOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
@@ -20,7 +20,7 @@ export interface ConfiguredTool {
 export interface ToolServer {
   tool: string;
   /** The address of the tool, as configured. */
-  place: string | null;
+  location: string | null;
   /** The server that its members are in; null where the tool has not been asked yet. */
   bound: Server | null;
 }
@@ -32,8 +32,8 @@ export async function listServers(
   const bindings = await createToolBindingStore(database).list();
   return [...tools].map(([tool, { settings }]) => {
     const found = bindings.find((one) => one.tool === tool);
-    const bound = found === undefined ? null : { identity: found.identity, place: found.place };
-    return { tool, place: placeOf(settings), bound };
+    const bound = found === undefined ? null : { identity: found.identity, location: found.location };
+    return { tool, location: locationOf(settings), bound };
   });
 }
 
@@ -69,5 +69,5 @@ export async function checkServer(
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {
-  return callTool(askTimeoutMs, stopping, (signal) => askServer(adapter, placeOf(settings), signal));
+  return callTool(askTimeoutMs, stopping, (signal) => askServer(adapter, locationOf(settings), signal));
 }

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
@@ -45,6 +46,7 @@ export interface Forgotten {
 
 export interface ForgetWish {
   dryRun: boolean;
+  by: By;
   /** The only install that is to forget the trainer; undefined for every install that can. */
   install?: string | undefined;
 }
@@ -61,11 +63,16 @@ const restMs = 5;
  * @throws AppError `not_found`, or `conflict` while every install has a contract with the trainer, or has the trainer
  *   in a tool
  */
-export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, install }: ForgetWish): Promise<Forgotten> {
+export async function forgetPerson(
+  deps: ForgetDeps,
+  who: string,
+  { dryRun, by, install }: ForgetWish,
+): Promise<Forgotten> {
   const { database } = deps;
   const trainerId = await findTrainer(deps, who, install);
   const foreseen = planForget(await loadPerson(deps, database.kysely, trainerId), install);
-  // First, and committed chunk by chunk: after a crash they are found again by the addresses, which are cleared last.
+  // Deliveries are cleared first, chunk by chunk. After a crash they are found again by the addresses, which are cleared
+  // last.
   const scope = await collectNames(deps, trainerId, { install, ...foreseen });
   const deliveries = await clearDeliveries(deps, scope, dryRun);
 
@@ -75,6 +82,7 @@ export async function forgetPerson(deps: ForgetDeps, who: string, { dryRun, inst
     // A trainer who was hired meanwhile must not be half forgotten.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
+    if (!dryRun) await writeAudit(tx, by, 'forget', `trainer ${trainerId} at ${plan.cleared.join(', ')}`);
     return { plan, ...(await clearKnown(deps, tx, known, plan, dryRun)) };
   });
   const { plan, ...counts } = cleared;

@@ -6,6 +6,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { keyIn } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
 import type { MembershipRow } from '../db/tables.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/personal-data-store.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
@@ -37,11 +38,6 @@ export interface RetentionStore {
   clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void>;
   remember(tx: Transaction, people: PersonKey[]): Promise<void>;
   forget(tx: Transaction, people: PersonKey[], now: string): Promise<void>;
-}
-
-export interface ContractKey {
-  install: string;
-  contractId: string;
 }
 
 export interface PersonKey {

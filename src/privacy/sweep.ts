@@ -1,7 +1,8 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
-import type { ContractKey, PersonKey, RetentionStore } from './retention-store.ts';
+import type { PersonKey, RetentionStore } from './retention-store.ts';
 
 export interface SweepPeopleDeps {
   database: Database;

@@ -14,13 +14,20 @@ import { refuseUnread, sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import { readBody } from './read-body.ts';
 import type { RefusalLog } from './refusal-log.ts';
-import type { SigningKeys } from './signing-keys.ts';
-import { isSignedWith, type RefusalReason, readSignature, type Signature } from './verify-signature.ts';
+import {
+  isSignedWith,
+  type RefusalReason,
+  readSignature,
+  type Signature,
+  type SigningKeys,
+} from './verify-signature.ts';
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
   signingKeys: SigningKeys;
-  /** Used in place of the secret of an unknown install. */
+  /** Loads the secrets that another process has stored up to now. */
+  loadInstalls(signal: AbortSignal): Promise<void>;
+  /** Used instead of the secret of an unknown install. */
   decoySecret: KeyObject;
   headers: MarketplaceHeaders;
   /** The bytes of requests that are not answered yet, by the name of the install. */
@@ -39,6 +46,7 @@ export interface WebhookRouteDeps {
 }
 
 const maxBodyBytes = 256 * 1024;
+const loadTimeoutMs = 1000;
 /** By then the requests that are in memory now are answered or cut off. */
 const roomAfterMs = 10_000;
 
@@ -84,8 +92,7 @@ async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise
   }
   const { body } = read;
   const readAt = performance.now();
-  const secrets = deps.signingKeys.get(install) ?? [deps.decoySecret];
-  if (!isSignedWith(secrets, signature, body)) {
+  if (!(await isSigned(deps, install, signature, body))) {
     return sendError(response, notSigned(deps, install, 'no_secret_matched'));
   }
   const deferral = await deps.admission.check(install, body.length);
@@ -98,6 +105,24 @@ async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise
   deps.metrics.deliveries.inc({ install, status });
   deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
   answer(response, status);
+}
+
+/**
+ * Before a refusal, the secrets are loaded once more: a command such as `gangway connect` may have made an
+ * endpoint and stored its secret a moment ago.
+ */
+async function isSigned(
+  { signingKeys, decoySecret, loadInstalls }: WebhookRouteDeps,
+  install: string,
+  signature: Signature,
+  body: Buffer,
+): Promise<boolean> {
+  const known = signingKeys.get(install);
+  if (isSignedWith(known ?? [decoySecret], signature, body)) return true;
+  // Where the database cannot be read, the secrets that are known decide.
+  await loadInstalls(AbortSignal.timeout(loadTimeoutMs)).catch(() => undefined);
+  const loaded = signingKeys.get(install);
+  return loaded !== undefined && loaded !== known && isSignedWith(loaded, signature, body);
 }
 
 const answers = {

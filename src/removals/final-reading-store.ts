@@ -88,10 +88,10 @@ async function wantReading(
     .values({ membershipId, ...again })
     .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(again))
     .execute();
-  await tx.deleteFrom('finalReadingPlace').where('membershipId', '=', membershipId).execute();
+  await tx.deleteFrom('finalReadingScope').where('membershipId', '=', membershipId).execute();
   const keys = scopes.map(({ tool, scope }) => ({ tool, scope }));
   await tx
-    .insertInto('finalReadingPlace')
+    .insertInto('finalReadingScope')
     .values(keys.map((key) => ({ membershipId, ...key })))
     .execute();
   await wantRead(tx, keys, wantedAt);
@@ -153,12 +153,12 @@ interface AwaitedScope {
 
 async function awaitedScopes(tx: Transaction, membershipId: number): Promise<AwaitedScope[]> {
   return await tx
-    .selectFrom('finalReadingPlace')
-    .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
-    .select(['finalReadingPlace.scope', 'usagePlace.readBeganAt'])
-    .select(['usagePlace.refusedAt', 'usagePlace.failure'])
-    .where('finalReadingPlace.membershipId', '=', membershipId)
-    .orderBy('finalReadingPlace.scope')
+    .selectFrom('finalReadingScope')
+    .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
+    .select(['finalReadingScope.scope', 'usageScope.readBeganAt'])
+    .select(['usageScope.refusedAt', 'usageScope.failure'])
+    .where('finalReadingScope.membershipId', '=', membershipId)
+    .orderBy('finalReadingScope.scope')
     .execute();
 }
 
@@ -210,7 +210,7 @@ async function wasReadToTheEnd(
     .reverse();
   if (endedAt === undefined) return false;
   const row = await tx
-    .selectFrom('usagePlace')
+    .selectFrom('usageScope')
     .select('readBeganAt')
     .where((eb) => eb.and({ tool, scope }))
     .executeTakeFirst();

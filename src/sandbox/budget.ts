@@ -1,6 +1,6 @@
-import type { BudgetWarning, Contract, Milestone, PaymentType } from './sandbox-state.ts';
+import type { BudgetWarning, Milestone, PaymentType, SandboxContract } from './sandbox-state.ts';
 
-export interface Budget {
+export interface SandboxBudget {
   contractId: string;
   paymentType: PaymentType | null;
   state: 'OK' | BudgetWarning;
@@ -19,7 +19,7 @@ const thresholds: readonly { warning: BudgetWarning; fraction: number }[] = [
   { warning: 'DEPLETED', fraction: 1 },
 ];
 
-export function budgetOf(contract: Contract): Budget {
+export function budgetOf(contract: SandboxContract): SandboxBudget {
   const { paymentType } = contract.job;
   const consumed = sumUsage(contract);
   const fundedVolume = sum(contract.milestones.map(({ volume }) => volume));
@@ -41,8 +41,8 @@ export function budgetOf(contract: Contract): Budget {
   };
 }
 
-/** The thresholds passed on the way up that nobody was told of since the last funding. */
-export function planWarnings(before: Budget, after: Budget, contract: Contract): BudgetWarning[] {
+/** The thresholds that this usage reached, without those that were announced since the last funding. */
+export function planWarnings(before: SandboxBudget, after: SandboxBudget, contract: SandboxContract): BudgetWarning[] {
   return thresholds
     .filter(
       ({ warning, fraction }) =>
@@ -55,7 +55,7 @@ function isMetered(paymentType: PaymentType | null): paymentType is Exclude<Paym
   return paymentType !== null && paymentType !== 'FIXED_PRICE';
 }
 
-function sumUsage(contract: Contract): Budget['consumed'] {
+function sumUsage(contract: SandboxContract): SandboxBudget['consumed'] {
   const days = [...contract.usage.values()];
   const seconds = sum(days.map(({ totalSeconds }) => totalSeconds));
   return {

@@ -4,9 +4,9 @@ import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './co
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
-import type { Contract, Job, Milestone, SandboxState, Trainer } from './sandbox-state.ts';
+import type { Job, Milestone, SandboxContract, SandboxState, Trainer } from './sandbox-state.ts';
 
-/** What employers do: offer a job, hire, fund, replace a trainer, end a contract. */
+/** What employers do: they offer a job, hire, fund, replace a trainer and end a contract. */
 
 export interface HiredContract {
   contractId: string;
@@ -30,7 +30,7 @@ export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
   const job = state.jobs.get(wanted.jobId);
   if (job === undefined) throw new AppError('not_found', `No job ${wanted.jobId}`);
   const createdAt = toInstant(clock.now());
-  const contract: Contract = {
+  const contract: SandboxContract = {
     id: ids.next('ctr'),
     status: 'active',
     job,
@@ -59,15 +59,15 @@ export function endContract(marketplace: Marketplace, contractId: string, wanted
   marketplace.raiseEvents(toContractOccurrences(state, 'contract.ended', contract));
 }
 
-/** Tells of an end that is none: to everybody who reads the contract, it is still active. */
+/** Sends the event of an end that did not happen. The API still lists the contract as active. */
 export function raiseMistakenEnd({ state, clock, raiseEvents }: Marketplace, contractId: string): void {
   const contract = findContract(state, contractId);
   if (contract.status === 'ended') throw new AppError('conflict', 'The contract did end');
-  const mistaken: Contract = { ...contract, status: 'ended', endDate: toInstant(clock.now()) };
+  const mistaken: SandboxContract = { ...contract, status: 'ended', endDate: toInstant(clock.now()) };
   raiseEvents(toContractOccurrences(state, 'contract.ended', mistaken));
 }
 
-/** The funded milestone becomes the active one, and every warning may be sent once more. */
+/** The new milestone becomes the active one, and each budget warning may be sent again. */
 export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}): Milestone {
   const { state, ids } = marketplace;
   const contract = findContract(state, contractId);
@@ -85,7 +85,7 @@ export function fundMilestone(marketplace: Marketplace, contractId: string, want
   return { ...milestone };
 }
 
-/** Seen only by those who read the participants: no event says so. */
+/** No event says this. Only the list of participants shows it. */
 export function replaceParticipant(
   marketplace: Marketplace,
   contractId: string,
@@ -99,13 +99,13 @@ export function replaceParticipant(
   return contract.participants.map((trainer) => ({ ...trainer }));
 }
 
-function findContract(state: SandboxState, contractId: string): Contract {
+function findContract(state: SandboxState, contractId: string): SandboxContract {
   const contract = state.contracts.get(contractId);
   if (contract === undefined) throw new AppError('not_found', `No contract ${contractId}`);
   return contract;
 }
 
-/** The names that platforms see are masked, and nothing keeps two trainers from sharing one. */
+/** Platforms see masked names, and two trainers may have the same one. */
 const maskedNames = ['Amara O.', 'Bruno S.', 'Chiara M.', 'Dawit T.', 'Elif K.', 'Farid A.'];
 
 function toTrainer({ state, ids }: Marketplace, wanted: HiredTrainer): Trainer {

@@ -3,22 +3,12 @@ import { budgetOf } from './budget.ts';
 import { ContractQuery, parseRequest } from './platform-request-schema.ts';
 import { findLinkedContract, type PlatformCall, type PlatformRoute } from './platform-route.ts';
 import { toListedContract, toParticipant } from './public-shapes.ts';
-import { type Contract, linksOfInstall } from './sandbox-state.ts';
+import { linksOfInstall, type SandboxContract } from './sandbox-state.ts';
 
 export const contractRoutes: PlatformRoute[] = [
   { method: 'get', path: '/contracts', scope: 'contracts:read', answer: listContracts },
-  {
-    method: 'get',
-    path: '/contracts/{id}/participants',
-    scope: 'participants:read',
-    answer: listParticipants,
-  },
-  {
-    method: 'get',
-    path: '/contracts/{id}/budget',
-    scope: 'contracts:read',
-    answer: (call) => budgetOf(findLinkedContract(call)),
-  },
+  { method: 'get', path: '/contracts/{id}/participants', scope: 'participants:read', answer: listParticipants },
+  { method: 'get', path: '/contracts/{id}/budget', scope: 'contracts:read', answer: readBudget },
 ];
 
 function listContracts(call: PlatformCall) {
@@ -35,18 +25,18 @@ function listContracts(call: PlatformCall) {
   return { contracts, nextCursor: hasMore ? toCursor(page.at(-1)) : null };
 }
 
-/** Newest first. A link that is not the install's has no contracts to show. */
-function findContracts({ marketplace, install }: PlatformCall, linkId?: string): Contract[] {
+/** Newest first. A link of another install gives none. */
+function findContracts({ marketplace, install }: PlatformCall, linkId?: string): SandboxContract[] {
   const links = linksOfInstall(marketplace.state, install).filter(({ id }) => linkId === undefined || id === linkId);
   const jobIds = new Set(links.map(({ jobId }) => jobId));
   return [...marketplace.state.contracts.values()].filter(({ job }) => jobIds.has(job.id)).reverse();
 }
 
-function toCursor(contract: Contract | undefined): string | null {
+function toCursor(contract: SandboxContract | undefined): string | null {
   return contract === undefined ? null : Buffer.from(contract.id).toString('base64url');
 }
 
-function firstAfter(contracts: Contract[], cursor: string | undefined): number {
+function firstAfter(contracts: SandboxContract[], cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const lastId = Buffer.from(cursor, 'base64url').toString();
   const last = contracts.findIndex(({ id }) => id === lastId);
@@ -60,4 +50,8 @@ function listParticipants(call: PlatformCall) {
     contractId: contract.id,
     participants: contract.participants.map((trainer) => toParticipant(call.install, trainer)),
   };
+}
+
+function readBudget(call: PlatformCall) {
+  return budgetOf(findLinkedContract(call));
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
 
-/** What the person at the controls may ask for. Unknown keys are refused: they are typing errors. */
+/** The requests of the controls. Unknown keys are refused, because they are typing errors. */
 
 const Scopes = z.array(z.enum(scopes));
 
 export const NewInstall = z.strictObject({
-  /** An employer that has a job already; a new one by default. */
+  /** An existing employer; a new one by default. */
   organizationId: z.string().min(1).optional(),
-  /** All of them by default. */
+  /** All scopes by default. */
   scopes: Scopes.optional(),
-  /** Of its token, where they are fewer than the install's. */
+  /** The scopes of its token; those of the install by default. */
   tokenScopes: Scopes.optional(),
   /** Given by default. */
   piiConsent: z.boolean().optional(),
@@ -18,7 +18,7 @@ export const NewInstall = z.strictObject({
 export type NewInstall = z.input<typeof NewInstall>;
 
 export const NewJob = z.strictObject({
-  /** Any install of the employer whose job it is. */
+  /** Any install of the employer who offers the job. */
   installId: z.string(),
   title: z.string().min(1).optional(),
   /** Paid per hour by default. */
@@ -27,22 +27,22 @@ export const NewJob = z.strictObject({
 export type NewJob = z.input<typeof NewJob>;
 
 export const HiredTrainer = z.strictObject({
-  /** One that is known already keeps what is not said anew. */
+  /** A known trainer keeps the fields that are left out. */
   opentrainUserId: z.string().min(1).optional(),
   displayName: z.string().min(1).optional(),
   country: z.string().optional(),
-  /** Null: the managed address does not exist yet. */
+  /** Null if the managed address does not exist yet. */
   workEmail: z.email().nullable().optional(),
 });
 export type HiredTrainer = z.input<typeof HiredTrainer>;
 
 export const Hire = z.strictObject({
   jobId: z.string(),
-  /** The job's by default. */
+  /** The title of the job by default. */
   title: z.string().min(1).optional(),
   /** Now by default. */
   startDate: z.iso.datetime().optional(),
-  /** One new trainer by default. The first is the one that the events speak of. */
+  /** One new trainer by default. The events name the first. */
   trainers: z.array(HiredTrainer).min(1).optional(),
 });
 export type Hire = z.input<typeof Hire>;
@@ -55,7 +55,7 @@ export type End = z.input<typeof End>;
 
 export const Funding = z.strictObject({
   name: z.string().min(1).optional(),
-  /** In hours or labels, as the job is paid; 10 by default. */
+  /** In hours or labels, depending on how the job is paid; 10 by default. */
   volume: z.number().nonnegative().optional(),
   /** 200 by default. */
   amountUsd: z.number().nonnegative().optional(),
@@ -63,15 +63,15 @@ export const Funding = z.strictObject({
 export type Funding = z.input<typeof Funding>;
 
 export const Replacement = z.strictObject({
-  /** The opentrainUserId of the one who goes. */
+  /** The `opentrainUserId` of the trainer who leaves. */
   leaves: z.string(),
-  /** Nobody by default: the contract may be left without a trainer. */
+  /** None by default: a contract may have no trainer. */
   joins: HiredTrainer.optional(),
 });
 export type Replacement = z.input<typeof Replacement>;
 
+/** Fields that are left out keep their value. */
 export const Relink = z.strictObject({
-  /** What is not said stays as it was. */
   jobId: z.string().min(1).nullable().optional(),
   externalProjectId: z.string().min(1).max(200).optional(),
   provisioningMode: z.enum(provisioningModes).optional(),

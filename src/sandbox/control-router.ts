@@ -13,9 +13,9 @@ import {
   Relink,
   Replacement,
 } from './control-request-schema.ts';
-import type { Dispatcher } from './deliver.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import { SetFaults } from './faults/faults-schema.ts';
-import { parseRequest } from './platform-request-schema.ts';
+import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 
 interface ControlRoute {
   method: 'get' | 'post';
@@ -23,19 +23,17 @@ interface ControlRoute {
   answer: (id: string, body: unknown) => object | Promise<object>;
 }
 
-/** The controls by HTTP, for other processes on this machine: no token, so nobody else. */
+/** The controls by HTTP. They need no token, so they answer only programs on this machine. */
 export function createControlRouter(control: Control, dispatcher: Dispatcher): Router {
   const router = express.Router();
-  router.use(refuseStrangers, express.json({ type: () => true }));
+  router.use(refuseRemote, express.json({ type: () => true }));
   const routes = [
     ...customerRoutes(control),
     ...linkRoutes(control),
     ...employerRoutes(control),
-    ...readRoutes(control),
-    post('/faults', (_, body) => {
-      const { installId, faults } = parseRequest(SetFaults, body);
-      return control.setFaults(installId, faults);
-    }),
+    post('/faults', SetFaults, (_, { installId, faults }) => control.setFaults(installId, faults)),
+    get('/state', () => control.snapshot()),
+    get('/deliveries', () => ({ deliveries: control.listDeliveries() })),
     ...timeRoutes(dispatcher),
   ];
   for (const route of routes) router[route.method](route.path, answer(route));
@@ -47,93 +45,76 @@ export function createControlRouter(control: Control, dispatcher: Dispatcher): R
 
 function customerRoutes(control: Control): ControlRoute[] {
   return [
-    post('/installs', (_, body) => control.createInstall(parseRequest(NewInstall, body))),
-    post('/installs/:id/consent', (id, body) => {
-      const { piiConsent } = parseRequest(Consent, body);
-      control.setPiiConsent(id, piiConsent);
-      return { installId: id, piiConsent };
+    post('/installs', NewInstall, (_, wanted) => control.createInstall(wanted)),
+    post('/installs/:id/consent', Consent, (installId, { piiConsent }) => {
+      control.setPiiConsent(installId, piiConsent);
+      return { installId, piiConsent };
     }),
-    post('/installs/:id/revoke', (id, body) => {
-      parseRequest(Nothing, body);
-      control.revokeInstall(id);
-      return { installId: id, status: 'REVOKED' };
+    post('/installs/:id/revoke', Nothing, (installId) => {
+      control.revokeInstall(installId);
+      return { installId, status: 'REVOKED' };
     }),
-    post('/installs/:id/revoke-token', (id, body) => {
-      parseRequest(Nothing, body);
-      control.revokeToken(id);
-      return { installId: id, token: 'revoked' };
+    post('/installs/:id/revoke-token', Nothing, (installId) => {
+      control.revokeToken(installId);
+      return { installId, token: 'revoked' };
     }),
-    post('/installs/:id/reconnect', (id, body) => {
-      parseRequest(Nothing, body);
-      return control.reconnect(id);
-    }),
+    post('/installs/:id/reconnect', Nothing, (installId) => control.reconnect(installId)),
   ];
 }
 
 function linkRoutes(control: Control): ControlRoute[] {
   return [
-    post('/links/:id/remove', (id, body) => {
-      parseRequest(Nothing, body);
-      return { projectLink: control.removeLink(id), deleted: true };
-    }),
-    post('/links/:id/relink', (id, body) => ({
-      projectLink: control.relink(id, parseRequest(Relink, body)),
-    })),
+    post('/links/:id/remove', Nothing, (id) => ({ projectLink: control.removeLink(id), deleted: true })),
+    post('/links/:id/relink', Relink, (id, changes) => ({ projectLink: control.relink(id, changes) })),
   ];
 }
 
 function employerRoutes(control: Control): ControlRoute[] {
   return [
-    post('/jobs', (_, body) => control.createJob(parseRequest(NewJob, body))),
-    post('/contracts', (_, body) => control.hire(parseRequest(Hire, body))),
-    post('/contracts/:id/end', (id, body) => {
-      control.endContract(id, parseRequest(End, body));
-      return { contractId: id, status: 'ended' };
+    post('/jobs', NewJob, (_, wanted) => control.createJob(wanted)),
+    post('/contracts', Hire, (_, wanted) => control.hire(wanted)),
+    post('/contracts/:id/end', End, (contractId, wanted) => {
+      control.endContract(contractId, wanted);
+      return { contractId, status: 'ended' };
     }),
-    post('/contracts/:id/mistaken-end', (id, body) => {
-      parseRequest(Nothing, body);
-      control.raiseMistakenEnd(id);
-      return { contractId: id, status: 'active' };
+    post('/contracts/:id/mistaken-end', Nothing, (contractId) => {
+      control.raiseMistakenEnd(contractId);
+      return { contractId, status: 'active' };
     }),
-    post('/contracts/:id/fund', (id, body) => ({
-      contractId: id,
-      milestone: control.fundMilestone(id, parseRequest(Funding, body)),
+    post('/contracts/:id/fund', Funding, (contractId, wanted) => ({
+      contractId,
+      milestone: control.fundMilestone(contractId, wanted),
     })),
-    post('/contracts/:id/replace-participant', (id, body) => ({
-      contractId: id,
-      participants: control.replaceParticipant(id, parseRequest(Replacement, body)),
+    post('/contracts/:id/replace-participant', Replacement, (contractId, wanted) => ({
+      contractId,
+      participants: control.replaceParticipant(contractId, wanted),
     })),
-  ];
-}
-
-function readRoutes(control: Control): ControlRoute[] {
-  return [
-    { method: 'get', path: '/state', answer: () => control.snapshot() },
-    {
-      method: 'get',
-      path: '/deliveries',
-      answer: () => ({ deliveries: control.listDeliveries() }),
-    },
   ];
 }
 
 function timeRoutes(dispatcher: Dispatcher): ControlRoute[] {
   return [
-    post('/advance', async (_, body) => {
-      const { ms } = parseRequest(Advance, body);
+    post('/advance', Advance, async (_, { ms }) => {
       await dispatcher.advance(ms);
       return { advancedMs: ms };
     }),
-    post('/idle', async (_, body) => {
-      parseRequest(Nothing, body);
+    post('/idle', Nothing, async () => {
       await dispatcher.idle();
       return { isIdle: true };
     }),
   ];
 }
 
-function post(path: string, answer: ControlRoute['answer']): ControlRoute {
-  return { method: 'post', path, answer };
+function get(path: string, answer: ControlRoute['answer']): ControlRoute {
+  return { method: 'get', path, answer };
+}
+
+function post<T>(
+  path: string,
+  schema: RequestSchema<T>,
+  answer: (id: string, wanted: T) => object | Promise<object>,
+): ControlRoute {
+  return { method: 'post', path, answer: (id, body) => answer(id, parseRequest(schema, body)) };
 }
 
 function answer(route: ControlRoute): RequestHandler {
@@ -143,8 +124,8 @@ function answer(route: ControlRoute): RequestHandler {
   };
 }
 
-/** Even where the sandbox listens to the network; and no page in a browser may steer it either. */
-const refuseStrangers: RequestHandler = (request, _response, next) => {
+/** The sandbox may listen to the network. A page in a browser is refused too: it may be from anywhere. */
+const refuseRemote: RequestHandler = (request, _response, next) => {
   if (!isLoopback(request) || request.headers.origin !== undefined) {
     throw new AppError('forbidden', 'The controls answer only programs on this machine');
   }

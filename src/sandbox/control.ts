@@ -19,12 +19,12 @@ import {
   revokeToken,
   setPiiConsent,
 } from './install-control.ts';
-import { relink, removeLink } from './link-control.ts';
 import type { Marketplace } from './marketplace.ts';
-import type { Job, Milestone, ProjectLink, Trainer } from './sandbox-state.ts';
-import { type ListedDelivery, listDeliveries, type Snapshot, takeSnapshot } from './snapshot.ts';
+import { removeLiveLink, replaceLiveLink } from './project-links.ts';
+import type { Job, Milestone, SandboxLink, Trainer } from './sandbox-state.ts';
+import { type DeliverySnapshot, type Snapshot, takeDeliverySnapshots, takeSnapshot } from './snapshot.ts';
 
-/** The side of the marketplace that customers and employers see, as one hand at the controls. */
+/** What customers and employers do at the marketplace, and what goes wrong there. */
 export interface Control {
   createInstall(wanted?: NewInstall): CreatedInstall;
   setPiiConsent(installId: string, piiConsent: boolean): void;
@@ -37,12 +37,12 @@ export interface Control {
   raiseMistakenEnd(contractId: string): void;
   fundMilestone(contractId: string, wanted?: Funding): Milestone;
   replaceParticipant(contractId: string, wanted: Replacement): Trainer[];
-  removeLink(linkId: string): ProjectLink;
-  relink(linkId: string, changes?: Relink): ProjectLink;
-  /** From now on, for one install or for all; without faults, all is well again. */
+  removeLink(linkId: string): SandboxLink;
+  relink(linkId: string, changes?: Relink): SandboxLink;
+  /** Replaces the faults of one install or of all; without `faults` nothing goes wrong any more. */
   setFaults(installId: string | undefined, faults?: WantedFaults): FaultsInForce;
   snapshot(): Snapshot;
-  listDeliveries(): ListedDelivery[];
+  listDeliveries(): DeliverySnapshot[];
 }
 
 export function createControl(marketplace: Marketplace): Control {
@@ -58,10 +58,10 @@ export function createControl(marketplace: Marketplace): Control {
     raiseMistakenEnd: (contractId) => raiseMistakenEnd(marketplace, contractId),
     fundMilestone: (contractId, wanted) => fundMilestone(marketplace, contractId, wanted),
     replaceParticipant: (contractId, wanted) => replaceParticipant(marketplace, contractId, wanted),
-    removeLink: (linkId) => removeLink(marketplace, linkId),
-    relink: (linkId, changes) => relink(marketplace, linkId, changes),
+    removeLink: (linkId) => removeLiveLink(marketplace, linkId),
+    relink: (linkId, changes) => replaceLiveLink(marketplace, linkId, changes),
     setFaults: (installId, faults) => setFaults(marketplace, installId, faults),
     snapshot: () => takeSnapshot(marketplace),
-    listDeliveries: () => listDeliveries(marketplace),
+    listDeliveries: () => takeDeliverySnapshots(marketplace),
   };
 }

@@ -1,16 +1,16 @@
-import type { Delivery, WebhookEndpoint } from './sandbox-state.ts';
+import type { Delivery, SandboxEndpoint } from './sandbox-state.ts';
 
-/** The deliveries that are not settled, and which of them may be attempted now. */
+/** The deliveries that are not settled. */
 export interface DeliveryQueue {
   add(delivery: Delivery): void;
-  /** Those due at `nowMs` that may be attempted; each is the caller's until it is given back. */
+  /** The deliveries to attempt at `nowMs`. None is taken again until it is given back. */
   takeDue(nowMs: number): Delivery[];
   giveBack(delivery: Delivery): void;
-  /** When to look again, by the timeline; undefined while nothing waits. */
+  /** When the next delivery is due, on the timeline; undefined if none waits. */
   nextDueAtMs(): number | undefined;
 }
 
-/** However many are due, no receiver sees more connections than this at once. */
+/** The greatest number of connections to one receiver at once. */
 const maxTakenPerEndpoint = 32;
 
 export function createDeliveryQueue(): DeliveryQueue {
@@ -48,8 +48,8 @@ export function createDeliveryQueue(): DeliveryQueue {
   };
 }
 
-function countByEndpoint(deliveries: Iterable<Delivery>): Map<WebhookEndpoint, number> {
-  const counts = new Map<WebhookEndpoint, number>();
+function countByEndpoint(deliveries: Iterable<Delivery>): Map<SandboxEndpoint, number> {
+  const counts = new Map<SandboxEndpoint, number>();
   for (const { endpoint } of deliveries) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
   return counts;
 }

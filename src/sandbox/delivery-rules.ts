@@ -2,23 +2,23 @@ import {
   type Attempt,
   type Delivery,
   deliveriesOfEndpoint,
+  type SandboxEndpoint,
   type SandboxState,
-  type WebhookEndpoint,
 } from './sandbox-state.ts';
 
-/** What an attempt, a switch or a wish to redeliver does to a delivery and to its endpoint. */
+/** How attempts and changes of status change a delivery and its endpoint. */
 
 const minuteMs = 60_000;
 
-/** After these the fifth attempt was the last. */
+/** Four waits between five attempts. */
 const retryWaitsMs = [1 * minuteMs, 5 * minuteMs, 30 * minuteMs, 120 * minuteMs];
 
-/** "Within about five minutes": a client may not count on less. */
+/** The specification says "within about five minutes", and a client must not rely on less. */
 export const redeliveryWaitMs = 5 * minuteMs;
 
 const maxConsecutiveFailures = 10;
 
-/** Counted per attempt, over all deliveries of the endpoint, until one succeeds. */
+/** The failures of an endpoint are counted over all its deliveries, until an attempt succeeds. */
 export function settleAttempt(state: SandboxState, delivery: Delivery, attempt: Attempt, nowMs: number): void {
   delivery.attempts.push(attempt);
   if (isAccepted(attempt)) markDelivered(delivery);
@@ -50,27 +50,27 @@ function postpone(delivery: Delivery, nowMs: number): void {
   else delivery.dueAtMs = nowMs + waitMs;
 }
 
-export function disableEndpoint(state: SandboxState, endpoint: WebhookEndpoint, reason: string, at: string): void {
+export function disableEndpoint(state: SandboxState, endpoint: SandboxEndpoint, reason: string, at: string): void {
   endpoint.status = 'DISABLED';
   endpoint.disabledAt = at;
   endpoint.disabledReason = reason;
   closePending(state, endpoint, 'FAILED');
 }
 
-export function enableEndpoint(endpoint: WebhookEndpoint): void {
+export function enableEndpoint(endpoint: SandboxEndpoint): void {
   endpoint.status = 'ACTIVE';
   endpoint.consecutiveFailures = 0;
   endpoint.disabledAt = null;
   endpoint.disabledReason = null;
 }
 
-export function closePending(state: SandboxState, endpoint: WebhookEndpoint, status: 'FAILED' | 'DISCARDED'): void {
+export function closePending(state: SandboxState, endpoint: SandboxEndpoint, status: 'FAILED' | 'DISCARDED'): void {
   for (const delivery of deliveriesOfEndpoint(state, endpoint)) {
     if (delivery.status === 'PENDING') delivery.status = status;
   }
 }
 
-/** Under its old id and with its old body, and with five attempts before it again. */
+/** It keeps its id and body, and has five attempts again. */
 export function reopen(delivery: Delivery): void {
   delivery.status = 'PENDING';
   delivery.failures = 0;

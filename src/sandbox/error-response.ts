@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorRequestHandler, Response } from 'express';
 import { AppError, type ErrorCode, httpStatusOf, toAppError } from '../domain/errors.ts';
-import { Refusal } from './refusal.ts';
+
+/** An error that the platform API answers with `details`. */
+export class Refusal extends AppError {
+  readonly details: Record<string, unknown>;
+
+  constructor(code: ErrorCode, message: string, details: Record<string, unknown>) {
+    super(code, message);
+    this.details = details;
+  }
+}
 
 const platformCodes: Partial<Record<ErrorCode, string>> = {
   invalid: 'BAD_REQUEST',
@@ -15,8 +24,8 @@ const platformCodes: Partial<Record<ErrorCode, string>> = {
 
 export const requestIdHeader = 'x-request-id';
 
-/** Answers every failure with the envelope of the platform API. Has four parameters for express. */
-export const sendError: ErrorRequestHandler = (thrown, _request, response: Response, _next) => {
+/** Answers each failure with the error body of the platform API. Express knows it by its four parameters. */
+export const answerError: ErrorRequestHandler = (thrown, _request, response: Response, _next) => {
   const error = isRefusedByExpress(thrown) ? toUnreadable(thrown) : toAppError(thrown);
   const code = platformCodes[error.code];
   response.status(code === undefined ? 500 : httpStatusOf(error.code)).json({
@@ -27,7 +36,7 @@ export const sendError: ErrorRequestHandler = (thrown, _request, response: Respo
   });
 };
 
-/** What express itself cannot read (JSON, a path, too much of it) comes with a 4xx status. */
+/** A request that express cannot read: bad JSON, a bad path, or a body that is too large. */
 function isRefusedByExpress(thrown: unknown): thrown is Error & { status: number } {
   return (
     thrown instanceof Error &&

@@ -7,12 +7,12 @@ import { operationOf } from './platform-route.ts';
 import { platformRoutes } from './platform-router.ts';
 
 export interface FaultsInForce {
-  /** Null: all installs. */
+  /** Null for all installs. */
   installId: string | null;
   faults: Faults;
 }
 
-/** Takes the place of what was set before, for one install or for all; with no faults it is over. */
+/** Replaces what was set before, for one install or for all. Without `wanted` nothing goes wrong any more. */
 export function setFaults(
   { state, dice }: Marketplace,
   installId: string | undefined,
@@ -25,7 +25,7 @@ export function setFaults(
   return { installId: installId ?? null, faults };
 }
 
-/** A name that is none would never be met, and nobody would know why. */
+/** A fault of an unknown operation would never happen, and nothing would say why. */
 function requireOperations(faults: Faults): void {
   const known = platformRoutes.map(operationOf);
   const all: [string, Fault | undefined][] = Object.entries(faults);

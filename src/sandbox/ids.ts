@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Where the marketplace's ids and credentials come from; the same seed gives the same ones. */
+/** The ids and credentials of the marketplace. The same seed gives the same ones. */
 export interface Ids {
   /** An opaque id such as `ctr_5f0c…`. */
   next(prefix: string): string;
@@ -10,8 +10,8 @@ export interface Ids {
 }
 
 /**
- * Above 2^53 and about to gain a digit: a client that compares event ids as numbers or as text
- * gets the order wrong within the first ten.
+ * Above 2^53, and the tenth id after it has one digit more. A client that compares event ids as numbers
+ * or as text gets their order wrong.
  */
 const firstEventId = 9_999_999_999_999_990n;
 
@@ -19,7 +19,7 @@ export function createIds(seed: string): Ids {
   const counts = new Map<string, number>();
   let eventId = firstEventId;
 
-  /** Counted per prefix, so that a retried request for one thing does not rename all others. */
+  /** Counted per prefix, so that one more id of one kind does not change the ids of the other kinds. */
   function nextDigest(prefix: string): string {
     const count = (counts.get(prefix) ?? 0) + 1;
     counts.set(prefix, count);

@@ -1,11 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Dispatcher } from './deliver.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
 import type { RaiseEvents } from './raise-events.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
-/** What an operation works with, whether a platform asks for it or the person at the controls. */
+/** What the operations of the platform API and of the controls share. */
 export interface Marketplace {
   state: SandboxState;
   ids: Ids;
@@ -14,6 +14,6 @@ export interface Marketplace {
   dispatcher: Dispatcher;
   dice: FaultDice;
   limits: { linksPerInstall: number; endpointsPerInstall: number };
-  /** Whether the listing of contracts pages by cursor, which is not documented. */
+  /** Whether the list of contracts has cursors, which the specification does not describe. */
   hasCursors: boolean;
 }

@@ -1,15 +1,21 @@
 import { budgetOf } from './budget.ts';
 import { toParticipant, toPublicContract, toPublicLink } from './public-shapes.ts';
 import type { Occurrence } from './raise-events.ts';
-import { type Contract, type Install, liveLinksOfJob, type ProjectLink, type SandboxState } from './sandbox-state.ts';
+import {
+  liveLinksOfJob,
+  type SandboxContract,
+  type SandboxInstall,
+  type SandboxLink,
+  type SandboxState,
+} from './sandbox-state.ts';
 
-/** What each kind of happening tells whom. */
+/** Which installs get which event, and what is in it. */
 
-/** One per link on the job, with that link; the other participants are only in the listing. */
+/** One per link of the job. It names the first trainer; the list of participants has the others. */
 export function toContractOccurrences(
   state: SandboxState,
   type: 'contract.started' | 'contract.ended',
-  contract: Contract,
+  contract: SandboxContract,
 ): Occurrence[] {
   const [trainer] = contract.participants;
   return liveLinksOfJob(state, contract.job).map(({ link, install }) => ({
@@ -25,11 +31,11 @@ export function toContractOccurrences(
   }));
 }
 
-/** Speaks of the contract's budget and names no link: one per install, however many links it has. */
+/** One per install with a link of the job, because these events name no link. */
 export function toMilestoneOccurrences(
   state: SandboxState,
   type: 'milestone.funded' | 'milestone.budget_low' | 'milestone.budget_depleted',
-  contract: Contract,
+  contract: SandboxContract,
 ): Occurrence[] {
   const budget = budgetOf(contract);
   const milestone = budget.activeMilestone;
@@ -45,14 +51,14 @@ export function toMilestoneOccurrences(
 
 export function toLinkOccurrence(
   type: 'project_link.created' | 'project_link.removed',
-  install: Install,
-  link: ProjectLink,
+  install: SandboxInstall,
+  link: SandboxLink,
 ): Occurrence {
   const data = { projectLink: toPublicLink(link) };
   return { type, install, resourceId: link.id, jobId: link.jobId, data };
 }
 
-export function toRevokedOccurrence(install: Install): Occurrence {
+export function toRevokedOccurrence(install: SandboxInstall): Occurrence {
   const data = { install: { id: install.id, status: install.status } };
   return { type: 'install.revoked', install, resourceId: install.id, jobId: null, data };
 }

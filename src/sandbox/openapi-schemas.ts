@@ -1,7 +1,7 @@
-import { eventTypes, paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
+import { paymentTypes, provisioningModes, sandboxEventTypes, scopes } from './sandbox-state.ts';
 
-/** As much of JSON Schema as the description of the platform API needs. */
-export interface JsonSchema {
+/** The part of JSON Schema that the description of the platform API needs. */
+export interface OpenapiSchema {
   $ref?: string;
   type?: string | string[];
   enum?: readonly (string | null)[];
@@ -13,39 +13,39 @@ export interface JsonSchema {
   minItems?: number;
   maxItems?: number;
   default?: string | number;
-  items?: JsonSchema;
-  anyOf?: JsonSchema[];
-  properties?: Record<string, JsonSchema>;
+  items?: OpenapiSchema;
+  anyOf?: OpenapiSchema[];
+  properties?: Record<string, OpenapiSchema>;
   required?: string[];
 }
 
-export const text: JsonSchema = { type: 'string' };
-export const flag: JsonSchema = { type: 'boolean' };
-const amount: JsonSchema = { type: 'number' };
-export const count: JsonSchema = { type: 'integer', minimum: 0 };
-const instant: JsonSchema = { type: 'string', format: 'date-time' };
-export const nullableText: JsonSchema = { type: ['string', 'null'] };
-const nullableInstant: JsonSchema = { type: ['string', 'null'], format: 'date-time' };
+export const text: OpenapiSchema = { type: 'string' };
+export const trueOrFalse: OpenapiSchema = { type: 'boolean' };
+const amount: OpenapiSchema = { type: 'number' };
+export const count: OpenapiSchema = { type: 'integer', minimum: 0 };
+const instant: OpenapiSchema = { type: 'string', format: 'date-time' };
+export const nullableText: OpenapiSchema = { type: ['string', 'null'] };
+const nullableInstant: OpenapiSchema = { type: ['string', 'null'], format: 'date-time' };
 
-export function ref(name: string): JsonSchema {
+export function ref(name: string): OpenapiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-export function listOf(items: JsonSchema): JsonSchema {
+export function listOf(items: OpenapiSchema): OpenapiSchema {
   return { type: 'array', items };
 }
 
-export function oneOf(values: readonly (string | null)[]): JsonSchema {
+export function oneOf(values: readonly (string | null)[]): OpenapiSchema {
   return { type: values.includes(null) ? ['string', 'null'] : 'string', enum: values };
 }
 
-/** Every property is required except those named as optional. */
-export function record(properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema {
+/** A property is required unless it is named in `optional`. */
+export function record(properties: Record<string, OpenapiSchema>, optional: readonly string[] = []): OpenapiSchema {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required };
 }
 
-export const schemas: Record<string, JsonSchema> = {
+export const schemas: Record<string, OpenapiSchema> = {
   Error: record(
     {
       error: text,
@@ -67,7 +67,7 @@ export const schemas: Record<string, JsonSchema> = {
     id: text,
     status: oneOf(['ACTIVE', 'REVOKED']),
     scopes: listOf(oneOf(scopes)),
-    piiConsent: flag,
+    piiConsent: trueOrFalse,
     organizationId: text,
     createdAt: instant,
     partnerApp: record({ id: text, slug: text, name: text }),
@@ -119,7 +119,7 @@ export const schemas: Record<string, JsonSchema> = {
   WebhookEndpoint: record({
     id: text,
     url: text,
-    eventTypes: listOf(oneOf(eventTypes)),
+    eventTypes: listOf(oneOf(sandboxEventTypes)),
     status: oneOf(['ACTIVE', 'DISABLED']),
     createdAt: instant,
     consecutiveFailures: count,

@@ -1,26 +1,26 @@
 import {
   count,
-  flag,
-  type JsonSchema,
   listOf,
   nullableText,
+  type OpenapiSchema,
   oneOf,
   record,
   ref,
   schemas,
   text,
+  trueOrFalse,
 } from './openapi-schemas.ts';
-import { eventTypes, provisioningModes, type Scope } from './sandbox-state.ts';
+import { provisioningModes, type Scope, sandboxEventTypes } from './sandbox-state.ts';
 
 interface Parameter {
   name: string;
   in: 'path' | 'query';
   required: boolean;
-  schema: JsonSchema;
+  schema: OpenapiSchema;
 }
 
 interface Content {
-  'application/json': { schema: JsonSchema };
+  'application/json': { schema: OpenapiSchema };
 }
 
 export interface OpenapiOperation {
@@ -32,19 +32,19 @@ export interface OpenapiOperation {
   responses: Record<string, { description: string; content: Content }>;
 }
 
-export interface OpenApiDocument {
+export interface PlatformDescription {
   openapi: '3.1.0';
   info: { title: string; version: string };
   servers: { url: string }[];
   paths: Record<string, Partial<Record<'get' | 'post' | 'patch' | 'delete', OpenapiOperation>>>;
   components: {
-    schemas: Record<string, JsonSchema>;
+    schemas: Record<string, OpenapiSchema>;
     securitySchemes: Record<string, { type: 'http'; scheme: 'bearer'; description: string }>;
   };
 }
 
-/** The contract served at `/openapi.json`: written by hand, so that a test can hold it to account. */
-export function describePlatformApi(hasCursors: boolean): OpenApiDocument {
+/** What `/openapi.json` answers. It is written by hand, so that a test can compare it with the answers. */
+export function describePlatformApi(hasCursors: boolean): PlatformDescription {
   return {
     openapi: '3.1.0',
     info: { title: 'Annotation-platform API (Gangway sandbox)', version: 'v1' },
@@ -75,7 +75,7 @@ function describeItself(): OpenapiOperation {
   };
 }
 
-function describeInstalls(): OpenApiDocument['paths'] {
+function describeInstalls(): PlatformDescription['paths'] {
   return {
     '/installs/current': {
       get: operation('getCurrentInstall', 'The install of this token', undefined, {
@@ -85,7 +85,7 @@ function describeInstalls(): OpenApiDocument['paths'] {
   };
 }
 
-function describeLinks(): OpenApiDocument['paths'] {
+function describeLinks(): PlatformDescription['paths'] {
   const body = record(
     {
       externalProjectId: { ...text, minLength: 1, maxLength: 200 },
@@ -113,13 +113,13 @@ function describeLinks(): OpenApiDocument['paths'] {
       get: operation('getProjectLink', 'One link', 'project-links:read', one),
       delete: operation('deleteProjectLink', 'Delete a link for good', 'project-links:write', {
         id: true,
-        answer: record({ projectLink: ref('ProjectLink'), deleted: flag }),
+        answer: record({ projectLink: ref('ProjectLink'), deleted: trueOrFalse }),
       }),
     },
   };
 }
 
-function describeContracts(hasCursors: boolean): OpenApiDocument['paths'] {
+function describeContracts(hasCursors: boolean): PlatformDescription['paths'] {
   const contracts = listOf(ref('Contract'));
   const limit = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
   const query = { projectLinkId: text, status: oneOf(['active', 'ended']), limit };
@@ -154,10 +154,10 @@ function describeContracts(hasCursors: boolean): OpenApiDocument['paths'] {
   };
 }
 
-function describeEndpoints(): OpenApiDocument['paths'] {
+function describeEndpoints(): PlatformDescription['paths'] {
   const scope = 'webhooks:manage';
-  const url: JsonSchema = { ...text, format: 'uri', maxLength: 2048 };
-  const types: JsonSchema = { ...listOf(oneOf(eventTypes)), minItems: 1 };
+  const url: OpenapiSchema = { ...text, format: 'uri', maxLength: 2048 };
+  const types: OpenapiSchema = { ...listOf(oneOf(sandboxEventTypes)), minItems: 1 };
   const endpoint = ref('WebhookEndpoint');
   const one = { id: true, answer: record({ webhookEndpoint: endpoint }) };
   const changes = record({ url, eventTypes: types, status: oneOf(['ACTIVE', 'DISABLED']) }, [
@@ -185,7 +185,7 @@ function describeEndpoints(): OpenApiDocument['paths'] {
       }),
       delete: operation('deleteWebhookEndpoint', 'Delete; pending ones are discarded', scope, {
         id: true,
-        answer: record({ webhookEndpoint: endpoint, deleted: flag }),
+        answer: record({ webhookEndpoint: endpoint, deleted: trueOrFalse }),
       }),
     },
     '/webhook-endpoints/{id}/redeliver': {
@@ -199,12 +199,12 @@ function describeEndpoints(): OpenApiDocument['paths'] {
 }
 
 interface Shape {
-  /** Whether an `{id}` stands in the path: then 404 is among the refusals. */
+  /** Whether the path has an `{id}`. Then 404 is possible. */
   id?: boolean;
-  query?: Record<string, JsonSchema>;
-  body?: JsonSchema;
+  query?: Record<string, OpenapiSchema>;
+  body?: OpenapiSchema;
   status?: 201;
-  answer: JsonSchema;
+  answer: OpenapiSchema;
   refusals?: number[];
 }
 
@@ -242,10 +242,10 @@ const errorNames: Record<number, string> = {
   409: 'CONFLICT',
 };
 
-function toResponse(description: string, schema: JsonSchema) {
+function toResponse(description: string, schema: OpenapiSchema) {
   return { description, content: toContent(schema) };
 }
 
-function toContent(schema: JsonSchema): Content {
+function toContent(schema: OpenapiSchema): Content {
   return { 'application/json': { schema } };
 }

@@ -1,20 +1,21 @@
 import { z } from 'zod';
-import { Refusal } from './refusal.ts';
-import { eventTypes, provisioningModes } from './sandbox-state.ts';
+import { Refusal } from './error-response.ts';
+import { provisioningModes, sandboxEventTypes } from './sandbox-state.ts';
 
-/** What the platform API accepts. Unknown keys are ignored, as they are there. */
+/** The requests of the platform API. Unknown keys are ignored, as the real marketplace does. */
 
 const maxUrlChars = 2048;
 
 export const CreateProjectLink = z.object({
   externalProjectId: z.string().min(1).max(200),
-  externalProjectName: z.string().max(300).nullish(),
+  externalProjectName: z.string().max(300).nullable().default(null),
   externalProjectUrl: z
     .url({ protocol: /^https?$/ })
     .max(maxUrlChars)
-    .nullish(),
+    .nullable()
+    .default(null),
   provisioningMode: z.enum(provisioningModes).default('PARTNER_WEBHOOK'),
-  jobId: z.string().min(1).nullish(),
+  jobId: z.string().min(1).nullable().default(null),
 });
 
 const EndpointUrl = z
@@ -30,7 +31,7 @@ function isDeliverable(text: string): boolean {
 }
 
 const EventTypes = z
-  .array(z.enum(eventTypes))
+  .array(z.enum(sandboxEventTypes))
   .min(1)
   .transform((types) => [...new Set(types)]);
 
@@ -75,8 +76,10 @@ export const UsageReport = z.object({
 });
 export type UsageReport = z.infer<typeof UsageReport>;
 
-/** Throws a 400 that names every fault with its place. */
-export function parseRequest<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
+export type RequestSchema<T> = z.ZodType<T>;
+
+/** @throws Refusal `invalid` that names each error with its path */
+export function parseRequest<T>(schema: RequestSchema<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
   const issues = result.error.issues.map(({ path, message }) => ({

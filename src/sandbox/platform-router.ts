@@ -1,25 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Router } from 'express';
 import { AppError } from '../domain/errors.ts';
-import { authenticate, requireScope } from './authenticate.ts';
 import { contractRoutes } from './contract-route.ts';
-import { requestIdHeader } from './error-response.ts';
+import { Refusal, requestIdHeader } from './error-response.ts';
 import { type ApiFaults, createApiFaults } from './faults/api-faults.ts';
-import { installRoutes } from './install-route.ts';
 import type { Marketplace } from './marketplace.ts';
 import { describePlatformApi } from './openapi.ts';
 import type { PlatformRoute } from './platform-route.ts';
 import { projectLinkRoutes } from './project-link-route.ts';
-import type { Install } from './sandbox-state.ts';
-import { usageRoutes } from './usage-route.ts';
+import { toPublicInstall } from './public-shapes.ts';
+import type { SandboxInstall, SandboxState, Scope } from './sandbox-state.ts';
+import { usageRoute } from './usage-route.ts';
 import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
+
+const installRoute: PlatformRoute = {
+  method: 'get',
+  path: '/installs/current',
+  answer: ({ install }) => ({ install: toPublicInstall(install) }),
+};
 
 /** The fifteen operations that need a token. */
 export const platformRoutes: readonly PlatformRoute[] = [
-  ...installRoutes,
+  installRoute,
   ...projectLinkRoutes,
   ...contractRoutes,
-  ...usageRoutes,
+  usageRoute,
   ...webhookEndpointRoutes,
 ];
 
@@ -46,16 +51,16 @@ export function createPlatformRouter(marketplace: Marketplace): Router {
   return router;
 }
 
-/** To be quoted to support. Refusals say it in their body too. */
+/** The id to quote to support. Errors have it in their body too. */
 const nameRequest: RequestHandler = (_request, response, next) => {
   response.setHeader(requestIdHeader, `req_${randomUUID()}`);
   next();
 };
 
-/** Whatever is sent as a body is taken for JSON. */
+/** Every body is read as JSON, whatever its type. */
 const readJson = express.json({ type: () => true, strict: false, limit: '1mb' });
 
-/** Before the body is read: who may not call is not told what is wrong with the call. */
+/** This comes before the body is read: a caller without the right to call learns nothing about the body. */
 function admit({ state }: Marketplace, { scope }: PlatformRoute): RequestHandler {
   return (request, response, next) => {
     const install = authenticate(state, request.headers.authorization);
@@ -65,9 +70,37 @@ function admit({ state }: Marketplace, { scope }: PlatformRoute): RequestHandler
   };
 }
 
+/** @throws AppError `unauthenticated` if the token is not valid, `forbidden` if its install is not */
+function authenticate(state: SandboxState, authorization: string | undefined): SandboxInstall {
+  const token = /^Bearer (ot_ptk_\S+)$/i.exec(authorization ?? '')?.[1];
+  if (token === undefined) {
+    throw new AppError('unauthenticated', 'A bearer token that begins with ot_ptk_ is required');
+  }
+  const install = [...state.installs.values()].find(({ token: { value } }) => value === token);
+  if (install === undefined || install.token.isRevoked) {
+    throw new AppError('unauthenticated', 'The token is unknown or was revoked');
+  }
+  if (install.status !== 'ACTIVE') {
+    throw new AppError('forbidden', 'The install of this token is not ACTIVE');
+  }
+  return install;
+}
+
+function requireScope(install: SandboxInstall, scope: Scope): void {
+  const granted = install.token.scopes;
+  if (granted.some((held) => held === scope || isWriteFor(held, scope))) return;
+  const details = { requiredScopes: [scope], grantedScopes: granted };
+  throw new Refusal('forbidden', `The token lacks the scope ${scope}`, details);
+}
+
+/** `write` includes `read` of the same family. */
+function isWriteFor(held: Scope, scope: Scope): boolean {
+  return held.endsWith(':write') && held.replace(/:write$/, ':read') === scope;
+}
+
 function answer(marketplace: Marketplace, route: PlatformRoute, faults: ApiFaults): RequestHandler {
   return (request, response) => {
-    const install = response.locals['install'] as Install;
+    const install = response.locals['install'] as SandboxInstall;
     const { id = '' } = request.params;
     const { query, body } = request;
     const result = route.answer({ marketplace, install, id: String(id), query, body });

@@ -1,9 +1,16 @@
-import type { Contract, Install, ProjectLink, SandboxState, Trainer, WebhookEndpoint } from './sandbox-state.ts';
+import type {
+  SandboxContract,
+  SandboxEndpoint,
+  SandboxInstall,
+  SandboxLink,
+  SandboxState,
+  Trainer,
+} from './sandbox-state.ts';
 import { linksOfInstall } from './sandbox-state.ts';
 
-/** The marketplace's records as a platform sees them, in answers and in events alike. */
+/** The records of the marketplace as platforms see them, in answers and in events. */
 
-export function toPublicInstall(install: Install) {
+export function toPublicInstall(install: SandboxInstall) {
   const { token } = install;
   return {
     id: install.id,
@@ -17,11 +24,11 @@ export function toPublicInstall(install: Install) {
   };
 }
 
-export function toPublicLink({ installId: _, ...link }: ProjectLink) {
+export function toPublicLink({ installId: _, ...link }: SandboxLink) {
   return link;
 }
 
-export function toPublicContract(contract: Contract) {
+export function toPublicContract(contract: SandboxContract) {
   return {
     id: contract.id,
     status: contract.status,
@@ -33,17 +40,17 @@ export function toPublicContract(contract: Contract) {
   };
 }
 
-export function toListedContract(state: SandboxState, install: Install, contract: Contract) {
+export function toListedContract(state: SandboxState, install: SandboxInstall, contract: SandboxContract) {
   const links = linksOfInstall(state, install).filter(({ jobId }) => jobId === contract.job.id);
   return { ...toPublicContract(contract), projectLinkIds: links.map(({ id }) => id) };
 }
 
-/** Without the scope, the consent or an address, the field is absent: not null, not an error. */
-export function toParticipant(install: Install, { workEmail, ...trainer }: Trainer) {
+/** Without the scope, the consent or an address, `workEmail` is absent. It is never null. */
+export function toParticipant(install: SandboxInstall, { workEmail, ...trainer }: Trainer) {
   const mayShow = install.piiConsent && install.token.scopes.includes('participants:email');
   return mayShow && workEmail !== null ? { ...trainer, workEmail } : trainer;
 }
 
-export function toPublicEndpoint({ installId: _, secret: __, ...endpoint }: WebhookEndpoint) {
+export function toPublicEndpoint({ installId: _, secret: __, ...endpoint }: SandboxEndpoint) {
   return endpoint;
 }

@@ -2,27 +2,33 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { DeliveryFaults } from './faults/delivery-faults.ts';
 import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
-import { type Delivery, type EventType, endpointsOfInstall, type Install, type SandboxState } from './sandbox-state.ts';
+import {
+  type Delivery,
+  endpointsOfInstall,
+  type SandboxEventType,
+  type SandboxInstall,
+  type SandboxState,
+} from './sandbox-state.ts';
 
-/** Something that happened, as one install is to hear of it. */
+/** Something that happened, as the event for one install says it. */
 export interface Occurrence {
-  type: EventType;
-  install: Install;
+  type: SandboxEventType;
+  install: SandboxInstall;
   resourceId: string;
   jobId: string | null;
   data: Record<string, unknown>;
 }
 
-/** Queues one event per occurrence for every active endpoint of its install that asked for it. */
+/** Queues one event per occurrence, for each active endpoint that is subscribed to it. */
 export type RaiseEvents = (occurrences: Occurrence[]) => void;
 
 interface Deps {
   state: SandboxState;
   ids: Ids;
   clock: Clock;
-  /** `minimal`: only what part B of the specification guarantees. */
+  /** `minimal` events have only what part B of the specification guarantees. */
   payloads: 'full' | 'minimal';
-  /** Whether the events of one happening, one per link, carry the same id. */
+  /** Whether the events of several links about the same change have the same id. */
   sharesEventIds: boolean;
   dice: FaultDice;
   faults: DeliveryFaults;
@@ -48,7 +54,7 @@ function emit({ faults, queue }: Deps, delivery: Delivery): void {
   else queue(delivery, sending.waitMs);
 }
 
-/** Endpoints that come later, or are disabled now, never hear of it. */
+/** An endpoint that is disabled now, or is created later, never gets the event. */
 function toDeliveries(
   { state, ids, clock, dice, payloads }: Deps,
   { type, install, resourceId, jobId, data }: Occurrence,

@@ -1,4 +1,4 @@
-/** Everything the marketplace knows, as plain records. Maps keep the order of creation. */
+/** All that the marketplace knows, as plain records. Maps keep the order of creation. */
 
 export const scopes = [
   'project-links:read',
@@ -11,7 +11,7 @@ export const scopes = [
 ] as const;
 export type Scope = (typeof scopes)[number];
 
-export const eventTypes = [
+export const sandboxEventTypes = [
   'contract.started',
   'contract.ended',
   'project_link.created',
@@ -21,14 +21,14 @@ export const eventTypes = [
   'milestone.budget_low',
   'milestone.budget_depleted',
 ] as const;
-export type EventType = (typeof eventTypes)[number];
+export type SandboxEventType = (typeof sandboxEventTypes)[number];
 
 export const paymentTypes = ['PAY_PER_HOUR', 'PAY_PER_LABEL', 'FIXED_PRICE'] as const;
 export type PaymentType = (typeof paymentTypes)[number];
 
 export const provisioningModes = ['PARTNER_WEBHOOK', 'MANAGED_ADAPTER'] as const;
 
-export interface Install {
+export interface SandboxInstall {
   id: string;
   status: 'ACTIVE' | 'REVOKED';
   organizationId: string;
@@ -38,7 +38,7 @@ export interface Install {
   token: { id: string; name: string; value: string; scopes: Scope[]; isRevoked: boolean };
 }
 
-/** Belongs to the employer, so it outlives an install and can be linked again after a reconnect. */
+/** It belongs to the employer, so it can be linked again after a reconnect. */
 export interface Job {
   id: string;
   organizationId: string;
@@ -46,7 +46,7 @@ export interface Job {
   paymentType: PaymentType | null;
 }
 
-export interface ProjectLink {
+export interface SandboxLink {
   id: string;
   installId: string;
   jobId: string | null;
@@ -82,7 +82,7 @@ export interface WorkTotals {
 
 export type BudgetWarning = 'LOW' | 'DEPLETED';
 
-export interface Contract {
+export interface SandboxContract {
   id: string;
   status: 'active' | 'ended';
   job: Job;
@@ -92,18 +92,18 @@ export interface Contract {
   createdAt: string;
   participants: Trainer[];
   milestones: Milestone[];
-  /** Keyed by worker and day. */
+  /** By trainer and day, such as `usr_1 2026-03-15`. */
   usage: Map<string, WorkTotals>;
   lastUsageAt: string | null;
   /** The warnings sent since the last funding. */
   warned: Set<BudgetWarning>;
 }
 
-export interface WebhookEndpoint {
+export interface SandboxEndpoint {
   id: string;
   installId: string;
   url: string;
-  eventTypes: EventType[];
+  eventTypes: SandboxEventType[];
   status: 'ACTIVE' | 'DISABLED';
   secret: string;
   createdAt: string;
@@ -114,39 +114,39 @@ export interface WebhookEndpoint {
 
 export interface Attempt {
   at: string;
-  /** What the receiver answered, or null where it did not. */
+  /** Null if the receiver did not answer. */
   httpStatus: number | null;
   error: string | null;
-  /** Whether the body was not the one that was signed. */
+  /** Whether the body that was sent is not the one that was signed. */
   isCorrupted: boolean;
 }
 
 export interface Delivery {
   id: string;
-  /** Which of its install's deliveries it is, from 1. */
+  /** Its number among the deliveries of its install, from 1. */
   number: number;
-  endpoint: WebhookEndpoint;
+  endpoint: SandboxEndpoint;
   eventId: string;
-  type: EventType;
+  type: SandboxEventType;
   body: string;
-  /** LOST: a fault kept the marketplace from ever emitting it. */
+  /** `LOST`: a fault prevented the marketplace from sending it. */
   status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED' | 'LOST';
   attempts: Attempt[];
   /** Failed attempts since it was queued or queued again. */
   failures: number;
   /** On the sandbox's timeline, in milliseconds. */
   dueAtMs: number;
-  /** How long after it is delivered a fault sends it again, or null. */
+  /** How long after its delivery a fault sends it again; null if none does. */
   repeatAfterMs: number | null;
 }
 
 export interface SandboxState {
-  installs: Map<string, Install>;
+  installs: Map<string, SandboxInstall>;
   jobs: Map<string, Job>;
-  links: Map<string, ProjectLink>;
+  links: Map<string, SandboxLink>;
   trainers: Map<string, Trainer>;
-  contracts: Map<string, Contract>;
-  endpoints: Map<string, WebhookEndpoint>;
+  contracts: Map<string, SandboxContract>;
+  endpoints: Map<string, SandboxEndpoint>;
   deliveries: Map<string, Delivery>;
 }
 
@@ -162,22 +162,22 @@ export function createSandboxState(): SandboxState {
   };
 }
 
-export function linksOfInstall(state: SandboxState, install: Install): ProjectLink[] {
+export function linksOfInstall(state: SandboxState, install: SandboxInstall): SandboxLink[] {
   return [...state.links.values()].filter(({ installId }) => installId === install.id);
 }
 
-/** The links on a job whose install still stands: those that hear of what happens to it. */
-export function liveLinksOfJob(state: SandboxState, job: Job): { link: ProjectLink; install: Install }[] {
+/** The links of a job whose install is ACTIVE. They get the events about it. */
+export function liveLinksOfJob(state: SandboxState, job: Job): { link: SandboxLink; install: SandboxInstall }[] {
   return [...state.links.values()].flatMap((link) => {
     const install = state.installs.get(link.installId);
     return link.jobId === job.id && install?.status === 'ACTIVE' ? [{ link, install }] : [];
   });
 }
 
-export function endpointsOfInstall(state: SandboxState, install: Install): WebhookEndpoint[] {
+export function endpointsOfInstall(state: SandboxState, install: SandboxInstall): SandboxEndpoint[] {
   return [...state.endpoints.values()].filter(({ installId }) => installId === install.id);
 }
 
-export function deliveriesOfEndpoint(state: SandboxState, endpoint: WebhookEndpoint): Delivery[] {
+export function deliveriesOfEndpoint(state: SandboxState, endpoint: SandboxEndpoint): Delivery[] {
   return [...state.deliveries.values()].filter((delivery) => delivery.endpoint === endpoint);
 }

@@ -1,45 +1,50 @@
 /**
- * The sandbox promises a faithful marketplace on loopback: the platform API of the specification to
- * the letter, its deliveries with their real schedule on a clock that can be hurried, and a hand at
- * the controls. It lives in memory and stands alone: it never imports the bridge that is tried
- * against it, so that the two cannot share a mistake.
+ * The sandbox is the simulated marketplace: the platform API of the specification, its deliveries with
+ * their real waits on a clock that can be moved, and controls for what customers and employers do. Its
+ * state is in memory. It never imports the bridge that is tried against it, so that both cannot make the
+ * same mistake.
  */
 import { randomUUID } from 'node:crypto';
+import express, { type Express } from 'express';
+import { AppError } from '../domain/errors.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import { type Control, createControl } from './control.ts';
-import { createDispatcher } from './deliver.ts';
+import { createControlRouter } from './control-router.ts';
+import { createDispatcher } from './dispatcher.ts';
+import { answerError } from './error-response.ts';
 import { createDeliveryFaults } from './faults/delivery-faults.ts';
 import { createFaultDice } from './faults/fault-dice.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import { createIds } from './ids.ts';
 import type { Marketplace } from './marketplace.ts';
+import { createPlatformRouter } from './platform-router.ts';
 import { createRaiseEvents } from './raise-events.ts';
-import { createSandboxApp, platformPath } from './sandbox-app.ts';
 import { createSandboxState } from './sandbox-state.ts';
-import { createSendDelivery } from './send-delivery.ts';
-import type { HeaderPrefix } from './sign-delivery.ts';
+import { createSendDelivery, type HeaderPrefix } from './send-delivery.ts';
 import { createTimeline } from './timeline.ts';
+
+const platformPath = '/api/partner/v1';
 
 export interface SandboxOptions {
   host?: string;
-  /** 0, the default, takes a free one. */
+  /** 0, the default, takes a free port. */
   port?: number;
   /** The same seed gives the same ids, tokens and secrets, and the same faults. */
   seed?: string;
-  /** What goes wrong, for all installs, until `setFaults` says otherwise. */
+  /** The faults of all installs until `setFaults` is called. */
   faults?: WantedFaults;
-  /** How much faster than real time the marketplace waits; at 0 only `advance` ends a wait. */
+  /** How much faster than real time the timeline moves; at 0 only `advance` moves it. */
   timeScale?: number;
-  /** The time of day in timestamps and signatures. */
+  /** For timestamps and signatures. */
   clock?: Clock;
   deliveryTimeoutMs?: number;
   headerPrefix?: HeaderPrefix;
-  /** `minimal`: events carry only what part B of the specification guarantees. */
+  /** `minimal` events have only what part B of the specification guarantees. */
   payloads?: 'full' | 'minimal';
-  /** Whether the events of one happening, one per link, carry the same id. */
+  /** Whether the events of several links about the same change have the same id. */
   sharesEventIds?: boolean;
-  /** Whether the listing of contracts pages by cursor. */
+  /** Whether the list of contracts has cursors. */
   cursors?: boolean;
   linksPerInstall?: number;
   endpointsPerInstall?: number;
@@ -47,17 +52,17 @@ export interface SandboxOptions {
 
 interface SandboxAddress {
   url: string;
-  /** Where the platform API begins. */
+  /** The base address of the platform API. */
   baseUrl: string;
 }
 
 export interface Sandbox extends Control {
-  /** After a stop it comes back where it was, and resumes the deliveries it owes. */
+  /** After a stop it listens on the same port again, and goes on with the pending deliveries. */
   start(): Promise<SandboxAddress>;
   stop(): Promise<void>;
-  /** Resolves when no delivery is being attempted and none is due now. */
+  /** Resolves when no attempt is in flight and none is due. */
   idle(): Promise<void>;
-  /** Ends waits without waiting: attempts whatever becomes due in the next `ms`, in order. */
+  /** Moves the timeline forward, and makes each attempt that becomes due, in order. */
   advance(ms: number): Promise<void>;
 }
 
@@ -66,7 +71,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { dispatcher } = marketplace;
   const control = createControl(marketplace);
   control.setFaults(undefined, options.faults);
-  const listener = createSandboxApp(marketplace, control);
+  const listener = createApp(marketplace, control);
   const { host = '127.0.0.1' } = options;
   let { port = 0 } = options;
   let server: HttpServer | undefined;
@@ -86,6 +91,21 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       await server?.stop();
     },
   };
+}
+
+/** The platform API and the controls in one HTTP application. */
+function createApp(marketplace: Marketplace, control: Control): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', 'simple');
+  app.use(platformPath, createPlatformRouter(marketplace));
+  app.use('/sandbox', createControlRouter(control, marketplace.dispatcher));
+  app.use(() => {
+    throw new AppError('not_found', `The platform API is at ${platformPath}`);
+  });
+  app.use(answerError);
+  return app;
 }
 
 function createMarketplace(options: SandboxOptions): Marketplace {

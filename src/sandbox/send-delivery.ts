@@ -1,16 +1,51 @@
+import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import type { DeliveryRequest } from './sign-delivery.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Delivery } from './sandbox-state.ts';
+
+/** How one attempt of a delivery is signed and sent. */
+
+export type HeaderPrefix = 'X-OpenTrain-' | 'X-Service-';
+
+/** The HTTP request of one attempt. */
+export interface DeliveryRequest {
+  url: string;
+  headers: Record<string, string>;
+  /** Bytes if it is not the body that was signed. */
+  body: string | Buffer;
+}
+
+/** Each attempt is signed anew, because a receiver refuses a timestamp older than five minutes. */
+export function signDelivery(
+  { id, type, body, endpoint }: Delivery,
+  prefix: HeaderPrefix,
+  clock: Clock,
+): DeliveryRequest {
+  const timestamp = Math.floor(clock.now().getTime() / 1000);
+  const digest = createHmac('sha256', endpoint.secret).update(`${timestamp}.${body}`).digest('hex');
+  return {
+    url: endpoint.url,
+    headers: {
+      'Content-Type': 'application/json',
+      'User-Agent': 'OpenTrain-Partner-Webhooks/1.0',
+      [`${prefix}Event`]: type,
+      [`${prefix}Delivery`]: id,
+      [`${prefix}Signature`]: `t=${timestamp},v1=${digest}`,
+    },
+    body,
+  };
+}
 
 type SendOutcome = { httpStatus: number } | { error: string };
 
-/** How one attempt reaches its receiver. What is to go wrong before is up to `DeliveryFaults`. */
+/** Sends one attempt to its receiver. */
 export type SendDelivery = (request: DeliveryRequest, signal: AbortSignal) => Promise<SendOutcome>;
 
-/** Of the receiver's answer only the status counts; the rest is read this far and thrown away. */
+/** Only the status of the answer counts. The body is read up to here and not used. */
 const maxAnswerBytes = 64 * 1024;
 
-/** Sends over plain HTTP, on a connection of its own, following no redirect. */
+/** Each request has its own connection, and no redirect is followed. */
 export function createSendDelivery(timeoutMs: number): SendDelivery {
   return async (request, stopping) => {
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -26,7 +61,7 @@ export function createSendDelivery(timeoutMs: number): SendDelivery {
 async function exchange({ url, headers, body }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const open = url.startsWith('https:') ? requestHttps : requestHttp;
-    // A kept-alive connection that the receiver is about to close would fail an attempt by chance.
+    // On a kept connection an attempt would fail by chance, because the receiver may close it.
     const outgoing = open(url, { method: 'POST', headers, agent: false, signal });
     outgoing.on('response', resolve).on('error', reject).end(body);
   });

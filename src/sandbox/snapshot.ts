@@ -1,12 +1,12 @@
 import { budgetOf } from './budget.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
-import type { Contract, Delivery } from './sandbox-state.ts';
+import type { Delivery, SandboxContract } from './sandbox-state.ts';
 
-/** The whole marketplace as the person at the controls sees it: no token and no secret. */
+/** The state of the marketplace, without tokens and secrets. */
 export type Snapshot = ReturnType<typeof takeSnapshot>;
 
-export type ListedDelivery = ReturnType<typeof listDeliveries>[number];
+export type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
 
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
@@ -27,8 +27,8 @@ export function takeSnapshot({ state, dice }: Marketplace) {
   });
 }
 
-/** The totals that were reported, the earliest day first. */
-function toDays({ usage }: Contract) {
+/** The reported totals, the earliest day first. */
+function toDays({ usage }: SandboxContract) {
   const days = [...usage].map(([key, totals]) => {
     const space = key.lastIndexOf(' ');
     const workDate = key.slice(space + 1);
@@ -37,8 +37,8 @@ function toDays({ usage }: Contract) {
   return days.sort((a, b) => (a.workDate < b.workDate ? -1 : 1));
 }
 
-/** Oldest first, with every attempt that was made and every fault that it met. */
-export function listDeliveries({ state, dice }: Marketplace) {
+/** Oldest first, with their attempts and faults. */
+export function takeDeliverySnapshots({ state, dice }: Marketplace) {
   const faults = Map.groupBy(dice.listHappened(), ({ deliveryId }) => deliveryId);
   return [...state.deliveries.values()].map((delivery) => ({
     ...toListedDelivery(delivery),

@@ -1,17 +1,17 @@
 /**
- * The time in which the marketplace waits before it tries again: `scale` times as fast as real
- * time, and movable by hand. At scale 0 it stands still until it is moved. Nothing else is scaled:
- * time-outs, signatures and timestamps are real.
+ * The time on which the marketplace waits before its next attempt. It runs `scale` times as fast as
+ * real time, and can be moved forward; at scale 0 it only moves so. Time-outs, signatures and timestamps
+ * use real time.
  */
 export interface Timeline {
   nowMs(): number;
-  /** Moves on to `atMs`, or stays where it is when that has passed. */
+  /** Moves forward to `atMs`, never back. */
   moveTo(atMs: number): void;
-  /** Calls `wake` once, at or after `atMs`, or never when time stands still. Returns how to cancel. */
+  /** Calls `wake` once at `atMs` or earlier, never at scale 0. @returns how to cancel */
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 
-/** What setTimeout can hold; who is woken early looks again and sleeps on. */
+/** The longest wait of setTimeout. For a later time `wake` is called early, and has to wait again. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export function createTimeline(scale: number): Timeline {

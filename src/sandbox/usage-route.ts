@@ -1,24 +1,22 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type Budget, budgetOf, planWarnings } from './budget.ts';
+import { budgetOf, planWarnings, type SandboxBudget } from './budget.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toMilestoneOccurrences } from './occurrences.ts';
 import { parseRequest, UsageReport } from './platform-request-schema.ts';
 import { findLinkedContract, type PlatformCall, type PlatformRoute } from './platform-route.ts';
-import type { Contract, WorkTotals } from './sandbox-state.ts';
+import type { SandboxContract, WorkTotals } from './sandbox-state.ts';
 
-export const usageRoutes: PlatformRoute[] = [
-  {
-    method: 'post',
-    path: '/contracts/{id}/usage',
-    scope: 'usage:write',
-    answer: reportUsage,
-  },
-];
+export const usageRoute: PlatformRoute = {
+  method: 'post',
+  path: '/contracts/{id}/usage',
+  scope: 'usage:write',
+  answer: reportUsage,
+};
 
 type UsageEntry = UsageReport['entries'][number];
 
-/** All entries or none: whatever is wrong with one of them is found before the first is stored. */
+/** Stores all entries or none: every entry is checked before the first is stored. */
 function reportUsage(call: PlatformCall) {
   const { marketplace, body } = call;
   const contract = findLinkedContract(call);
@@ -32,7 +30,7 @@ function reportUsage(call: PlatformCall) {
   return { contractId: contract.id, accepted: entries.length, budget: budgetOf(contract) };
 }
 
-function toUsageKey(contract: Contract, entry: UsageEntry, now: string): string {
+function toUsageKey(contract: SandboxContract, entry: UsageEntry, now: string): string {
   const { workDate, workerOpentrainUserId } = entry;
   const [hired] = contract.participants;
   if (hired === undefined) throw new AppError('conflict', 'The contract has no hired trainer');
@@ -46,8 +44,8 @@ function toUsageKey(contract: Contract, entry: UsageEntry, now: string): string 
   return `${worker} ${workDate}`;
 }
 
-/** Totals replace what was stored; a field that is left out keeps it. */
-function storeTotals(contract: Contract, key: string, entry: UsageEntry): void {
+/** Totals replace what was stored. A field that is left out keeps its value. */
+function storeTotals(contract: SandboxContract, key: string, entry: UsageEntry): void {
   const stored = contract.usage.get(key);
   const totals: WorkTotals = {
     totalSeconds: entry.totalSeconds ?? stored?.totalSeconds ?? 0,
@@ -57,7 +55,7 @@ function storeTotals(contract: Contract, key: string, entry: UsageEntry): void {
   contract.usage.set(key, totals);
 }
 
-function warnOfBudget(marketplace: Marketplace, contract: Contract, before: Budget): void {
+function warnOfBudget(marketplace: Marketplace, contract: SandboxContract, before: SandboxBudget): void {
   const eventTypeOf = {
     LOW: 'milestone.budget_low',
     DEPLETED: 'milestone.budget_depleted',

@@ -4,19 +4,15 @@ import { closePending, disableEndpoint, enableEndpoint, redeliveryWaitMs, reopen
 import { CreateWebhookEndpoint, parseRequest, Redeliver, UpdateWebhookEndpoint } from './platform-request-schema.ts';
 import type { PlatformCall, PlatformRoute } from './platform-route.ts';
 import { toPublicEndpoint } from './public-shapes.ts';
-import { deliveriesOfEndpoint, endpointsOfInstall, type WebhookEndpoint } from './sandbox-state.ts';
+import { deliveriesOfEndpoint, endpointsOfInstall, type SandboxEndpoint } from './sandbox-state.ts';
 
 const scope = 'webhooks:manage';
+const one = (endpoint: SandboxEndpoint) => ({ webhookEndpoint: toPublicEndpoint(endpoint) });
 
 export const webhookEndpointRoutes: PlatformRoute[] = [
   { method: 'post', path: '/webhook-endpoints', scope, status: 201, answer: createEndpoint },
   { method: 'get', path: '/webhook-endpoints', scope, answer: listEndpoints },
-  {
-    method: 'get',
-    path: '/webhook-endpoints/{id}',
-    scope,
-    answer: (call) => ({ webhookEndpoint: toPublicEndpoint(findEndpoint(call)) }),
-  },
+  { method: 'get', path: '/webhook-endpoints/{id}', scope, answer: (call) => one(findEndpoint(call)) },
   { method: 'patch', path: '/webhook-endpoints/{id}', scope, answer: updateEndpoint },
   { method: 'delete', path: '/webhook-endpoints/{id}', scope, answer: deleteEndpoint },
   { method: 'post', path: '/webhook-endpoints/{id}/redeliver', scope, answer: redeliver },
@@ -29,7 +25,7 @@ function createEndpoint({ marketplace, install, body }: PlatformCall) {
   if (endpointsOfInstall(state, install).length >= limit) {
     throw new AppError('conflict', `The install has ${limit} endpoints, which is the limit`);
   }
-  const endpoint: WebhookEndpoint = {
+  const endpoint: SandboxEndpoint = {
     id: ids.next('whe'),
     installId: install.id,
     url: wanted.url,
@@ -43,7 +39,7 @@ function createEndpoint({ marketplace, install, body }: PlatformCall) {
   };
   state.endpoints.set(endpoint.id, endpoint);
   return {
-    webhookEndpoint: toPublicEndpoint(endpoint),
+    ...one(endpoint),
     secret: endpoint.secret,
     message: 'Store the secret now: it is not shown again. Delivery begins with the next event.',
   };
@@ -65,7 +61,7 @@ function updateEndpoint(call: PlatformCall) {
     disableEndpoint(marketplace.state, endpoint, 'Disabled by request', toInstant(marketplace.clock.now()));
   }
   marketplace.dispatcher.wake();
-  return { webhookEndpoint: toPublicEndpoint(endpoint) };
+  return one(endpoint);
 }
 
 function deleteEndpoint(call: PlatformCall) {
@@ -73,7 +69,7 @@ function deleteEndpoint(call: PlatformCall) {
   const endpoint = findEndpoint(call);
   closePending(state, endpoint, 'DISCARDED');
   state.endpoints.delete(endpoint.id);
-  return { webhookEndpoint: toPublicEndpoint(endpoint), deleted: true };
+  return { ...one(endpoint), deleted: true };
 }
 
 function redeliver(call: PlatformCall) {
@@ -81,7 +77,7 @@ function redeliver(call: PlatformCall) {
   const endpoint = findEndpoint(call);
   const { deliveryId } = parseRequest(Redeliver, body ?? {});
   const deliveries = deliveriesOfEndpoint(marketplace.state, endpoint).filter(({ id, status }) =>
-    // What was lost was never emitted, so there is nothing to send again.
+    // A lost event was never sent, so it cannot be sent again.
     deliveryId === undefined ? status === 'FAILED' : id === deliveryId && status !== 'LOST',
   );
   if (deliveryId !== undefined && deliveries.length === 0) {
@@ -92,13 +88,13 @@ function redeliver(call: PlatformCall) {
     marketplace.dispatcher.queue(delivery, redeliveryWaitMs);
   }
   return {
-    webhookEndpoint: toPublicEndpoint(endpoint),
+    ...one(endpoint),
     requeued: deliveries.length,
     message: 'Attempted within about 5 minutes, while the endpoint is ACTIVE.',
   };
 }
 
-function findEndpoint({ marketplace, install, id }: PlatformCall): WebhookEndpoint {
+function findEndpoint({ marketplace, install, id }: PlatformCall): SandboxEndpoint {
   const endpoint = marketplace.state.endpoints.get(id);
   if (endpoint?.installId !== install.id) {
     throw new AppError('not_found', 'No webhook endpoint with this id');

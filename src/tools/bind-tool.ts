@@ -22,16 +22,16 @@ const believedForMs = 10 * 60_000;
  * members would be missing, and Gangway would add them there. Until an operator accepts the other server, or the right
  * one is back, every call fails as `unavailable` and is retried. Meanwhile no member is removed or added.
  *
- * @param place the configured URL or path
+ * @param location the configured URL or path
  */
-export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, place: string | null): Adapter {
+export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, location: string | null): Adapter {
   const bindings = createToolBindingStore(deps.database);
   let believedUntilMs = Number.NEGATIVE_INFINITY;
   let isAlerted = false;
 
   async function verify(signal: AbortSignal): Promise<void> {
     if (deps.clock.now().getTime() < believedUntilMs) return;
-    const server = await askServer(adapter, place, signal);
+    const server = await askServer(adapter, location, signal);
     const bound = await bindings.find(tool);
     if (bound !== undefined && isOtherServer(bound, server)) throw refuse(bound, server);
     if (!deps.isDry) await bindings.learn(tool, server);
@@ -53,8 +53,8 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, pla
 }
 
 /** What the server says about itself, and its configured address. */
-export async function askServer(adapter: Adapter, place: string | null, signal: AbortSignal): Promise<Server> {
-  return { identity: (await adapter.identify?.(signal)) ?? null, place };
+export async function askServer(adapter: Adapter, location: string | null, signal: AbortSignal): Promise<Server> {
+  return { identity: (await adapter.identify?.(signal)) ?? null, location };
 }
 
 /** A message for operators that says what to do. */
@@ -62,7 +62,7 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
   const [was, is] =
     bound.identity !== null && server.identity !== null
       ? [bound.identity, server.identity]
-      : [bound.place, server.place];
+      : [bound.location, server.location];
   return (
     `The tool ${tool} is another server (${is}) than before (${was}), where its members are: ` +
     `check the address in tools.${tool}. If the new server is right: gangway tools accept ${tool}`
@@ -73,7 +73,7 @@ export function describeOtherServer(tool: string, bound: Server, server: Server)
  * The address or path of a tool as one text. It leaves out scheme, default port, trailing slash, credentials and query.
  * It keeps host, any other port and the path.
  */
-export function placeOf(settings: object): string | null {
+export function locationOf(settings: object): string | null {
   const { url, path } = settings as { url?: unknown; path?: unknown };
   if (typeof url === 'string' && URL.canParse(url)) {
     const { host, pathname } = new URL(url);

@@ -14,7 +14,7 @@ export interface ToolBindingStore {
 export function createToolBindingStore(database: Database): ToolBindingStore {
   const { kysely } = database;
   const find = (db: Transaction, tool: string) =>
-    db.selectFrom('toolBinding').select(['identity', 'place']).where('tool', '=', tool).executeTakeFirst();
+    db.selectFrom('toolBinding').select(['identity', 'location']).where('tool', '=', tool).executeTakeFirst();
   const bind = async (tx: Transaction, tool: string, server: Server) => {
     await tx
       .insertInto('toolBinding')
@@ -31,9 +31,9 @@ export function createToolBindingStore(database: Database): ToolBindingStore {
       const bound = await find(kysely, tool);
       const learnt: Server = {
         identity: server.identity ?? bound?.identity ?? null,
-        place: server.place ?? bound?.place ?? null,
+        location: server.location ?? bound?.location ?? null,
       };
-      const isSame = bound?.identity === learnt.identity && bound.place === learnt.place;
+      const isSame = bound?.identity === learnt.identity && bound.location === learnt.location;
       if (!isSame) await inTransaction(database, (tx) => bind(tx, tool, learnt));
     },
   };

@@ -62,7 +62,7 @@ export interface Usage {
 
 export function createUsage(parts: UsageParts): Usage {
   const { database, addresses, adapters, routeLink, links, otherObservations } = parts;
-  const telling = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
+  const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
   const deps: ReportWorkerDeps = {
     ...parts,
     ...parts.usage,
@@ -82,7 +82,7 @@ export function createUsage(parts: UsageParts): Usage {
       for (const reader of readers) reader.wake();
     },
   };
-  const readers = telling.map(([tool]) => createReadUsageWorker(deps, tool));
+  const readers = readable.map(([tool]) => createReadUsageWorker(deps, tool));
   const finals = createFinalReportStore(database);
   const reporters = [createReportWorker(deps), createFinalReportWorker({ ...deps, finals })];
   return { deps, readers, reporters };

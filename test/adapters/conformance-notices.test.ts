@@ -20,8 +20,8 @@ const groups = ['street-signs', 'street-lamps'] as const;
 
 const mistakes: Mistake[] = [
   {
-    what: 'finds somebody every second time',
-    noticedBy: 'says the same however often it is asked',
+    what: 'finds a member every second time',
+    noticedBy: 'gives the same answer each time it is asked',
     spoil: ({ findMember }) => {
       let count = 0;
       return {
@@ -31,13 +31,13 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'adds a second one of who was there before',
-    noticedBy: 'finds who was there before, and adds them no second time',
+    noticedBy: 'finds a member from before, and does not add them a second time',
     isCareless: true,
     spoil: () => ({}),
   },
   {
     what: 'looks no further than an id',
-    noticedBy: 'finds by address whoever an old id no longer leads to',
+    noticedBy: 'finds a member by address if their old id leads to no account',
     spoil: (right) => ({
       findMember: async (group, person, signal) => {
         if (person.memberId === null) return await right.findMember(group, person, signal);
@@ -54,7 +54,7 @@ const mistakes: Mistake[] = [
     }),
   },
   {
-    what: "changes everybody's address",
+    what: 'changes the address of every member',
     noticedBy: 'gives one account another address',
     spoil: (right) => ({
       updateEmail: async (group, _member, email, signal) => {
@@ -81,7 +81,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'lists other addresses than it finds',
-    noticedBy: 'lists whom it finds, once each',
+    noticedBy: 'lists each member that it finds, once',
     spoil: ({ listMembers }) => ({
       async *listMembers(group, signal) {
         for await (const member of listMembers?.(group, signal) ?? []) {
@@ -92,7 +92,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'reads the first page only',
-    noticedBy: 'finds everybody, on whichever page they stand',
+    noticedBy: 'finds every member, on any page',
     spoil: (right) => ({
       findMember: async (group, { email }, signal) => {
         const page = (await listAll(right, group, signal)).slice(0, 2);
@@ -102,7 +102,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'takes the first that a search finds',
-    noticedBy: 'takes nobody for somebody with an address alike',
+    noticedBy: 'does not confuse people with similar addresses',
     spoil: (right) => ({
       findMember: async (group, { email }, signal) => {
         const members = await listAll(right, group, signal);
@@ -112,7 +112,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'takes a wildcard in an address for one',
-    noticedBy: 'takes nobody for somebody with an address alike',
+    noticedBy: 'does not confuse people with similar addresses',
     spoil: (right) => ({
       findMember: async (group, { email }, signal) => {
         const pattern = new RegExp(`^${email.replaceAll('_', '.').replaceAll('%', '.*')}$`, 'i');
@@ -123,7 +123,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'does not encode an address',
-    noticedBy: 'bears every address, or refuses it',
+    noticedBy: 'accepts every address, or refuses it',
     spoil: ({ findMember }) => ({
       findMember: (group, person, signal) =>
         findMember(group, { ...person, email: person.email.replaceAll('+', ' ') }, signal),
@@ -131,14 +131,14 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'drops the tag of an address',
-    noticedBy: 'bears every address, or refuses it',
+    noticedBy: 'accepts every address, or refuses it',
     spoil: ({ addMember }) => ({
       addMember: (group, person, signal) =>
         addMember(group, { ...person, email: person.email.replace(/^plus\+tag\./, '') }, signal),
     }),
   },
   {
-    what: 'takes a refused token for nobody',
+    what: 'takes a refused token for no member',
     noticedBy: 'says what a refusal means, and quotes no secret',
     spoil: ({ findMember }) => ({
       findMember: (...asked) => findMember(...asked).catch(() => null),
@@ -178,7 +178,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'calls a time-out a mistake of its own',
-    noticedBy: 'calls a tool that does not answer unavailable',
+    noticedBy: 'reports a tool that does not answer as unavailable',
     spoil: ({ addMember }) => ({
       addMember: (...asked) =>
         addMember(...asked).catch(() => {
@@ -188,14 +188,14 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'waits whatever its signal says',
-    noticedBy: 'gives a call up that is under way',
+    noticedBy: 'gives up a call that is under way',
     spoil: ({ removeMember }) => ({
       removeMember: (group, member) => removeMember(group, member, new AbortController().signal),
     }),
   },
   {
     what: 'answers from memory',
-    noticedBy: 'believes nothing that the tool does not show',
+    noticedBy: 'believes only what the tool shows',
     spoil: ({ addMember, findMember, removeMember }) => {
       const known = new Map<string, Member>();
       return {
@@ -212,7 +212,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'takes a removal for granted',
-    noticedBy: 'believes nothing that the tool does not show',
+    noticedBy: 'believes only what the tool shows',
     spoil: ({ findMember, removeMember }) => {
       const removed = new Set<string>();
       return {
@@ -229,7 +229,7 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'adds a second one where the first was not answered',
-    noticedBy: 'finds whom it added without an answer, and adds them no second time',
+    noticedBy: 'finds a member whose addition was not answered, and does not add them again',
     isCareless: true,
     spoil: () => ({}),
   },

@@ -23,6 +23,7 @@ import type { ScimTool } from '../support/scim-front.ts';
 import { scimSettings } from '../support/scim-settings.ts';
 import { openScimTool } from '../support/scim-tool.ts';
 import { openScimmy } from '../support/scimmy-tool.ts';
+import { isThorough } from '../support/tries.ts';
 
 function person(index: number): Person {
   const trainerId = `cmu${index}`;
@@ -90,24 +91,24 @@ function withFaultsOf(tool: ScimTool): ConformanceHarness {
 }
 
 const noLogins = ['ends a login, and no other'];
-const ownInvitations = ['invites whom the tool does not know, under an id for them alone'];
+const ownInvitations = ['invites a person the tool does not know, under an id of their own'];
 const usual = [...noLogins, ...ownInvitations];
 
-/** Of one organization, and a new account for whoever comes back. */
+/** For tools with one organization, and with a new account for each person who returns. */
 const labelStudio = [
-  'takes nobody out of another group',
-  'adds somebody again who was removed',
-  'bears every project id, or refuses it',
+  'removes a member from no other group',
+  'adds a removed member again',
+  'accepts every project id, or refuses it',
 ];
 const needsFaults = conformanceCases.slice(-5).map(({ name }) => name);
 
 /** Needs a tool that another hand can change, and make misbehave. */
-const needsHands = ['finds who was there before, and adds them no second time', ...usual, ...needsFaults];
+const needsHands = ['finds a member from before, and does not add them a second time', ...usual, ...needsFaults];
 
 /** Needs groups that are made as they are used. */
-const needsNoSetup = [...usual, 'bears every project id, or refuses it'];
+const needsNoSetup = [...usual, 'accepts every project id, or refuses it'];
 
-/** What cannot be asked of everyone. */
+/** The cases that each adapter skips. */
 const leftOut = new Map([
   ['cvat', needsNoSetup],
   ['cvat without mail', needsNoSetup],
@@ -184,7 +185,8 @@ it('is run against every adapter that is built in', () => {
   expect([...openers.keys()]).toEqual(expect.arrayContaining([...builtInAdapters]));
 });
 
-describe.each(builtInAdapters.map((name) => [name]))('the adapter %s', (name) => {
+/** At a desk by the one tool below alone. */
+describe.each(builtInAdapters.filter(() => isThorough))('the adapter %s', (name) => {
   it.each(conformanceCases)('$name', async ({ run, skip }) => {
     const harness = await openers.get(name)?.();
     if (harness === undefined) throw new Error('no such opener');
@@ -193,7 +195,7 @@ describe.each(builtInAdapters.map((name) => [name]))('the adapter %s', (name) =>
 });
 
 describe.each([...openers])('one tool with the adapter %s', (name, open) => {
-  it('is asked all that it can answer, keeps the contract, and keeps nobody', async () => {
+  it('runs every case that it can, keeps the contract, and has no members afterwards', async () => {
     const harness = await open();
     const before = await listGroups(harness);
     const results = await Array.fromAsync(runConformance(harness));
@@ -202,11 +204,11 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
     const left = [
       ...(leftOut.get(name) ?? usual),
-      ...(harness.adapter.identify === undefined ? ['tells which installation it is, always alike'] : []),
+      ...(harness.adapter.identify === undefined ? ['identifies its installation the same way every time'] : []),
       ...(harness.adapter.updateEmail === undefined ? ['gives one account another address'] : []),
       ...leftOutOfAccounts(harness),
       ...leftOutOfHidden(harness),
-      ...(harness.giveOut === undefined ? ['tells whose an id is that was given out again'] : []),
+      ...(harness.giveOut === undefined ? ['shows the new owner of an id that was given out again'] : []),
       ...(harness.adapter.canonicalGroup === undefined
         ? ['knows one form of a project id, and the same every time']
         : []),
@@ -219,8 +221,8 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
 function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string[] {
   const changes = adapter.removeAccount !== undefined || adapter.updateEmail !== undefined;
   return [
-    ...(changes ? [] : ['tells whether it made an account']),
-    ...(adapter.findAccount ? [] : ['leaves the account of whom it takes out of a group']),
+    ...(changes ? [] : ['says whether it made an account']),
+    ...(adapter.findAccount ? [] : ['keeps the account of a member that it removes from a group']),
     ...(changes && seedAccount ? [] : ['ends no account that it did not make']),
   ];
 }
@@ -228,8 +230,8 @@ function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string
 /** Of a tool that shows no addresses, or leaves with people what was assigned to them. */
 function leftOutOfHidden({ adapter }: ConformanceHarness): string[] {
   return [
-    ...(adapter.endAssignments ? [] : ['ends what is assigned to nobody, and comes to an end with that']),
-    ...(adapter.listNewcomers ? [] : ['lists as newcomers those who came, and nobody who is gone']),
+    ...(adapter.endAssignments ? [] : ['ends the assignments of a member who has none, and finishes']),
+    ...(adapter.listNewcomers ? [] : ['lists as newcomers the people who came, and not those who are gone']),
   ];
 }
 
@@ -240,8 +242,8 @@ async function listGroups({ adapter, groups: of }: ConformanceHarness): Promise<
 
 /** Ways of being wrong, each of which some case must notice. */
 const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
-  ['finds everybody', (adapter) => ({ findMember: (g, p, s) => adapter.addMember(g, p, s) })],
-  ['finds nobody', () => ({ findMember: async () => null })],
+  ['finds every person', (adapter) => ({ findMember: (g, p, s) => adapter.addMember(g, p, s) })],
+  ['finds no person', () => ({ findMember: async () => null })],
   ['never removes', () => ({ removeMember: async () => undefined })],
   [
     'fails on the second removal',
@@ -303,14 +305,14 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
     },
   ],
   [
-    'lists somebody twice',
+    'lists a member twice',
     (adapter) => ({
       async *listMembers(group, s) {
         for await (const member of adapter.listMembers?.(group, s) ?? []) yield* [member, member];
       },
     }),
   ],
-  ['lists nobody', () => ({ async *listMembers() {} })],
+  ['lists no member', () => ({ async *listMembers() {} })],
   [
     'trips over a name',
     (adapter) => ({
@@ -322,7 +324,7 @@ const mistakes: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   ],
 ];
 
-/** Of a tool that knows accounts: ways of ending, or of claiming, somebody else's. */
+/** Mistakes of an adapter for a tool with accounts: it ends or claims the account of another person. */
 const mistakesAboutAccounts: [string, (adapter: Adapter) => Partial<Adapter>][] = [
   [
     'ends the account of whomever it takes out',
@@ -339,14 +341,14 @@ const mistakesAboutAccounts: [string, (adapter: Adapter) => Partial<Adapter>][] 
     }),
   ],
   [
-    'says that it made everybody',
+    'says that it made every account',
     (adapter) => ({
       findAccount: async () => null,
       addMember: async (g, p, s) => ({ ...(await adapter.addMember(g, p, s)), account: 'made' }),
     }),
   ],
   [
-    'says that it found everybody',
+    'says that it found every account',
     (adapter) => ({
       addMember: async (g, p, s) => ({ ...(await adapter.addMember(g, p, s)), account: 'found' }),
     }),
@@ -363,36 +365,34 @@ async function openEndingLogins(): Promise<ConformanceHarness> {
   return harness;
 }
 
+/** The first case that fails. Those after it are not run. */
+async function findFailure(harness: ConformanceHarness): Promise<string | undefined> {
+  for await (const { name, outcome } of runConformance(harness)) if (outcome === 'failed') return name;
+  return undefined;
+}
+
 describe('the suite', () => {
   it.each(mistakesAboutAccounts)('notices an adapter that %s', async (_what, spoil) => {
     const { faults: _, ...harness } = await openEndingLogins();
     const adapter: Adapter = { ...harness.adapter, ...spoil(harness.adapter) };
-    const noticed: string[] = [];
-    for await (const { name, outcome } of runConformance({ ...harness, adapter })) {
-      if (outcome === 'failed') noticed.push(name);
-    }
-    expect(noticed).not.toEqual([]);
+    expect(await findFailure({ ...harness, adapter })).toBeDefined();
   });
 
-  it('notices an adapter that changes accounts and cannot tell whose they are', async () => {
+  it('notices an adapter that changes accounts and cannot say who made them', async () => {
     const { faults: _, ...harness } = await openEndingLogins();
     const { findAccount: __, ...adapter } = harness.adapter;
     const results = await Array.fromAsync(runConformance({ ...harness, adapter }));
     const failed = results.filter(({ outcome }) => outcome === 'failed').map(({ name }) => name);
-    expect(failed).toContain('tells whether it made an account');
+    expect(failed).toContain('says whether it made an account');
   });
 
   it.each(mistakes)('notices an adapter that %s', async (_what, spoil) => {
     const right = createRosterAdapter({ path: path.join(createFolder(), 'roster.json') });
     const adapter: Adapter = { ...right, ...spoil(right) };
-    const noticed: string[] = [];
-    for await (const { name, outcome } of runConformance(harnessOf(adapter))) {
-      if (outcome === 'failed') noticed.push(name);
-    }
-    expect(noticed).not.toEqual([]);
+    expect(await findFailure(harnessOf(adapter))).toBeDefined();
   });
 
-  it('asks nothing of lists from an adapter that has none', async () => {
+  it('skips the cases about lists for an adapter without lists', async () => {
     const { adapter } = createMemoryTool();
     for await (const result of runConformance(harnessOf(adapter))) {
       expect(result).not.toHaveProperty('outcome', 'failed');
@@ -401,7 +401,7 @@ describe('the suite', () => {
 });
 
 describe('createAdapter', () => {
-  it('makes what is built in', () => {
+  it('makes every built-in adapter', () => {
     const file = path.join(createFolder(), 'roster.json');
     expect(createAdapter('studio', 'roster', { path: file }).capabilities.exclusive).toBe('tool');
   });

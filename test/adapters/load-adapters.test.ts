@@ -15,7 +15,7 @@ const { signal } = new AbortController();
 const person: Person = { trainerId: 'cmu1', email: 'amara@opentrain.work', displayName: null, memberId: null };
 const token = 'hunter2-hunter2';
 
-/** A file with this in the place of what a right adapter has. */
+/** A file with an adapter in which this is replaced. */
 function writeAdapter(parts: string, before = ''): string {
   const file = path.join(createFolder(), 'my-tool.js');
   writeFileSync(
@@ -50,7 +50,7 @@ async function failureOf(call: Promise<unknown>): Promise<AppError> {
 }
 
 describe('adapters of others', () => {
-  it('are loaded for every tool, beside those that are built in', async () => {
+  it('are loaded for every tool, besides the built-in adapters', async () => {
     const { tools } = Config.parse({
       tools: {
         list: { adapter: 'roster', path: '/tmp/roster.json' },
@@ -66,20 +66,20 @@ describe('adapters of others', () => {
   it.each([
     ['/nowhere/my-tool.ts', /^tools\.studio\.adapter: \/nowhere\/my-tool\.ts,? /],
     [
-      'gangway-adapter-of-nobody',
-      /^tools\.studio\.adapter: there is no "gangway-adapter-of-nobody", neither built in \([\w, -]+\)/,
+      'gangway-adapter-missing',
+      /^tools\.studio\.adapter: there is no "gangway-adapter-missing", neither built in \([\w, -]+\)/,
     ],
     ['node:fs', /there is no "node:fs"; there is: [\w, -]+$/],
     ['https://evil.example/x.js', /there is no "https:/],
     ['../my-tool.ts', /there is no "\.\.\/my-tool\.ts"/],
     ['data:text/javascript,export default 1', /there is no "data:/],
-  ])('%s cannot be loaded, and that is said', async (kind, message) => {
+  ])('%s cannot be loaded, and the error says why', async (kind, message) => {
     const error = await failureOf(load(kind));
     expect(error.code).toBe('invalid');
     expect(error.message).toMatch(message);
   });
 
-  it('are refused where the code is none', async () => {
+  it('are refused if the code cannot be run', async () => {
     const file = path.join(createFolder(), 'my-tool.js');
     writeFileSync(file, 'export default (kit => {');
     expect((await failureOf(load(file))).message).toMatch(/my-tool\.js cannot be loaded: /);
@@ -116,10 +116,10 @@ describe('adapters of others', () => {
   });
 });
 
-describe('what an adapter of others throws', () => {
+describe('an error of an adapter of others', () => {
   const leak = "throw new Error(kit.settings.token + ' amara@opentrain.work')";
 
-  it('says no more than where it was, unless it is an error of the kit', async () => {
+  it('says only where it was thrown, unless it is an error of the kit', async () => {
     const adapter = await load(
       writeAdapter(`
         async check() { ${leak}; },
@@ -146,19 +146,19 @@ describe('what an adapter of others throws', () => {
     expect((await failureOf(listAll(adapter, 'p', signal))).message).toMatch(where);
   });
 
-  it('is "unavailable" where the call was given up', async () => {
+  it('is "unavailable" if the call was given up', async () => {
     const adapter = await load(writeAdapter(`async check() { ${leak}; },`));
     expect((await failureOf(adapter.check(AbortSignal.abort()))).code).toBe('unavailable');
   });
 });
 
-describe('what an adapter of others answers', () => {
+describe('an answer of an adapter of others', () => {
   it.each([
     ['async findMember() {},', 'findMember answered no member'],
     ["async findMember() { return { id: 7, email: 'a@b' }; },", 'findMember answered a member whose id is no text'],
     ["async addMember() { return { id: '7' }; },", 'addMember answered a member whose email is no text or null'],
     ['async *listMembers() { yield null; },', 'listMembers answered no member'],
-  ])('is looked at: %s', async (parts, said) => {
+  ])('is checked: %s', async (parts, said) => {
     const adapter = await load(writeAdapter(`async *listMembers() {}, ${parts}`));
     const calls = [
       adapter.findMember('p', person, signal),
@@ -170,13 +170,13 @@ describe('what an adapter of others answers', () => {
     expect(messages).toEqual([`The adapter's ${said}`]);
   });
 
-  it('is a group only where it is text', async () => {
+  it('is a group only if it is text', async () => {
     const adapter = await load(writeAdapter('groupFor: () => 7,'));
     const link = { externalProjectId: 'p', externalProjectName: null };
     expect(() => adapter.groupFor(link)).toThrow("The adapter's groupFor answered no text");
   });
 
-  it('is a form of a project id only where it is text or null', async () => {
+  it('is a form of a project id only if it is text or null', async () => {
     const knowing = await load(writeAdapter('canonicalGroup: (id) => (id === "0" ? null : id),'));
     expect(['0', '1'].map((id) => knowing.canonicalGroup?.(id))).toEqual([null, '1']);
     const wrong = await load(writeAdapter('canonicalGroup: () => 7,'));
@@ -186,7 +186,7 @@ describe('what an adapter of others answers', () => {
 });
 
 describe('the kit', () => {
-  it('quotes neither settings nor addresses when the tool does', async () => {
+  it('masks settings and addresses that the tool quotes', async () => {
     const { url } = await openHttpFake((_, response) => {
       sendJson(response, { error: `${token} and amara%40opentrain.work` }, 400);
     });
@@ -198,7 +198,7 @@ describe('the kit', () => {
     expect(error.message).toBe('Could not look: answered 400: … and …');
   });
 
-  it('asks nobody in the clear on another machine, unless allowed', async () => {
+  it('sends nothing in the clear to another machine, unless allowed', async () => {
     const file = writeAdapter(
       `async check(signal) { await kit.request({ url: kit.settings.url, signal, purpose: 'look' }); },`,
     );

@@ -144,15 +144,20 @@ interface Marketplace {
   close(): void;
 }
 
-/** In which nothing is active any more. */
+/** In which nothing is active any more. It answers whose token it is, as else it would not be asked for a list. */
 async function openMarketplace(): Promise<Marketplace> {
+  const answers = new Map<string, object>([
+    ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
+    ['/contracts', { contracts: [] }],
+  ]);
   let lists = 0;
   const server = createServer(async (incoming, outgoing) => {
-    const isList = incoming.url?.startsWith('/contracts?') === true;
-    lists += isList ? 1 : 0;
+    const [where = ''] = incoming.url?.split('?') ?? [];
+    const answer = answers.get(where);
+    lists += where === '/contracts' ? 1 : 0;
     await wait(answerMs);
-    outgoing.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
-    outgoing.end(JSON.stringify(isList ? { contracts: [] } : { error: 'None', code: 'NOT_FOUND' }));
+    outgoing.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    outgoing.end(JSON.stringify(answer ?? { error: 'None', code: 'NOT_FOUND' }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { reconcileNow } from '../../src/operator/reconcile-now.ts';
 
 /** One `gangway reconcile` in a process of its own, so that its memory is its own. */

@@ -9,11 +9,11 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { createAddressStore } from '../../src/memberships/address-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
-import { createImportObservations } from '../../src/usage/import/import-observations.ts';
+import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
 
 /** One report in a process of its own, so that its memory is its own. */

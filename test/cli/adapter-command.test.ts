@@ -30,7 +30,7 @@ async function openTool() {
 }
 
 describe('gangway adapter test', () => {
-  it('says how each case went, and leaves nobody in the tool', async () => {
+  it('says how each case went, and leaves no made-up person in the tool', async () => {
     const { rest, argv } = await openTool();
     const { status, stdout, stderr } = await runCommand(...argv, '--yes');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -38,25 +38,25 @@ describe('gangway adapter test', () => {
     for (const { name } of conformanceCases) {
       expect(lines.some((line) => /^(ok|skipped) +/.test(line) && line.endsWith(name))).toBe(true);
     }
-    expect(stdout).toMatch(/^skipped {2}gives a call up .*\n +needs a tool that can be made to misbehave$/m);
+    expect(stdout).toMatch(/^skipped {2}gives up a call .*\n +needs a tool that can be made to misbehave$/m);
     expect(rest.requests.some(({ line }) => line.startsWith('POST /v1/projects/signs/'))).toBe(true);
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
-  it('adds more people than a page holds where it is told how many those are', async () => {
+  it('adds more people than a page holds where --crowd says how many those are', async () => {
     const { rest, argv } = await openTool();
     const few = await runCommand(...argv, '--yes');
     expect(few.stdout).toMatch(
-      /^skipped {2}finds everybody, on whichever page .*\n +needs more people .*: --crowd <people>$/m,
+      /^skipped {2}finds every member, on any page.*\n +needs more people .*: --crowd <people>$/m,
     );
     expect(rest.requests.some(({ line }) => line.includes('page=4'))).toBe(false);
     const many = await runCommand(...argv, '--yes', '--crowd', '7');
-    expect(many.stdout).toMatch(/^ok {7}finds everybody, on whichever page they stand$/m);
+    expect(many.stdout).toMatch(/^ok {7}finds every member, on any page$/m);
     expect(rest.requests.some(({ line }) => line.includes('page=4'))).toBe(true);
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('notices by a crowd a tool that says nothing of its pages, and leaves nobody in it', async () => {
+  it('notices by a crowd that a tool hides its further pages, and leaves no made-up person in it', async () => {
     const rest = await openRestTool({ isSilent: true, pageSize: 20 });
     const settings = exampleSettings(rest);
     const { find: _, findById: __, findAccount: ___, update: ____, ...others } = settings.requests;
@@ -68,7 +68,7 @@ describe('gangway adapter test', () => {
     expect(few.status).toBe(0);
     const { status, stdout } = await runCommand(...argv, '--yes', '--crowd', '21');
     expect(status).toBe(1);
-    expect(stdout).toMatch(/^failed {3}finds everybody, on whichever page they stand$/m);
+    expect(stdout).toMatch(/^failed {3}finds every member, on any page$/m);
     expect(rest.members('signs')).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe('gangway adapter test', () => {
     const one = ['--tool', 'list', '--config', configFile, '--group', 'signs', '--yes'];
     const { status, stdout } = await runCommand('adapter', 'test', ...one);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^skipped {2}takes nobody out of another group\n +the tool has one group$/m);
+    expect(stdout).toMatch(/^skipped {2}removes a member from no other group\n +the tool has one group$/m);
     expect(rest.members('signs')).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe('gangway adapter test', () => {
     expect([...rest.members('signs'), ...rest.members('lamps')]).toEqual([]);
   });
 
-  it('says whom it had to leave behind', async () => {
+  it('names the people that it had to leave behind', async () => {
     const { rest, argv } = await openTool();
     rest.faults.begin('remove', { does: 'swallows' });
     const { status, stderr } = await runCommand(...argv, '--yes');
@@ -120,7 +120,7 @@ describe('gangway adapter test', () => {
     expect(stderr).toMatch(/people named gangway-canary-\w+-… may be left in the tool/);
   });
 
-  it('stops between two cases when it is told to', async () => {
+  it('stops between two cases when it is asked to', async () => {
     const { rest, argv } = await openTool();
     const running = startCommand(...argv, '--yes');
     await until(

@@ -72,7 +72,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     expect(refused.stderr).toContain('one of: ok, low, depleted, unknown');
   });
 
-  it('explain when a budget was read, what was told, and when it is read next', async () => {
+  it('explain when a budget was read, what was notified, and when it is read next', async () => {
     const { stdout } = await run('explain', ids.low);
     const [, text = ''] = stdout.split(`The budget of contract ${ids.low} of acme\n`);
     expect(text).toMatch(
@@ -94,7 +94,7 @@ describe('what commands say of budgets', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/\n {2}fails {2}no answer\P{Cc}*at all\n$/u);
   });
 
-  it('count them, and say what needs somebody', async () => {
+  it('count them, and say what needs the operator', async () => {
     const { stdout } = await run('status');
     expect(stdout).toContain('  ! budgets that are used up: 1\n      → gangway contracts list --budget depleted');
     expect(stdout).toMatch(

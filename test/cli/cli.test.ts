@@ -17,7 +17,7 @@ function pathsOf(command: Command, before: string[] = []): string[][] {
   });
 }
 
-/** A place where nobody has configured anything. */
+/** A folder without a configuration. */
 function enterEmptyFolder(): string {
   for (const name of Object.keys(process.env)) {
     if (name.startsWith('GANGWAY_')) vi.stubEnv(name, undefined);
@@ -51,7 +51,7 @@ describe('every command', () => {
       expect(status).toBe(0);
       expect(out).toMatch(new RegExp(`^Usage: gangway( ${words})?`));
       expect(out).toMatch(/^ +-h, --help /m);
-      // Nothing but what one would write oneself: "24h", and nothing for a list that is empty.
+      // A default is shown as an operator would write it: "24h", and none for an empty list.
       expect(out).not.toMatch(/default:\s+(\d{5}|\[)/);
       expect(err).toBe('');
     },
@@ -204,7 +204,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('is written to the usual place where nothing is said', async () => {
+  it('is written to the usual path where no other is given', async () => {
     expect(await runCommand('init')).toMatchObject({ status: 0 });
     expect(existsSync(path.join(folder, 'gangway.config.json'))).toBe(true);
   });

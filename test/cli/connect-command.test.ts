@@ -46,7 +46,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     return trainers.map(({ opentrainUserId }) => opentrainUserId);
   }
 
-  it('takes a token to people in the tool, and shows the token to nobody', async () => {
+  it('goes from a token to people in the tool, and never shows the token', async () => {
     const connected = await connect();
     expect(connected).toMatchObject({ status: 0 });
     const trainers = await linkAndHire();
@@ -129,7 +129,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     });
   });
 
-  it('tells where work addresses are not shared, and goes on', async () => {
+  it('says that work addresses are not shared, and goes on', async () => {
     customer = sandbox.createInstall({ piiConsent: false });
     const { status, stderr } = await connect();
     expect({ status, stderr }).toEqual({
@@ -157,7 +157,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect([mixedUp.status, stranger.status]).toEqual([1, 1]);
     const meant = ['--token-file', tokenFile(token), '--accept-other-customer'];
     expect(await run('connect', 'acme', ...meant)).toMatchObject({ status: 0 });
-    // From now on the first is the stranger.
+    // From now on the first customer is the unknown one.
     expect((await connect()).stderr).toContain('of another customer');
   });
 
@@ -183,9 +183,9 @@ describe('gangway connect', { timeout: 30_000 }, () => {
       customer = { ...customer, ...sandbox.reconnect(customer.installId) };
     });
 
-    const everybody = () => ({ 'street-signs': trainers, 'street-lamps': trainers });
+    const allTrainers = () => ({ 'street-signs': trainers, 'street-lamps': trainers });
 
-    it('has their projects linked again once that is agreed to, and keeps everybody', async () => {
+    it('links their projects again once the operator agrees, and keeps all trainers', async () => {
       const again = await said('connect', 'acme', '--token-file', tokenFile(), '--yes');
       expect(again).toMatchObject({
         status: 0,
@@ -195,11 +195,11 @@ describe('gangway connect', { timeout: 30_000 }, () => {
         missing: [],
         relinked: expect.arrayContaining(projects),
       });
-      expect(roster()).toEqual(everybody());
+      expect(roster()).toEqual(allTrainers());
       expect(await said('explain', trainers[0] ?? '')).toMatchObject({ status: 0 });
     });
 
-    it('is told of the projects that nobody has agreed to link', async () => {
+    it('names the projects that the operator has not agreed to link', async () => {
       const again = await said('connect', 'acme', '--token-file', tokenFile());
       expect(again).toMatchObject({ relinked: [], links: 0 });
       const why = 'the operator did not agree to it';
@@ -207,7 +207,7 @@ describe('gangway connect', { timeout: 30_000 }, () => {
       expect(again).toMatchObject({
         missing: expect.arrayContaining(projects.map((project) => ({ project, why }))),
       });
-      expect(roster()).toEqual(everybody());
+      expect(roster()).toEqual(allTrainers());
     });
   });
 });

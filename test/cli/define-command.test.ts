@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -38,4 +39,17 @@ describe('a command loads only what it needs', () => {
     expect(packages).toEqual(expect.arrayContaining(['commander', 'kysely', 'zod']));
     expect(packages.filter((name) => ['prom-client', 'nodemailer', 'express', 'pino'].includes(name))).toEqual([]);
   });
+});
+
+describe('a command', () => {
+  const declared = globSync('src/cli/commands/*.ts').flatMap((file) => [
+    ...readFileSync(file, 'utf8').matchAll(/defineCommand\(\{\s+name: '(\w+)'[\s\S]*?\)\)\.(\w+),/g),
+  ]);
+
+  it.each(declared.map(([, name = '', runs = '']) => [name, runs]))(
+    '%s runs a function that is named for it',
+    (name, runs) => {
+      expect(runs).toMatch(new RegExp(`^run([A-Z]\\w*)?${name.charAt(0).toUpperCase()}${name.slice(1)}$`));
+    },
+  );
 });

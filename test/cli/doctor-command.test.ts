@@ -3,7 +3,8 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { inTransaction, openDatabase } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { createInstallStore } from '../../src/installs/install-store.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
@@ -23,13 +24,13 @@ interface Shown {
 
 const hostile = 'la\u202emps\u001b[31m\n';
 
-/** Recent: an old event gives nobody access. */
+/** It is recent, because an old event gives no access. */
 function hired(): string {
   const createdAt = new Date(Date.now() - 60_000).toISOString();
   return fullEvent({ type: 'contract.started', createdAt });
 }
 
-/** Secrets lie in files of their own, so that there is nothing to say of them. */
+/** Secrets are in files of their own, so that doctor does not warn about them. */
 function installsWith(changes: object = {}): { installs: { acme: object } } {
   const webhookSecrets = [{ file: './webhook-secret' }];
   const acme = { token: { file: './token' }, webhookSecrets, tool: 'list', projects: ['*'] };
@@ -61,10 +62,10 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     return { status, checks };
   }
 
-  /** Those that are not well, as `name: status`. */
+  /** The checks that are not ok, as `name: status`. */
   async function findTrouble(...argv: string[]): Promise<Shown[]> {
     const { checks } = await examine(...argv);
-    // Nothing runs beside these tests, which is told of in one of its own.
+    // Nothing runs beside these tests. One test of its own checks that this is reported.
     return checks.filter(({ status, name }) => status !== 'ok' && name !== 'running');
   }
 
@@ -77,7 +78,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     writeFileSync(path.join(workspace.folder, name), text);
   }
 
-  /** As the tool `web`, beside the roster. */
+  /** Configures it as the tool `web`, beside the roster. */
   function addTool(rest: RestTool): void {
     writeInFolder('tool-token', rest.token);
     const web = { adapter: 'http', ...exampleSettings(rest), token: { file: './tool-token' } };
@@ -100,7 +101,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   const listFolder = () => readdirSync(workspace.folder).sort();
 
-  it("tells a token that is another customer's, and stores nothing of it", async () => {
+  it("recognises a token that is another customer's, and stores nothing of it", async () => {
     expect((await runCommand('reconcile', '--config', workspace.configFile)).status).toBe(0);
     writeInFolder('token', world.sandbox.createInstall().token);
     const before = await digestTables();
@@ -111,8 +112,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       action: 'until then nothing is read for it, and nothing is done by it',
     });
     expect(await digestTables()).toBe(before);
-    const told = await runCommand('reconcile', '--config', workspace.configFile);
-    expect(told).toMatchObject({ status: 1, stderr: expect.stringContaining('another customer') });
+    const refused = await runCommand('reconcile', '--config', workspace.configFile);
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('another customer') });
   });
 
   it('finds a fresh folder in order but for the database, and makes nothing there', async () => {
@@ -273,7 +274,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   it('fails on another key than that of the database, and says no more', async () => {
     await workspace.receive(hired());
-    // With the right key it would say that nobody is led to any more.
+    // With the right key it would say that no trainer is led to any more.
     changeConfig({ installs: {} });
     vi.stubEnv('GANGWAY_SECRET_KEY', randomBytes(32).toString('base64'));
     const tables = await digestTables();
@@ -327,7 +328,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     },
   );
 
-  it('tells where nobody is connected how that is done, as status does', async () => {
+  it('says how to connect a customer where none is connected, as status does', async () => {
     const action = 'gangway connect <a name for them>';
     changeConfig({ installs: {} });
     expect(await findTrouble()).toMatchObject([{ name: 'database', action }]);
@@ -369,7 +370,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
   });
 
-  it('fails where the configuration would orphan people, and orphans nobody', async () => {
+  it('fails where the configuration would orphan people, and orphans none of them', async () => {
     await workspace.receive(hired());
     changeConfig({ installs: { globex: installsWith().installs.acme } });
     const tables = await digestTables();
@@ -395,7 +396,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Bidi_Control}/u);
   });
 
-  it('warns of what waits for somebody', async () => {
+  it('warns of what waits for an operator', async () => {
     await workspace.receive(hired(), 'no event');
     expect(await findTrouble()).toEqual([
       {
@@ -407,7 +408,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     ]);
   });
 
-  it('rehearses: somebody who does not exist is added and removed', async () => {
+  it('rehearses: a made-up person is added and removed', async () => {
     const { checks } = await examine('--rehearse', '--tool', 'list', '--group', 'signs');
     expect(checks).toContainEqual({
       name: 'rehearsal in list',
@@ -419,7 +420,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(listFolder()).not.toContain('gangway.db');
   });
 
-  it('rehearses at the address that it is told', async () => {
+  it('rehearses at the address that is named', async () => {
     const rest = await openRestTool();
     addTool(rest);
     const argv = ['--rehearse', '--tool', 'web', '--group', 'signs', '--email-domain', 'Lab.example'];
@@ -428,7 +429,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(rest.members('signs')).toEqual([]);
   });
 
-  it('says whom a rehearsal had to leave behind', async () => {
+  it('names the person that a rehearsal had to leave behind', async () => {
     const rest = await openRestTool();
     rest.faults.begin('remove', { does: 'swallows' });
     addTool(rest);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventTypes } from '../../src/domain/event.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -17,7 +18,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
   let jobId: string;
   let configFile: string;
 
-  /** One endpoint there may be: two would have to stand side by side for seconds. */
+  /** Only one endpoint may exist. A rotation usually needs two at the same time for some seconds. */
   beforeEach(async () => {
     sandbox = createSandbox({ timeScale: 0, endpointsPerInstall: 1 });
     ({ baseUrl } = await sandbox.start());
@@ -104,7 +105,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
       [
-        `acme has the webhook endpoint ${after?.id} in place of ${before}.`,
+        `acme has the webhook endpoint ${after?.id} instead of ${before}.`,
         'There was no room for two, so for a moment there was none: the install is read again.',
         'installs.acme.webhookSecrets may be taken out of the configuration.\n',
       ].join('\n'),

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { openIdleMarketplace } from '../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { type CommandResult, runCommand } from '../support/run-command.ts';
@@ -11,7 +12,7 @@ describe('gangway forget', () => {
   let workspace: Workspace;
 
   beforeEach(async () => {
-    workspace = createBridgeWorkspace();
+    workspace = createBridgeWorkspace({ marketplace: { baseUrl: await openIdleMarketplace() } });
     await workspace.receive(hired);
   });
 
@@ -32,7 +33,7 @@ describe('gangway forget', () => {
     });
   });
 
-  it('wants to be told that it is meant', async () => {
+  it('needs --yes', async () => {
     const { status, stderr } = await run('cmu1');
     expect(status).toBe(64);
     expect(stderr).toContain('look with --dry-run, do it with --yes');
@@ -47,7 +48,7 @@ describe('gangway forget', () => {
     });
     const unknown = await run('cmu1', '--install', 'globex', '--yes');
     expect(unknown.stderr).toBe('gangway: globex knows nothing of the trainer cmu1\n');
-    const { stderr } = await run('nobody@opentrain.work', '--yes');
-    expect(stderr).toBe('gangway: No person is known by the address n…@opentrain.work\n');
+    const { stderr } = await run('unknown@opentrain.work', '--yes');
+    expect(stderr).toBe('gangway: No person is known by the address u…@opentrain.work\n');
   });
 });

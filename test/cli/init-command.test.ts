@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { builtInAdapters } from '../../src/adapters/built-in-adapters.ts';
-import { init as createInitCommand } from '../../src/cli/commands/setup.ts';
+import { initCommand as createInitCommand } from '../../src/cli/commands/setup.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createWorkspace } from '../config/workspace.ts';
@@ -90,17 +90,21 @@ describe('gangway init', () => {
   });
 
   it.each([
-    ['label-studio', 'membership', /can still get in \(offboarding: membership\)\. Nobody was asked; .*delete_user/],
-    ['scim', 'group', /can still get in \(offboarding: group\)\. Nobody was asked; .*deactivate/],
-    ['http', 'membership_only', /\(offboarding: membership_only\)\. Nobody was asked; .*locks_out/],
-  ])('for %s chooses %s where nobody can be asked, and says so', async (tool, safe, says) => {
+    [
+      'label-studio',
+      'membership',
+      /can still get in \(offboarding: membership\)\. The operator was not asked; .*delete_user/,
+    ],
+    ['scim', 'group', /can still get in \(offboarding: group\)\. The operator was not asked; .*deactivate/],
+    ['http', 'membership_only', /\(offboarding: membership_only\)\. The operator was not asked; .*locks_out/],
+  ])('for %s chooses %s where the operator cannot be asked, and says so', async (tool, safe, says) => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     expect(await init(file, '--tool', tool)).toMatch(says);
     const settingsOf = () => (JSON.parse(readFileSync(file, 'utf8')) as { tools: Record<string, object> }).tools[tool];
     expect(settingsOf()).toMatchObject({ offboarding: safe });
     const other = { 'label-studio': 'delete_user', scim: 'deactivate', http: 'locks_out' }[tool] ?? '';
     const said = await init(file, '--force', '--tool', tool, '--offboarding', other);
-    expect(said).not.toContain('Nobody was asked');
+    expect(said).not.toContain('The operator was not asked');
     expect(settingsOf()).toMatchObject({ offboarding: other });
     await expect(init(file, '--force', '--tool', tool, '--offboarding', 'x')).rejects.toThrow(
       `--offboarding x: for ${tool} there is: ${safe}, ${other}`,
@@ -165,7 +169,7 @@ describe('gangway init', () => {
     ]);
   });
 
-  it('overwrites nothing unless it is told to, and then takes the old mode away', async () => {
+  it('overwrites nothing without --force, and with it takes the old mode away', async () => {
     const file = path.join(createWorkspace(), 'gangway.config.json');
     writeFileSync(file, 'mine', { mode: 0o644 });
     await expect(init(file)).rejects.toThrow('is already there; --force replaces it');

@@ -38,7 +38,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(stderr).toMatch(message);
   }
 
-  /** As if the tool had answered it when it was asked to add them. */
+  /** Stores an invitation as if the tool had given it. */
   const invite = (content: InvitationContent, changes: object = {}) =>
     workspace.withStorage(async ({ database: { kysely }, box }) => {
       const state = content.kind === 'link' ? 'invited' : 'active';
@@ -46,7 +46,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
       await kysely.deleteFrom('invitation').execute();
       const sealed = box.seal(Buffer.from(JSON.stringify(content)), invitationContext(1));
       const at = '2026-03-15T12:00:00.000Z';
-      const told = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null };
+      const undelivered = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null };
       await kysely
         .insertInto('invitation')
         .values({
@@ -54,7 +54,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
           kind: content.kind,
           content: sealed,
           createdAt: at,
-          ...told,
+          ...undelivered,
           nextAttemptAt: at,
           ...changes,
         })
@@ -120,14 +120,14 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await expectRefused(/Membership 1 has no invitation/, 'members', 'renew', '1');
     await invite(password);
     await expectRefused(/the tool cannot make another password: set one in the tool/, ...['members', 'renew', '1']);
-    // A roster invites nobody.
+    // A roster sends no invitations.
     await invite(link);
     await expectRefused(/list cannot renew an invitation/, 'members', 'renew', '1');
     expect(await audits()).toEqual([]);
   });
 
   it('those who wait are listed with what they wait for, and without what they get', async () => {
-    expect(await runOk('members', '--waiting')).toBe('Nobody waits.\n');
+    expect(await runOk('members', '--waiting')).toBe('No trainer waits.\n');
     await invite(link);
     expect(await runOk('members', '--waiting')).toMatch(
       /^id .* waits for .*\n1 .* invited +gangway members invitation 1 /,
@@ -151,7 +151,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     expect(await runOk('members', '--waiting')).toContain('gangway members renew 1');
   });
 
-  it('status needs somebody for those whom nobody has told, and explain says so', async () => {
+  it('status needs an operator for trainers whose invitation was not handed over, and explain says so', async () => {
     const says = 'people who wait for their invitation to be handed over: 1';
     await workspace.pretendRunning();
     await invite(password);

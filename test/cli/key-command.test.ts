@@ -30,7 +30,7 @@ describe('gangway key', () => {
     expect(JSON.parse(stdout)).toEqual({ fingerprint });
   });
 
-  it('rotate puts a new key file in the place of the old one', async () => {
+  it('rotate replaces the key file by a new one', async () => {
     const old = readKey();
     const { status, stdout } = await run('key', 'rotate');
     expect(status).toBe(0);

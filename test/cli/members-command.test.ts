@@ -18,17 +18,17 @@ describe('gangway members adopt and release', () => {
     return stdout;
   }
 
-  /** An account that was known to be somebody's, and is not known to be any more. */
+  /** An account that was known to be a trainer's, and is not known to be theirs any more. */
   const doubt = (doubtedId: string) =>
     workspace.withStorage(async ({ database: { kysely } }) => {
       await kysely.updateTable('membership').set({ doubtedId }).execute();
     });
 
-  it('settle whose an account is that shows an address nobody told', async () => {
+  it('settle whose an account is when it shows an address that no source reported', async () => {
     const createdAt = new Date(Date.now() - 60_000).toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
-    const untold = ['members', 'adopt', '1', '--address', 'erin@lab.example'];
-    expect(await run(...untold)).toMatchObject({
+    const unreported = ['members', 'adopt', '1', '--address', 'erin@lab.example'];
+    expect(await run(...unreported)).toMatchObject({
       status: 1,
       stdout: '',
       stderr: 'gangway: Membership 1 has no account of which that is to be said\n',

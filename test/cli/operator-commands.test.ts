@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { openIdleMarketplace } from '../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
@@ -9,7 +10,7 @@ import { until } from '../support/until.ts';
 const hostile = '\u001b[31mEvil\u001b[0m\u0007 \u202eEve\nsecond line';
 const hostileAddress = `${hostile} second@line.example`;
 
-/** Old events give nobody access, and the bridge looks at the real time. */
+/** Old events give no trainer access, and the bridge looks at the real time. */
 function recent(wish: EventWish): string {
   return fullEvent({ createdAt: new Date(Date.now() - 60_000).toISOString(), ...wish });
 }
@@ -47,7 +48,7 @@ describe('commands of an operator', () => {
   const hireAll = () => workspace.receive(...numbers.map((number) => hire(number)));
   const roster = () => readRoster(workspace.rosterFile);
 
-  /** As what strangers name may have got in before it was stripped there. */
+  /** Stores names of strangers with the characters that are stripped when they arrive. */
   async function nameHostilely(): Promise<void> {
     await workspace.withStorage(async ({ database: { kysely } }) => {
       await kysely.updateTable('person').set({ displayName: hostileAddress }).execute();
@@ -68,16 +69,15 @@ describe('commands of an operator', () => {
     writeFileSync(workspace.configFile, JSON.stringify(change(config)));
   }
 
-  /** Holds the removal of everybody in a plan. */
+  /** Holds the removal of all trainers in a plan. */
   async function holdAll(): Promise<void> {
     await hireAll();
     await workspace.receive(unlink());
     await workspace.whileRunning(async () => {
-      const states = async () => {
-        const { members } = (await runJson('members')) as { members: { state: string }[] };
-        return members.map(({ state }) => state);
-      };
-      await until('all are held', states, (seen) => seen.every((state) => state === 'held'));
+      await workspace.withStorage(async ({ memberships }) => {
+        const list = () => memberships.list({ limit: 10 });
+        await until('all are held', list, (seen) => seen.every(({ state }) => state === 'held'));
+      });
     });
   }
 
@@ -104,7 +104,7 @@ describe('commands of an operator', () => {
   });
 
   describe('status', () => {
-    it('says that nobody is needed, before anything has happened', async () => {
+    it('says that nothing needs the operator, before anything has happened', async () => {
       await workspace.pretendRunning();
       expect(await runOk('status')).toMatch(
         /^Nothing needs you\.\n\nInstances\nname +version .*\nhost\/1 +0\.1\.0 +running .*\n$/,
@@ -137,7 +137,7 @@ describe('commands of an operator', () => {
       expect(await runOk('status', '--since', '0m')).not.toContain('Deliveries since');
     });
 
-    it('says what needs somebody', async () => {
+    it('says what needs the operator', async () => {
       await holdAll();
       await workspace.pretendRunning();
       const text = await runOk('status');
@@ -203,10 +203,10 @@ describe('commands of an operator', () => {
       expect(Date.parse(until) - Date.now()).toBeLessThan(121 * 60_000);
     });
 
-    it('finds nobody, and repeats no address', async () => {
-      const nobody = 'Nothing is known of such a person or contract: no event named it, and no read';
-      await expectRefused(nobody, 'explain', 'cmu9');
-      await expectRefused(nobody, 'explain', 'nobody@opentrain.work', '--json');
+    it('finds no trainer and no contract, and repeats no address', async () => {
+      const unknown = 'Nothing is known of such a person or contract: no event named it, and no read';
+      await expectRefused(unknown, 'explain', 'cmu9');
+      await expectRefused(unknown, 'explain', 'unknown@opentrain.work', '--json');
     });
 
     it('breaks no line for what strangers have named', async () => {
@@ -254,7 +254,7 @@ describe('commands of an operator', () => {
 
     it('approve has them removed, once', async () => {
       await holdAll();
-      // Nobody answers for the marketplace here.
+      // No marketplace answers here.
       const refused = await run('plans', 'approve', '1');
       expect(refused).toMatchObject({ status: 1, stdout: '' });
       expect(refused.stderr).toMatch(/acme could not be read.+approve 1 --without-reading$/m);
@@ -268,7 +268,7 @@ describe('commands of an operator', () => {
       expect(await runOk('plans', 'show', '1')).toMatch(/was removed +approved\n/);
     });
 
-    it('approve leaves them to a running bridge where nobody wants to wait', async () => {
+    it('approve leaves them to a running bridge when it is not to wait', async () => {
       await holdAll();
       const asked = ['plans', 'approve', '1', '--without-reading', '--wait', '0s'];
       expect(await runJson(...asked)).toEqual({
@@ -294,7 +294,7 @@ describe('commands of an operator', () => {
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
     });
 
-    it('approve leaves those alone of whom something else is known by now', async () => {
+    it('approve keeps the trainers whose evidence has changed by now', async () => {
       await holdAll();
       await workspace.receive(hire(1, { contract: 'cmc9', id: '91', link: 'cml9' }));
       expect(await runOk('plans', 'show', '1')).toMatch(/cmu1 .+ stale\n/);
@@ -379,9 +379,10 @@ describe('commands of an operator', () => {
   });
 
   describe('retire', () => {
-    const nobody = 'There is nobody to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
+    const noOrphans =
+      'There is no trainer to retire: people are orphaned once "gangway start --accept-orphans" has run.\n';
 
-    /** Renames the install, and starts with that although it orphans everybody. */
+    /** Renames the install, and starts with that although that orphans all trainers. */
     async function orphanAll(): Promise<void> {
       await hireAll();
       changeConfig(({ installs, ...config }) => ({
@@ -403,7 +404,7 @@ describe('commands of an operator', () => {
       expect(lines[1]).toMatch(/^1 +acme +list +street-signs +cmu1 +removed$/);
       expect(lines.at(-1)).toBe('Nothing was done: --yes retires them.');
       expect(await runJson('retire', '--tool', 'list')).toMatchObject({ retired: null });
-      expect(await runOk('retire', '--install', 'globex', '--yes')).toBe(nobody);
+      expect(await runOk('retire', '--install', 'globex', '--yes')).toBe(noOrphans);
       expect(roster()['street-signs']).toHaveLength(3);
       await nameHostilely();
       const { stdout } = await run('retire', '--all');
@@ -416,7 +417,7 @@ describe('commands of an operator', () => {
       expect(await runOk('retire', '--install', 'acme', '--yes')).toBe('3 will be removed.\n');
       await act();
       expect(roster()).toEqual({ 'street-signs': [] });
-      expect(await runOk('retire', '--all', '--yes')).toBe(nobody);
+      expect(await runOk('retire', '--all', '--yes')).toBe(noOrphans);
       expect(await runOk('explain', 'cmu1')).toMatch(/To do: nothing: an operator retired them\n$/);
     });
 
@@ -427,9 +428,9 @@ describe('commands of an operator', () => {
         installs: { globex: { ...(installs as { globex: object }).globex, tool: 'other' } },
         tools: { other: (tools as { list: object }).list },
       }));
-      expect(await runOk('retire', '--all')).toMatch(/cmu1 +left in place\n/);
+      expect(await runOk('retire', '--all')).toMatch(/cmu1 +kept\n/);
       expect(await runOk('retire', '--all', '--yes')).toBe(
-        '0 will be removed. 3 are left in place: their tool is not configured.\n',
+        '0 will be removed. 3 are kept: their tool is not configured.\n',
       );
       await act();
       expect(roster()['street-signs']).toHaveLength(3);
@@ -437,7 +438,9 @@ describe('commands of an operator', () => {
   });
 
   describe('members', () => {
-    it('release keeps somebody in, and adopt takes them out when nothing speaks for them', async () => {
+    it('release keeps a trainer in, and adopt takes them out when no reason is left', async () => {
+      const baseUrl = await openIdleMarketplace();
+      changeConfig((config) => ({ ...config, marketplace: { baseUrl } }));
       await workspace.receive(hire(1));
       expect(await runOk('members', 'release', '1')).toBe('Membership 1 counts as not ours and stays.\n');
       await workspace.receive(recent({ type: 'contract.ended', id: '92' }));

@@ -9,7 +9,7 @@ import { readRoster } from '../support/roster.ts';
 import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 
-/** Nothing is delivered in these: whatever happens is learnt by asking. */
+/** Nothing is delivered in these tests. The bridge learns everything by asking. */
 describe('gangway reconcile', { timeout: 30_000 }, () => {
   let sandbox: Sandbox;
   let workspace: Workspace;
@@ -46,7 +46,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     return { status, stderr, said: JSON.parse(stdout) as { installs: object[] } };
   }
 
-  /** Of the install that the marketplace knows. */
+  /** The token of the install that the marketplace knows. */
   async function reconcile(...argv: string[]) {
     const { status, said } = await run('reconcile', '--install', 'acme', ...argv);
     return { status, ...said.installs[0] };
@@ -99,7 +99,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     });
   });
 
-  it('works beside a running bridge', async () => {
+  it('runs beside a running bridge', async () => {
     const { trainerId, contractId } = hire();
     await workspace.whileRunning(async () => {
       expect(await reconcile()).toMatchObject({ status: 0, outcome: 'applied', added: 1 });
@@ -131,7 +131,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(roster()).toEqual([]);
   });
 
-  it('has people outside told of what it alerts of, by whoever runs next', async () => {
+  it('stores a notice of each alert, and the next instance that runs sends it', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channels = { ops: { type: 'webhook', url: hook.url, secret: channelSecret } };
@@ -148,7 +148,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     });
     await workspace.whileRunning(async () => {
       await until(
-        'it is told',
+        'the notice is sent',
         () => hook.posts.map(({ body }) => JSON.parse(body) as object),
         (posts) => posts.length > 0,
       );
@@ -190,7 +190,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
   });
 
   it.each([['unauthenticated'], ['forbidden'], ['serverError'], ['notJson'], ['cutOff']] as const)(
-    'fails where the marketplace answers with %s, and removes nobody',
+    'fails where the marketplace answers with %s, and removes no trainer',
     async (fault) => {
       const { trainerId, contractId } = hire();
       await reconcile();
@@ -223,7 +223,7 @@ describe('gangway reconcile', { timeout: 30_000 }, () => {
     expect(await reconcile('--wait', '0s')).toMatchObject({ status: 1, outcome: 'failed' });
   });
 
-  it('tries again at once whom the tool had refused', async () => {
+  it('tries again at once to add a trainer that the tool had refused', async () => {
     const { trainerId } = hire();
     writeFileSync(workspace.rosterFile, 'no roster');
     expect(await reconcile()).toMatchObject({ status: 1, outcome: 'failed', failed: 1 });

@@ -4,11 +4,11 @@ import { createSharedLinkTool } from '../support/inviting-tool.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 const { signal } = new AbortController();
-const place = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
+const rehearsal = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
 
 it('has a made-up person in and out again', async () => {
   const { adapter, members } = createMemoryTool();
-  const check = await rehearse({ ...place, adapter }, signal);
+  const check = await rehearse({ ...rehearsal, adapter }, signal);
   expect(check).toMatchObject({
     status: 'ok',
     says: 'a made-up person was in signs, and is out again',
@@ -16,9 +16,9 @@ it('has a made-up person in and out again', async () => {
   expect(members('signs')).toEqual([]);
 });
 
-it('looks for nobody where an invitation is all that there would be', async () => {
+it('looks for no member where the person would only get an invitation', async () => {
   const tool = createSharedLinkTool();
-  const check = await rehearse({ ...place, adapter: tool.adapter }, signal);
+  const check = await rehearse({ ...rehearsal, adapter: tool.adapter }, signal);
   expect(check).toMatchObject({
     status: 'ok',
     says: expect.stringContaining('would be invited to signs'),

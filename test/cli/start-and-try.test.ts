@@ -7,16 +7,15 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { programFile } from '../support/built-program.ts';
 import { createFolder } from '../support/folder.ts';
 import { runCommand, startCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 
-const mainFile = path.resolve('src/main.ts');
-
 /** The program as a process of its own, in a folder of its own, with only these variables. */
 function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
   const inherited = Object.entries(process.env).filter(([name]) => !/^(GANGWAY_|NODE_)/.test(name));
-  const child = spawn(process.execPath, [mainFile, ...argv], {
+  const child = spawn(process.execPath, [programFile, ...argv], {
     cwd,
     env: { ...Object.fromEntries(inherited), ...env },
   });
@@ -37,7 +36,7 @@ function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
 }
 
 describe('gangway start', () => {
-  it('runs until it is told to stop', async () => {
+  it('runs until it is asked to stop', async () => {
     const { configFile } = createBridgeWorkspace();
     const command = startCommand('start', '--config', configFile);
     await until('it runs', command.stderr, (log) => log.includes('Gangway is running'));
@@ -89,7 +88,7 @@ describe('gangway start', () => {
 });
 
 describe('gangway auto', () => {
-  it('tries where nobody has configured anything', async () => {
+  it('runs the tour where nothing is configured', async () => {
     const { stdout, stderr, status } = await launch(['auto', '--exit']).ended();
     expect(stderr).toBe('');
     expect(status).toBe(0);
@@ -139,7 +138,7 @@ describe('gangway auto', () => {
 });
 
 describe('gangway try', () => {
-  it('shows somebody coming in and going out, and ends well', async () => {
+  it('shows a trainer who comes in and goes out, and ends well', async () => {
     const tour = launch(['try', '--exit']);
     const { status, stdout, stderr } = await tour.ended();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -177,7 +176,7 @@ describe('gangway try', () => {
     ]);
   });
 
-  it('goes on until it is told to stop, and begins from nothing the next time', async () => {
+  it('goes on until it is asked to stop, and begins from nothing the next time', async () => {
     const cwd = createFolder();
     const first = launch(['try'], { cwd });
     await until('the tour is over', first.stdout, (said) => said.includes('Ctrl-C'));

@@ -40,7 +40,7 @@ describe('gangway status', () => {
     });
   });
 
-  it('says which tool is in trouble while somebody runs to be in it, and explain too', async () => {
+  it('says which tool is in trouble while an instance runs, and explain says it too', async () => {
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
     await workspace.withStorage(async ({ database }) => {

@@ -58,7 +58,7 @@ describe('commands about what is stored', () => {
     });
     stdout.columns = 80;
     const shown = new Map<string, string>();
-    // What needs somebody is sentences, and not a table.
+    // What needs the operator is sentences, and not a table.
     await workspace.pretendRunning();
     for (const words of ['members', 'contracts', 'deliveries', 'installs', 'status']) {
       const { stdout: text } = await run(words);

@@ -21,13 +21,13 @@ describe('gangway tools', { timeout: 30_000 }, () => {
 
   const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
 
-  /** Has everybody looked at again, as far as that is done at all. */
+  /** Has all members looked at again, as far as that is done at all. */
   async function lookAgain(): Promise<void> {
     await workspace.withStorage(async ({ database: { kysely } }) => {
       const nextAttemptAt = new Date().toISOString();
       await kysely.updateTable('membership').set({ nextAttemptAt }).execute();
     });
-    // Its token is refused, which keeps nothing of what is known from being done.
+    // Its token is refused. What is known is done all the same.
     await run('reconcile', '--wait', '3s');
   }
 
@@ -51,8 +51,8 @@ describe('gangway tools', { timeout: 30_000 }, () => {
   }
 
   it('has nothing done in another, which doctor names, until that is accepted', async () => {
-    const { rosterFile: place } = workspace;
-    expect(await tools()).toEqual([{ tool: 'list', place, bound: { identity: null, place } }]);
+    const { rosterFile: location } = workspace;
+    expect(await tools()).toEqual([{ tool: 'list', location, bound: { identity: null, location } }]);
     expect(await findTrouble()).toEqual([]);
 
     const other = moveRoster();
@@ -62,7 +62,7 @@ describe('gangway tools', { timeout: 30_000 }, () => {
     ]);
     await lookAgain();
     expect(readRoster(other)).toEqual({});
-    expect(readRoster(place)).toEqual({ 'street-signs': ['cmu1'] });
+    expect(readRoster(location)).toEqual({ 'street-signs': ['cmu1'] });
 
     const accepted = await run('tools', 'accept', 'list');
     expect(accepted).toMatchObject({ status: 0, stdout: `list is ${other} now.\n` });

@@ -6,7 +6,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { runCommand } from '../support/run-command.ts';
 
-/** A tool in a file of its own, which tells what lies beside it. */
+/** An adapter in a file, which reads the work from another file beside it. */
 const adapterSource = `
 import { readFileSync } from 'node:fs';
 export default () => ({
@@ -122,17 +122,17 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     });
   });
 
-  /** What was sent, as if it never had been. */
+  /** Forgets what was sent. */
   async function forget(): Promise<void> {
     await workspace.withStorage(async ({ database }) => {
       await inTransaction(database, (tx) => tx.deleteFrom('usageLedger').execute());
     });
   }
 
-  /** As it is once a day. */
+  /** Has all work read by the next reading, as happens once a day. */
   async function readWhollyNext(): Promise<void> {
     await workspace.withStorage(async ({ database }) => {
-      await inTransaction(database, (tx) => tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute());
+      await inTransaction(database, (tx) => tx.updateTable('usageScope').set({ completeBeganAt: null }).execute());
     });
   }
 
@@ -179,6 +179,9 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/600 → 100 +2 → 1 +9 → 2 +waits for you/);
 
     await run('usage', 'report', '--accept-lowered');
+    expect((await run('audit')).said.acts).toMatchObject([
+      { action: 'usage report --accept-lowered', subject: 'acme' },
+    ]);
     const reported = await run('usage', 'held');
     expect(reported.said.lowerings).toMatchObject([{ ...of, state: 'reported', from: before, to: after }]);
     expect((await run('usage', 'show', contractId)).said.days).toMatchObject([

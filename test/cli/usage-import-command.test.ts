@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 const day = minutesAgo(24 * 60).slice(0, 10);
 const hired = fullEvent({ type: 'contract.started', createdAt: minutesAgo(1) });
 
-/** Somebody at a terminal who does not answer. */
+/** An operator at a terminal who does not answer. */
 const silent = () => Object.assign(new PassThrough(), { isTTY: true });
 
 describe('gangway usage import', () => {
@@ -66,7 +66,7 @@ describe('gangway usage import', () => {
     ]);
   });
 
-  it('does nothing where nobody is there to confirm it, and leaves nothing behind', async () => {
+  it('does nothing without a terminal to confirm it at, and leaves nothing behind', async () => {
     const { status, stdout } = await run('import', work(60), '--json');
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ imported: null, people: 1, sums: { seconds: 60 } });
@@ -93,7 +93,7 @@ describe('gangway usage import', () => {
     expect((await run('imports')).stdout).toBe('Nothing was imported.\n');
   });
 
-  it('tells every line that is wrong, and no address', async () => {
+  it('names every line that is wrong, and no address', async () => {
     const file = writeWork(
       `{"workDate":"${day}","contractId":"eve@opentrain.work","totalSeconds":60}\n{}\n`,
       'eve@opentrain.work.ndjson',

@@ -28,7 +28,7 @@ describe('findConfiguration', () => {
     {},
     { NODE_ENV: 'production' },
     { GANGWAY_TOKN: 'x' },
-    // As a shell has them in which a configuration file refers to them.
+    // A shell may have these variables because a configuration file elsewhere refers to them.
     { GANGWAY_CONSOLE_TOKEN: 'x', GANGWAY_SECRET_KEY: 'y', GANGWAY_DATABASE_URL: 'sqlite:z' },
   ])('fails in another folder, with no more than %j, and says where it has looked', (env) => {
     const cwd = createWorkspace();
@@ -78,7 +78,7 @@ describe('the variables alone', () => {
     },
   );
 
-  it('reach every place they are documented for', () => {
+  it('reach every key that they are documented for', () => {
     const env = {
       ...token,
       GANGWAY_INSTALL: 'acme',

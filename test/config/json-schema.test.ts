@@ -11,7 +11,7 @@ const alternatives = [
   'links.*',
   'links.*.timeZone',
   'tools.*.path',
-  // A file of the operator's own, in the place of the usual text.
+  // A file of the operator's own, instead of the usual text.
   'mail.template',
 ];
 
@@ -29,7 +29,7 @@ describe('the schema', () => {
       'installs.*.token',
       'installs.*.tool',
       'tools.*.adapter',
-      // Once there is the section at all.
+      // It is required if the section exists.
       'mail.smtp',
       'mail.from',
       ...['webhook.type', 'webhook.url', 'webhook.secret'].map(inChannels),

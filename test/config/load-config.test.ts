@@ -24,7 +24,7 @@ function faultsOf(file: unknown, variables: Record<string, string> = env): strin
     .map((line) => line.trim());
 }
 
-/** As text, where `__proto__` is a key like any other. */
+/** In a text, `__proto__` is a key like any other. */
 function withInstall(name: string): string {
   return `{"installs": {${JSON.stringify(name)}: {"token": "t", "tool": "studio"}},
     "tools": {"studio": {"adapter": "roster"}}}`;
@@ -332,7 +332,7 @@ describe('secrets', () => {
         'installs.acme.webhookSecrets[0]',
         'tools.studio.token',
         'tools.studio.auth.apiKey',
-      ].map((place) => `${place}: ${remedy}`),
+      ].map((path) => `${path}: ${remedy}`),
     );
   });
 

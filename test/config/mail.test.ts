@@ -80,7 +80,7 @@ describe('the section mail', () => {
   });
 
   it.each([
-    [{ from: 'nobody' }, /^mail\.from: write an address/],
+    [{ from: 'gangway' }, /^mail\.from: write an address/],
     [{ from: 'A <a@example.com>\r\nBcc: b@example.com' }, /^mail\.from: write an address/],
     [{ from: 'a@example.com, b@example.com' }, /^mail\.from: write an address/],
     [{ replyTo: 'a b@example.com' }, /^mail\.replyTo: write an address/],

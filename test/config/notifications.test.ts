@@ -84,7 +84,9 @@ describe('the section notifications', () => {
     [{ ...billing, secrets: [] }, ['ops.secrets: unknown key (did you mean "secret"?)']],
     [
       { type: 'slack' },
-      ['ops.url: is missing. The URL of the incoming webhook. It is a secret, because it lets anybody write there.'],
+      [
+        'ops.url: is missing. The URL of the incoming webhook. It is a secret, because it gives the right to write there.',
+      ],
     ],
     [{ type: 'slack', url: { env: 'NONE' } }, ['ops.url: the variable NONE is not set']],
     [{ type: { env: 'CHAT_URL' } }, [noType]],

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
-import { toSizeBytes } from '../../src/lib/size.ts';
+import { toSizeBytes } from '../../src/lib/units.ts';
 
 it.each([
   ['0B', 0],

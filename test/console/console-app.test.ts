@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
 import { createConsoleApp } from '../../src/console/console-app.ts';
+import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { keepForMs } from '../../src/domain/instance.ts';
@@ -11,11 +12,11 @@ import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
 import { listRemoved } from '../../src/removals/removal-total-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { createIncident, minutes } from '../support/incident.ts';
+import { createIncident, derivePostponed, minutes } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const token = 'console-secret';
@@ -25,7 +26,7 @@ function wishOf(number: number) {
   return { trainer: `cmu${number}`, contract: `cmc${number}` };
 }
 
-describeEachDatabase('the console', (openFresh) => {
+describeAnyDatabase('the console', (openFresh) => {
   let engine: Engine;
   let readiness: Readiness;
   let storageFailure: AppError | undefined;
@@ -38,12 +39,14 @@ describeEachDatabase('the console', (openFresh) => {
     }, engine.clock);
   });
 
-  function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined } = {}) {
-    const { metrics, inbox, memberships } = engine;
+  function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined, installs = ['acme'] } = {}) {
+    const { database, metrics, inbox, memberships } = engine;
     return request(
       createConsoleApp({
         loops,
         metrics,
+        database,
+        installs: new Map(installs.map((install) => [install, {}])),
         inbox,
         memberships,
         token: wanted,
@@ -63,7 +66,7 @@ describeEachDatabase('the console', (openFresh) => {
     return loop;
   }
 
-  it('says that it lives, to everybody', async () => {
+  it('says that it lives, without a token', async () => {
     const answer = await open({ token }).get('/healthz').expect(200);
     expect(answer.body).toEqual({ status: 'ok' });
     expect(answer.headers).not.toHaveProperty('x-powered-by');
@@ -186,22 +189,62 @@ describeEachDatabase('the console', (openFresh) => {
     ]);
   });
 
+  it('says how old the oldest is of each kind that waits, and 0 where nothing waits', async () => {
+    const ages = async () => {
+      const { text } = await open().get('/metrics').expect(200);
+      const found = text.matchAll(/^gangway_oldest_waiting_seconds{kind="(\w+)"} (.*)$/gm);
+      return Object.fromEntries([...found].map(([, kind, age]) => [kind, Number(age)]));
+    };
+    const nothing = Object.fromEntries(waitingKinds.map((kind) => [kind, 0]));
+    expect(await ages()).toEqual(nothing);
+    await engine.deliver([fullEvent({ type: 'contract.started' })]);
+    engine.clock.advance(90_000);
+    expect(await ages()).toEqual({ ...nothing, delivery: 90 });
+    await engine.takeIn();
+    expect(await ages()).toEqual({ ...nothing, membership: 90 });
+    await convergeDue(engine, createMemoryTool());
+    // A removal that waits for its grace period is not due yet.
+    await engine.apply([fullEvent({ type: 'project_link.removed' })]);
+    await derivePostponed(engine);
+    expect(await ages()).toEqual(nothing);
+    engine.clock.advance(16 * minutes);
+    expect(await ages()).toEqual({ ...nothing, removal: 60 });
+  });
+
+  it('says how long ago each install was read, and nothing of one that is gone', async () => {
+    const incident = createIncident(engine.database);
+    const ageOf = async (installs: string[]) => {
+      const { text } = await open({ installs }).get('/metrics').expect(200);
+      return [...text.matchAll(/^gangway_read_age_seconds{.*$/gm)].map(([line]) => line);
+    };
+    expect(await ageOf(['acme'])).toEqual([]);
+    await incident.read({ links: { cml1: 'signs' }, active: { con1: { links: ['cml1'], people: ['cara'] } } });
+    await incident.read({ links: {}, isRefused: true }, 'globex');
+    engine.clock.advance(5 * minutes);
+    expect(await ageOf(['acme', 'globex'])).toEqual(['gangway_read_age_seconds{install="acme"} 300']);
+    const { text } = await open({ installs: ['acme', 'globex'] }).get('/metrics');
+    expect(text).toContain('gangway_oldest_waiting_seconds{kind="install_read"} 300');
+    expect(await ageOf([])).toEqual([]);
+    const { text: without } = await open({ installs: [] }).get('/metrics');
+    expect(without).toContain('gangway_oldest_waiting_seconds{kind="install_read"} 0');
+  });
+
   it('shows every kind of alert before the first is raised', async () => {
     const { text } = await open().get('/metrics').expect(200);
     for (const kind of alertKinds) expect(text).toContain(`gangway_alerts_total{kind="${kind}"} 0`);
   });
 
-  it('counts as removed whoever was, and nobody else', async () => {
+  it('counts each removed member, and no other', async () => {
     const incident = createIncident(engine.database);
     await incident.takeAll('contract.started', numbers.slice(0, 9).map(wishOf));
     await incident.settle();
     incident.tool.seed('street-signs', 'cmu9');
     await incident.event('contract.started', wishOf(9));
-    // One was there before us and stays; one is hired again before they are out.
+    // One was a member before us and stays. Another is hired again before the removal.
     await incident.takeAll('contract.ended', [wishOf(0), wishOf(1), wishOf(8), wishOf(9)]);
     await incident.engine.brake();
     await incident.event('contract.started', { ...wishOf(8), contract: 'cmc8b' });
-    // The answer of one is lost: whoever tries again finds them gone.
+    // The answer of one is lost: the next try finds them gone.
     let isLost = false;
     incident.tool.after = (call, subject) => {
       if (call !== 'remove' || subject !== 'street-signs/cmu2') return;
@@ -211,10 +254,10 @@ describeEachDatabase('the console', (openFresh) => {
     };
     await incident.event('contract.ended', wishOf(2));
     await incident.pass(5 * minutes);
-    // All the rest is held, and approved in part by another process.
+    // The other removals are held, and another process approves some of them.
     await incident.event('project_link.removed', wishOf(3));
     await incident.pass(15 * minutes);
-    const operator = { actor: 'somebody', at: toInstant(incident.engine.clock.now()) };
+    const operator = { actor: 'operator', at: toInstant(incident.engine.clock.now()) };
     const [plan] = await incident.engine.plans.list({});
     await decidePlan({ ...incident.engine, by: operator }, 'approve', plan?.id ?? 0);
     await incident.settle();
@@ -223,12 +266,12 @@ describeEachDatabase('the console', (openFresh) => {
     const { text } = await open().get('/metrics').expect(200);
     expect(removed.length).toBeGreaterThan(5);
     expect(text).toContain(`gangway_removals_total{install="acme"} ${removed.length}\n`);
-    // Another process, with counters of its own, has removed them: this one says so all the same.
+    // Another process has removed them and counted it. This process shows the count too.
     const { values } = await engine.metrics.removalDecisions.get();
     expect(values).toEqual([]);
   });
 
-  it('has nobody in its metrics, and nothing secret', async () => {
+  it('has no person in its metrics, and nothing secret', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.takeIn();
     await convergeDue(engine, createMemoryTool());
@@ -242,7 +285,7 @@ describeEachDatabase('the console', (openFresh) => {
     ['a longer one', 'Bearer console-secret!'],
     ['another scheme', `Basic ${Buffer.from(`:${token}`).toString('base64')}`],
     ['no scheme', token],
-  ])('shows its metrics to nobody with %s', async (_, authorization) => {
+  ])('refuses its metrics to a request with %s', async (_, authorization) => {
     const asked = open({ token }).get('/metrics');
     const answer = await (authorization === undefined ? asked : asked.set('authorization', authorization));
     expect(answer.status).toBe(401);
@@ -250,7 +293,7 @@ describeEachDatabase('the console', (openFresh) => {
     expect(answer.text).not.toContain('gangway_memberships');
   });
 
-  it('shows its metrics to who has the token', async () => {
+  it('shows its metrics to a request with the token', async () => {
     await open({ token }).get('/metrics').auth(token, { type: 'bearer' }).expect(200);
   });
 

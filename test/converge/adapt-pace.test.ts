@@ -56,12 +56,12 @@ describe('300 people and a server with 30 % of a core', () => {
 
   const rush = (rule: Rule) => letIn(300, 0.3, rule, 3600);
 
-  it('all come in, in at most 1.3 of what two at once take, and nobody is made again', () => {
+  it('all come in, in at most 1.3 of what two at once take, and no account is made twice', () => {
     const two = rush(fixed(2));
     const adapted = rush(adapting());
     expect(adapted).toMatchObject({ isIn: 300, madeAgain: 0 });
     expect(adapted.seconds).toBeLessThanOrEqual(1.3 * two.seconds);
-    // Asked for eight at once, most of what it does is done for nobody.
+    // Asked for eight at once, most of its answers come after the caller has given up.
     const eight = rush(fixed(8));
     expect(eight.isIn).toBeLessThan(150);
     expect(adapted.lateAnswers).toBeLessThan(eight.lateAnswers / 10);

@@ -30,7 +30,7 @@ function openBreaker() {
         return breaker.isCheckDue();
       });
     },
-    /** As a tool that is down: everybody fails, and the check does too. */
+    /** As a tool that is down: all calls fail, and the check does too. */
     goDown(errorCode: ErrorCode = 'unavailable'): void {
       for (let count = 0; count < 5; count += 1) breaker.report({ errorCode });
       if (!check(errorCode)) throw new Error('it is not left alone');
@@ -179,7 +179,7 @@ describe('one probe at a time asks whether it answers again', () => {
     expect(breaker.isProbeDue()).toBe(true);
   });
 
-  it('not as late as one call was told whose refusal was its own', () => {
+  it('not as late as a refusal of one call asked for', () => {
     const { breaker, check, goDown, clock } = openBreaker();
     breaker.report({ errorCode: 'rate_limited', retryAfterMs: 5 * minuteMs });
     expect(check()).toBe(false);

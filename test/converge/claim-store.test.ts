@@ -1,16 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Claim } from '../../src/converge/claim-store.ts';
-import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimDue, openClaims } from '../support/converging.ts';
+import { claimDue, claimOne, hire, numberedEvent, openClaims } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-
-function event(type: string, number: number): string {
-  return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
-}
 
 describeEachDialect('the claim store', (dialect) => {
   let engine: Engine;
@@ -24,20 +19,9 @@ describeEachDialect('the claim store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, convergeLeaseMs);
 
-  async function hire(count: number): Promise<void> {
-    const numbers = Array.from({ length: count }, (_, index) => index + 1);
-    await engine.apply(numbers.map((number) => event('contract.started', number)));
-  }
-
-  async function claimOne(token = 'worker'): Promise<Claim> {
-    const [claim] = await claimDue(engine, { token, limit: 1 });
-    if (claim === undefined) throw new Error('nothing was due');
-    return claim;
-  }
-
   it('says what there is to know for a call', async () => {
-    await hire(1);
-    expect(await claimOne()).toMatchObject({
+    await hire(engine, 1);
+    expect(await claimOne(engine)).toMatchObject({
       tool: 'studio',
       groupId: 'street-signs',
       trainerId: 't1',
@@ -61,7 +45,7 @@ describeEachDialect('the claim store', (dialect) => {
     it.each([
       ['acme', 'globex'],
       ['globex', 'acme'],
-    ])('whatever address another install has, and whoever came first: %s', async (...order) => {
+    ])('whatever address another install has, in each order of arrival: %s', async (...order) => {
       for (const install of order) {
         await engine.apply([install === 'acme' ? acmes : globexes], install);
       }
@@ -73,11 +57,15 @@ describeEachDialect('the claim store', (dialect) => {
       ]);
     });
 
-    it('and no longer as one whose reason has fallen', async () => {
+    it('and no longer as an install whose reason has ended', async () => {
       await engine.apply([acmes], 'acme');
       await engine.apply([globexes], 'globex');
       await engine.apply([fullEvent({ ...wish, type: 'contract.ended' })], 'acme');
-      expect(await claimOne()).toMatchObject({ install: 'globex', email: 'globex@opentrain.work', displayName: 'Zoe' });
+      expect(await claimOne(engine)).toMatchObject({
+        install: 'globex',
+        email: 'globex@opentrain.work',
+        displayName: 'Zoe',
+      });
     });
 
     it('and not at all where only another one knows the address', async () => {
@@ -89,8 +77,8 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   it('claims for the install that is asked for, and for no other', async () => {
-    await hire(2);
-    await engine.apply([event('contract.started', 3)], 'globex');
+    await hire(engine, 2);
+    await engine.apply([numberedEvent('contract.started', 3)], 'globex');
     const claims = openClaims(engine);
     expect(await claims.installsDue('studio', now())).toEqual(['acme', 'globex']);
     expect(await claims.installsDue('elsewhere', now())).toEqual([]);
@@ -103,12 +91,12 @@ describeEachDialect('the claim store', (dialect) => {
     ['of a group', 'groupId', [1, 3]],
     ['of a person', 'trainerId', [1, 2]],
   ] as const)('takes one membership %s at a time where that is asked for', async (_, by, first) => {
-    const places = [
+    const changes = [
       { contract: 'c1', trainer: 't1', project: 'signs', link: 'l1' },
       { contract: 'c2', trainer: 't2', project: 'signs', link: 'l1' },
       { contract: 'c3', trainer: 't1', project: 'lamps', link: 'l2' },
     ];
-    await engine.apply(places.map((place) => fullEvent({ type: 'contract.started', ...place })));
+    await engine.apply(changes.map((change) => fullEvent({ type: 'contract.started', ...change })));
     const [one, two, three] = (await engine.membershipRows()).map(({ id }) => id);
     const ids = [one, two, three];
     const claimed = await claimDue(engine, { exclusiveBy: [by] });
@@ -119,10 +107,10 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   it('never claims a removal that the brake has not let pass', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const touched = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await engine.database.kysely.updateTable('membership').set(touched).execute();
-    await engine.apply([event('contract.ended', 1)]);
+    await engine.apply([numberedEvent('contract.ended', 1)]);
     // As it would be if something made it due all the same.
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: now() }).execute();
     expect(await claimDue(engine)).toEqual([]);
@@ -131,12 +119,12 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   it('holds back what is older than a silence until its install is read', async () => {
-    await hire(1);
+    await hire(engine, 1);
     engine.clock.advance(1000);
     await engine.installStates.hold(['acme'], now());
     expect(await claimDue(engine)).toEqual([]);
     engine.clock.advance(1000);
-    await engine.apply([event('contract.started', 2)]);
+    await engine.apply([numberedEvent('contract.started', 2)]);
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't2' }]);
 
     const read = await engine.installStates.claim(now(), later());
@@ -146,7 +134,7 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   it('makes due at once what had failed, when the tool answers again', async () => {
-    await hire(2);
+    await hire(engine, 2);
     const claims = openClaims(engine);
     const [failed] = await claimDue(engine);
     if (failed === undefined) throw new Error('nothing was due');
@@ -163,7 +151,7 @@ describeEachDialect('the claim store', (dialect) => {
   });
 
   it('never gives one membership to two workers', async () => {
-    await hire(60);
+    await hire(engine, 60);
     const other = openForTest(url);
     const stores = [openClaims(engine), openClaims(engine, other)];
     const claimed = await Promise.all(
@@ -176,14 +164,14 @@ describeEachDialect('the claim store', (dialect) => {
     const ids = [...claimed.flat(), ...rest].map(({ id }) => id);
     expect(ids).toHaveLength(60);
     expect(new Set(ids).size).toBe(60);
-    expect(await claimDue(engine, { token: 'nobody' })).toEqual([]);
+    expect(await claimDue(engine, { token: 'unknown' })).toEqual([]);
   });
 
   it('puts back only what it still holds', async () => {
-    await hire(1);
-    const late = await claimOne('late');
+    await hire(engine, 1);
+    const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);
-    const next = await claimOne('next');
+    const next = await claimOne(engine, 'next');
     await openClaims(engine).putBack(late, now());
     expect(await engine.membershipRows()).toMatchObject([{ leaseToken: 'next' }]);
     await openClaims(engine).putBack(next, now());

@@ -1,9 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
-import { convergeLeaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
+import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { claimDue, converge, convergeDue, receiptsOf } from '../support/converging.ts';
+import { claimOne, converge, convergeDue, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -12,7 +13,7 @@ import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 const hourMs = 3_600_000;
 const started = fullEvent({ type: 'contract.started' });
 const ended = fullEvent({ type: 'contract.ended' });
-const place = 'street-signs/cmu1';
+const seat = 'street-signs/cmu1';
 
 describeEachDatabase('a membership', (openFresh) => {
   let engine: Engine;
@@ -27,12 +28,6 @@ describeEachDatabase('a membership', (openFresh) => {
   const membership = async () => (await engine.membershipRows())[0];
   const members = () => tool.members('street-signs');
 
-  async function claimOne() {
-    const [claim] = await claimDue(engine);
-    if (claim === undefined) throw new Error('nothing was due');
-    return claim;
-  }
-
   /** When the next try is due, from now. */
   async function waitMs(): Promise<number> {
     const { nextAttemptAt = null } = (await membership()) ?? {};
@@ -46,7 +41,7 @@ describeEachDatabase('a membership', (openFresh) => {
       if (call === 'add') seen.push(...(await engine.rows('intent')));
     };
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
-    expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`]);
+    expect(tool.calls).toEqual([`find ${seat}`, `add ${seat}`, `find ${seat}`]);
     expect(seen).toMatchObject([{ operation: 'add', generation: 1, wasFound: 0 }]);
     expect(await membership()).toMatchObject({
       state: 'active',
@@ -71,7 +66,7 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: 1 }]);
   });
 
-  it('of somebody who was there before is not ours, and is left in place', async () => {
+  it('of a trainer who was there before is not ours, and is kept', async () => {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
@@ -83,7 +78,7 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(tool.calls.filter((call) => !call.startsWith('find'))).toEqual([]);
   });
 
-  it('of somebody who is gone already is removed without a call', async () => {
+  it('of a trainer who is gone already is removed without a call', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     tool.unseat('street-signs', 'cmu1');
@@ -115,7 +110,7 @@ describeEachDatabase('a membership', (openFresh) => {
       ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
       settle: () => Promise.reject(new Error('crash')),
     };
-    await expect(converge(engine, tool, await claimOne(), { settling })).rejects.toThrow('crash');
+    await expect(converge(engine, tool, await claimOne(engine), { settling })).rejects.toThrow('crash');
     expect(members()).toEqual(['cmu1']);
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -145,7 +140,7 @@ describeEachDatabase('a membership', (openFresh) => {
       if (call === 'add') tool.unseat('street-signs', 'cmu1');
     };
     expect(await convergeDue(engine, tool)).toEqual(['add failed']);
-    expect(tool.calls).toEqual([`find ${place}`, `add ${place}`, `find ${place}`, `find ${place}`, `find ${place}`]);
+    expect(tool.calls).toEqual([`find ${seat}`, `add ${seat}`, `find ${seat}`, `find ${seat}`, `find ${seat}`]);
     expect(await membership()).toMatchObject({
       state: 'pending',
       failure: 'The tool says it added the member but does not list them',
@@ -208,7 +203,7 @@ describeEachDatabase('a membership', (openFresh) => {
   it('takes no call that does not end', async () => {
     await engine.apply([started]);
     tool.before = () => new Promise(() => undefined);
-    const claim = await claimOne();
+    const claim = await claimOne(engine);
     const result = await converge(engine, tool, claim, { timeoutMs: 20 });
     expect(result).toMatchObject({
       outcome: 'failed',
@@ -226,7 +221,7 @@ describeEachDatabase('a membership', (openFresh) => {
       return new Promise(() => undefined);
     };
     const { signal } = stopping;
-    expect(await converge(engine, tool, await claimOne(), { signal })).toBeNull();
+    expect(await converge(engine, tool, await claimOne(engine), { signal })).toBeNull();
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await membership()).toMatchObject({ leaseToken: null, nextAttemptAt: now() });
   });
@@ -237,12 +232,12 @@ describeEachDatabase('a membership', (openFresh) => {
       if (call === 'find') await engine.apply([ended]);
     };
     expect(await convergeDue(engine, tool)).toEqual(['put back']);
-    expect(tool.calls).toEqual([`find ${place}`]);
-    // Nothing was ever meant to change the tool, so there is nobody to look for in it.
+    expect(tool.calls).toEqual([`find ${seat}`]);
+    // No call was ever intended, so there is no account to look for in the tool.
     expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0, leaseToken: null });
     tool.after = () => undefined;
     expect(await convergeDue(engine, tool)).toEqual([]);
-    expect(tool.calls).toEqual([`find ${place}`]);
+    expect(tool.calls).toEqual([`find ${seat}`]);
     expect(await engine.rows('intent')).toEqual([]);
   });
 
@@ -292,7 +287,7 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, generation: 3 });
   });
 
-  it('of somebody invited is asked about again, until they are in', async () => {
+  it('of an invited trainer is looked at again until the trainer is in', async () => {
     await engine.apply([started]);
     const { adapter } = tool;
     let isInvited = true;

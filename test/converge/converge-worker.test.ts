@@ -1,15 +1,16 @@
 import { beforeEach, expect, it } from 'vitest';
-import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
 import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { countActive, createStudioWorker, hire, receiptsOf, untilActive } from '../support/converging.ts';
-import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDialect } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
-describeEachDialect('the worker of a tool', (dialect) => {
+describeAnyDialect('the worker of a tool', (dialect) => {
   let engine: Engine;
   let url: string;
 
@@ -18,7 +19,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     engine = createEngine(openForTest(url));
   });
 
-  it('works on as many as it may, and never on more', async () => {
+  it('takes as many memberships as it may, and never more', async () => {
     await hire(engine, 10);
     const tool = createMemoryTool();
     const worker = createStudioWorker(engine, tool, { concurrency: 3 });
@@ -40,7 +41,42 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(tool.members('street-signs')).toHaveLength(24);
   });
 
-  it('works on one at first, and on half as many when they are not answered', async () => {
+  it('measures the time to access and the time to lock-out once each, by install', async () => {
+    const { clock, metrics } = engine;
+    const body = (type: string) => fullEvent({ type, id: type });
+    const measured = async (metric: typeof metrics.accessSeconds) => {
+      const { values } = await metric.get();
+      return values
+        .filter(({ metricName }) => /_(sum|count)$/.test(metricName ?? ''))
+        .map(({ metricName, labels, value }) => [metricName, labels.install, value]);
+    };
+    await engine.deliver([body('contract.started')], 'globex');
+    clock.advance(40_000);
+    await engine.takeIn();
+    const worker = createStudioWorker(engine, createMemoryTool());
+    startLoops(worker);
+    await untilActive(engine, 1);
+    await engine.deliver([body('contract.ended')], 'globex');
+    clock.advance(7000);
+    await engine.takeIn();
+    await engine.brake();
+    worker.wake();
+    await until(
+      'they are out',
+      () => measured(metrics.lockoutSeconds),
+      (values) => values.length > 0,
+    );
+    expect(await measured(metrics.accessSeconds)).toEqual([
+      ['gangway_access_seconds_sum', 'globex', 40],
+      ['gangway_access_seconds_count', 'globex', 1],
+    ]);
+    expect(await measured(metrics.lockoutSeconds)).toEqual([
+      ['gangway_lockout_seconds_sum', 'globex', 7],
+      ['gangway_lockout_seconds_count', 'globex', 1],
+    ]);
+  });
+
+  it('takes one at first, and half as many when they are not answered', async () => {
     await hire(engine, 40);
     const tool = createMemoryTool();
     let underway = 0;
@@ -58,13 +94,13 @@ describeEachDialect('the worker of a tool', (dialect) => {
       const rows = await engine.membershipRows();
       const now = engine.clock.now().toISOString();
       const isWaiting = rows.every(({ nextAttemptAt }) => (nextAttemptAt ?? '9') > now);
-      // Whoever failed is tried again when everybody else has had their turn.
+      // A membership that failed is tried again when all others have had their turn.
       if (isWaiting && underway === 0) engine.clock.advance(2000);
       worker.wake();
       return await countActive(engine);
     };
     await until('all are members', look, (active) => active === 40);
-    // The look and the read back of the first, before anybody else is looked for.
+    // The look and the read back of the first, before another one is looked for.
     expect(looks.slice(0, 2)).toEqual([1, 1]);
     expect(engine.log.lines()).toContainEqual(
       expect.objectContaining({ msg: expect.stringContaining('does not keep up'), tool: 'studio' }),
@@ -223,7 +259,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     );
   });
 
-  it('goes on after an error that nobody foresaw', async () => {
+  it('goes on after an unexpected error', async () => {
     await hire(engine, 1);
     const tool = createMemoryTool();
     let fails = 1;
@@ -243,7 +279,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     await untilActive(engine, 1);
   });
 
-  it('says as whom somebody may be in whose adding was never answered', async () => {
+  it('names the account of a trainer whose adding was never answered', async () => {
     const tool = createMemoryTool();
     const { adapter } = tool;
     tool.adapter = {
@@ -253,7 +289,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
         throw new AppError('unavailable', 'no answer');
       },
       async *listNewcomers() {
-        yield { id: 't2', email: null, name: 'somebody_known' };
+        yield { id: 't2', email: null, name: 'another_account' };
         yield { id: 'x9', email: null, name: 'amara_n' };
         yield { id: 'x8', email: null, name: 'amara@private.example' };
       },
@@ -276,7 +312,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     await engine.brake();
     worker.wake();
     const alerts = () => engine.log.lines().filter(({ alert }) => alert === 'absence_unproven');
-    await until('an operator is told', alerts, ({ length }) => length === 1);
+    await until('an alert is raised', alerts, ({ length }) => length === 1);
     expect(alerts()).toMatchObject([
       { tool: 'studio', trainer: 't1', accounts: ['x9 amara_n', 'x8 a…@private.example'] },
     ]);
@@ -286,7 +322,7 @@ describeEachDialect('the worker of a tool', (dialect) => {
     expect(kept?.failure).not.toContain('amara');
   });
 
-  it('takes turns where there is one slot, whoever comes first by name', async () => {
+  it('takes turns where there is one slot, whatever install comes first by name', async () => {
     const tool = createMemoryTool('tool');
     const started = (install: string, number: number) =>
       fullEvent({

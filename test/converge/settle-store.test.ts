@@ -2,10 +2,11 @@ import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import type { AccountUse } from '../../src/converge/account-store.ts';
 import type { Claim } from '../../src/converge/claim-store.ts';
-import { convergeLeaseMs } from '../../src/converge/converge-steps.ts';
-import { type ConvergeResult, createSettleStore } from '../../src/converge/settle-store.ts';
+import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
+import type { ConvergeResult } from '../../src/converge/converge-result.ts';
+import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimDue, openClaims, receiptsOf } from '../support/converging.ts';
+import { claimDue, claimOne, hire, numberedEvent, openClaims, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -21,17 +22,11 @@ const added: ConvergeResult = {
 };
 const endedAt = '2026-03-15T11:59:58.000Z';
 
-function event(type: string, number: number): string {
-  return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
-}
-
 describeEachDialect('the settle store', (dialect) => {
   let engine: Engine;
-  let url: string;
 
   beforeEach(async () => {
-    url = await dialect.createMigrated();
-    engine = createEngine(openForTest(url));
+    engine = createEngine(openForTest(await dialect.createMigrated()));
   });
 
   const now = () => toInstant(engine.clock.now());
@@ -39,24 +34,13 @@ describeEachDialect('the settle store', (dialect) => {
 
   const settling = () => createSettleStore(engine.database, engine.box, engine.rules.routeLink);
 
-  async function hire(count: number): Promise<void> {
-    const numbers = Array.from({ length: count }, (_, index) => index + 1);
-    await engine.apply(numbers.map((number) => event('contract.started', number)));
-  }
-
-  async function claimOne(token = 'worker'): Promise<Claim> {
-    const [claim] = await claimDue(engine, { token, limit: 1 });
-    if (claim === undefined) throw new Error('nothing was due');
-    return claim;
-  }
-
   it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {
-    await hire(1);
-    const late = await claimOne('late');
+    await hire(engine, 1);
+    const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs - 1);
     expect(await claimDue(engine)).toEqual([]);
     engine.clock.advance(1);
-    const next = await claimOne('next');
+    const next = await claimOne(engine, 'next');
     expect(next.id).toBe(late.id);
 
     const { begin, settle } = settling();
@@ -70,8 +54,8 @@ describeEachDialect('the settle store', (dialect) => {
     expect(await receiptsOf(engine)).toEqual(['add added']);
   });
 
-  it('knows whom ids belong to, and that one who is out may be back in by another access', async () => {
-    await hire(2);
+  it('knows whose ids are, and that a removed trainer may be back in by another access', async () => {
+    await hire(engine, 2);
     const [one] = (await claimDue(engine)).filter(({ trainerId }) => trainerId === 't1');
     if (one === undefined) throw new Error('nothing was due');
     const set = async (trainerId: string, memberId: string, state: 'active' | 'removed') =>
@@ -91,10 +75,10 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   it('looks once more after a late one, even where the next settles after it', async () => {
-    await hire(1);
-    const late = await claimOne('late');
+    await hire(engine, 1);
+    const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);
-    const next = await claimOne('next');
+    const next = await claimOne(engine, 'next');
     const { settle } = settling();
     await settle(late, added, now());
     await settle(next, { ...added, outcome: 'already_member' }, now());
@@ -103,9 +87,9 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   it('lets no call begin once something else is wanted', async () => {
-    await hire(1);
-    const claim = await claimOne();
-    await engine.apply([event('contract.ended', 1)]);
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
+    await engine.apply([numberedEvent('contract.ended', 1)]);
     const { begin } = settling();
     expect(await begin(claim, { operation: 'add', found: null }, now(), later())).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
@@ -113,8 +97,8 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   it('lets no call begin while it is being decided that something else is wanted', async () => {
-    await hire(1);
-    const claim = await claimOne();
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
     const { memberships } = engine;
     const { membershipsOf } = memberships;
     let begun: Promise<AccountUse | null> = Promise.resolve(null);
@@ -123,26 +107,26 @@ describeEachDialect('the settle store', (dialect) => {
       const intent = { operation: 'add', found: null } as const;
       begun = settling().begin(claim, intent, now(), later());
       // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
-      if (dialect.name === 'postgres') await Promise.race([begun, untilSomebodyWaits(engine)]);
+      if (dialect.name === 'postgres') await Promise.race([begun, untilOneWaits(engine)]);
       return rows;
     };
-    await engine.apply([event('contract.ended', 1)]);
+    await engine.apply([numberedEvent('contract.ended', 1)]);
     expect(await begun).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
     expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
   });
 
   it('lets no call begin on a lease that has run out', async () => {
-    await hire(1);
-    const claim = await claimOne();
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs);
     const begun = settling().begin(claim, { operation: 'add', found: null }, now(), later());
     expect(await begun).toBeNull();
   });
 
   it('prolongs the lease for a call that begins, and remembers the person as ours', async () => {
-    await hire(1);
-    const claim = await claimOne();
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs - 1);
     const intent = { operation: 'add', found: null } as const;
     expect(await settling().begin(claim, intent, now(), later())).toEqual({
@@ -159,11 +143,11 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   it('asks for another look where something else came to be wanted during the call', async () => {
-    await hire(1);
-    const claim = await claimOne();
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
     const { begin, settle } = settling();
     await begin(claim, { operation: 'add', found: null }, now(), later());
-    await engine.apply([event('contract.ended', 1)]);
+    await engine.apply([numberedEvent('contract.ended', 1)]);
     await settle(claim, added, now());
     expect(await engine.membershipRows()).toMatchObject([
       {
@@ -180,7 +164,7 @@ describeEachDialect('the settle store', (dialect) => {
   });
 
   it('counts failures, and forgets them after a success', async () => {
-    await hire(1);
+    await hire(engine, 1);
     const failed: ConvergeResult = {
       operation: 'add',
       outcome: 'failed',
@@ -189,14 +173,14 @@ describeEachDialect('the settle store', (dialect) => {
       nextAttemptAt: now(),
       toolStatus: 503,
     };
-    await settling().settle(await claimOne(), failed, now());
-    await settling().settle(await claimOne(), failed, now());
+    await settling().settle(await claimOne(engine), failed, now());
+    await settling().settle(await claimOne(engine), failed, now());
     expect(await engine.membershipRows()).toMatchObject([{ attempts: 2, failure: 'no answer' }]);
     expect(await engine.rows('receipt')).toMatchObject([
       { toolStatus: 503, message: 'no answer' },
       { toolStatus: 503 },
     ]);
-    await settling().settle(await claimOne(), added, now());
+    await settling().settle(await claimOne(engine), added, now());
     expect(await engine.membershipRows()).toMatchObject([{ attempts: 0, failure: null }]);
     expect(await openClaims(engine).installsDue('studio', now())).toEqual([]);
   });
@@ -205,13 +189,13 @@ describeEachDialect('the settle store', (dialect) => {
   async function leaveOne(second: object): Promise<Claim> {
     const signs = { contract: 'c1', trainer: 't1' };
     const lamps = { contract: 'c2', project: 'lamps', link: 'l2', ...second };
-    const start = (place: object) => fullEvent({ type: 'contract.started', ...place });
+    const start = (changes: object) => fullEvent({ type: 'contract.started', ...changes });
     await engine.apply([start(signs), start(lamps)]);
     const there = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await engine.database.kysely.updateTable('membership').set(there).execute();
     await engine.apply([fullEvent({ type: 'contract.ended', ...signs })]);
     await engine.brake();
-    return await claimOne();
+    return await claimOne(engine);
   }
 
   const remove = { operation: 'remove', found: { id: 'm1', email: null } } as const;
@@ -298,9 +282,9 @@ describeEachDialect('the settle store', (dialect) => {
   });
 });
 
-async function untilSomebodyWaits({ database }: Engine): Promise<void> {
+async function untilOneWaits({ database }: Engine): Promise<void> {
   const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`;
   const count = async () => (await waiting.execute(database.kysely)).rows[0]?.count ?? 0;
-  await until('somebody waits for a lock', count, (waiters) => waiters > 0);
+  await until('a connection waits for a lock', count, (waiters) => waiters > 0);
 }

@@ -11,11 +11,11 @@ describe('the slots of a tool', () => {
   it.each<[string, string[], Record<string, number>, number, Record<string, number>]>([
     ['all go to the only install', ['acme'], {}, 8, { acme: 8 }],
     ['what is free goes to the only install', ['acme'], { acme: 3 }, 8, { acme: 5 }],
-    ['none goes to nobody', [], { acme: 3 }, 8, {}],
+    ['none is given where no install waits', [], { acme: 3 }, 8, {}],
     ['none goes where none is free', ['acme', 'globex'], { acme: 4, globex: 4 }, 8, {}],
     ['half goes to each of two', ['acme', 'globex'], {}, 8, { acme: 4, globex: 4 }],
     ['are evened out', ['acme', 'globex'], { acme: 3 }, 8, { acme: 1, globex: 4 }],
-    ['go to whoever has less', ['acme', 'globex'], { acme: 4 }, 8, { globex: 4 }],
+    ['go to the install that has less', ['acme', 'globex'], { acme: 4 }, 8, { globex: 4 }],
     ['go round three', ['c', 'a', 'b'], {}, 8, { c: 3, a: 3, b: 2 }],
     ['go to the first in turn where one is left', ['b', 'a'], {}, 1, { b: 1 }],
     ['never more than half to one while another is at work', ['acme'], { globex: 1 }, 8, { acme: 4 }],
@@ -50,7 +50,7 @@ describe('the slots of a tool', () => {
           const most = others.size > 1 ? Math.max(1, Math.floor(slots / 2)) : slots;
           expect(count + (busy[install] ?? 0)).toBeLessThanOrEqual(most);
         }
-        // Nobody who waits is left with nothing while another gets a second one.
+        // No waiting install is left without a slot while another gets a second one.
         const counts = asking.map((install) => (shares[install] ?? 0) + (busy[install] ?? 0));
         const given = asking.filter((install) => shares[install] !== undefined);
         const fullest = Math.max(0, ...given.map((one) => (shares[one] ?? 0) + (busy[one] ?? 0)));

@@ -71,7 +71,7 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     expect(kept).toBe('999');
   });
 
-  it('works with a database to which a newer version has only added', async () => {
+  it('uses a database to which a newer version has only added', async () => {
     const database = openForTest(await createMigrated());
     await sql`insert into kysely_migration (name, timestamp) values ('9999-added', '2099-01-01')`.execute(
       database.kysely,

@@ -27,7 +27,7 @@ it('gives the log back to a disk that is nearly full, and leaves it where there 
   expect(logBytes()).toBe(0);
 });
 
-it('fails at nothing while somebody else reads or writes', async () => {
+it('does not fail while another connection reads or writes', async () => {
   const { database, file, logBytes } = await openLogged();
   const other = new SqliteDatabase(file, { timeout: 0 });
   onTestFinished(() => void other.close());

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Database, inTransaction, openDatabase, type Transaction } from '../../src/db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 
@@ -74,7 +75,7 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(await read(database)).toBe('20');
   });
 
-  it('is given up when it is told to stop', async () => {
+  it('is given up when it is stopped', async () => {
     const database = await openFresh();
     const signal = AbortSignal.abort(new Error('stopping'));
     const stopped = inTransaction(database, (tx) => write(tx, 'one'), { signal });
@@ -119,7 +120,7 @@ describe('a transaction on SQLite while another connection writes', () => {
     expect(await read(database)).toBe('theirs');
   });
 
-  it('gives up at once when it is told to stop', async () => {
+  it('gives up at once when it is stopped', async () => {
     const { database, other } = await openTwo();
     const { release } = await holdWriteLock(other, 300);
     const stopping = new AbortController();
@@ -179,7 +180,7 @@ describe('a transaction on PostgreSQL whose connection is terminated', () => {
         await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.kysely);
       };
       const terminating = terminate();
-      // Time for the end to be heard of, while nobody waits for an answer.
+      // Time for the client to notice the end, while no query waits for an answer.
       if (afterMs === 0) await terminating.then(() => wait(100));
       await query.execute(tx);
       await terminating;
@@ -190,7 +191,7 @@ describe('a transaction on PostgreSQL whose connection is terminated', () => {
 });
 
 describe('a database that cannot be reached', () => {
-  it('is unavailable: PostgreSQL on a port where nobody listens', async () => {
+  it('is unavailable: PostgreSQL on a port where no server listens', async () => {
     const database = openForTest('postgres://gangway:secret-password@127.0.0.1:1/gangway');
     const error = await read(database).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({

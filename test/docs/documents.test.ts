@@ -5,7 +5,7 @@ import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { configJsonSchema, describeAt } from '../../src/config/json-schema.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { otherVariables, variables } from '../../src/config/variables.ts';
-import { alertKinds } from '../../src/lib/alerts.ts';
+import { alertKinds, runbookOf } from '../../src/lib/alerts.ts';
 import { createWorkspace } from '../config/workspace.ts';
 import { commandTree, findCommand, parseCommand } from './command-tree.ts';
 import { anchorsOf, blocksOf, codeOf, commandsIn, documents, headingsOf, proseOf, wordsOf } from './markdown.ts';
@@ -74,15 +74,24 @@ describe.each(documents)('%s', (file) => {
   });
 
   it('names files of the project that exist', () => {
-    const files = codeOf(file).filter((code) => /^(src|test|docs|migrations|\.ci)\/[\w./-]+$/.test(code));
+    const files = codeOf(file).filter((code) => /^(src|test|docs|deploy|migrations|\.ci)\/[\w./-]+$/.test(code));
     expect(files.filter((name) => !existsSync(name))).toEqual([]);
   });
 });
 
-it('every alert is explained', () => {
-  const rows = readFileSync('docs/operating.md', 'utf8').split('\n| alert |')[1]?.split('\n\n')[0] ?? '';
-  const explained = [...rows.matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, cell = '']) => cell.match(/\w+/g) ?? []);
-  expect(explained.toSorted()).toEqual(alertKinds.toSorted());
+it('every alert is explained, and so that it can be acted on', () => {
+  const [, ...entries] = readFileSync('docs/alerts.md', 'utf8').split('\n## ');
+  const headings = entries.map((entry) => /^`(\w+)`\n/.exec(entry)?.[1]);
+  expect(headings).toEqual(alertKinds);
+  for (const entry of entries) {
+    expect([...entry.matchAll(/^- \*\*(\w+):\*\* \S/gm)].map(([, part]) => part)).toEqual([
+      'Means',
+      'Look',
+      'Do',
+      'Over',
+    ]);
+  }
+  expect(alertKinds.map(runbookOf).filter((link) => !leadsSomewhere('README.md', link))).toEqual([]);
 });
 
 it('every variable is explained', () => {

@@ -161,6 +161,6 @@ it.each([
   [miss(5), at(4), true],
   [miss(5), at(5), false],
   [miss(5, 20), at(10), true],
-])('knows whether somebody was missed since: %j, last seen %j: %s', (absent, seenAt, isSo) => {
+])('knows whether a trainer was missed since: %j, last seen %j: %s', (absent, seenAt, isSo) => {
   expect(isMissed(absent, seenAt)).toBe(isSo);
 });

@@ -98,7 +98,7 @@ describe('the brake allows', () => {
     expect(brakeAllowance(usual, people)).toBe(allowed);
   });
 
-  it('nobody where the operator allows nobody', () => {
+  it('no removal where the operator allows none', () => {
     expect(brakeAllowance({ ...usual, max: 0 }, 1000)).toBe(0);
   });
 
@@ -236,7 +236,7 @@ describe('an end that was delivered', () => {
     expect(decide(due(3), { held: 10, delivered: 20 })).toEqual(went(3));
   });
 
-  it('goes from a tool that cannot take anybody back', () => {
+  it('is exempt also in a tool that cannot take a trainer back', () => {
     const final = due(2, { cause: 'contract_ended', canReturn: false });
     expect(decide(final, { held: 10 })).toEqual({ delivered: 2, held: 0 });
   });
@@ -252,7 +252,7 @@ describe('an end that was delivered', () => {
 describe('with max 0', () => {
   const none = { max: 0, maxFraction: 1 };
 
-  it.each<RemovalCause>(removalCauses.filter((cause) => !isAskedFor(cause)))('nobody goes by %s', (cause) => {
+  it.each<RemovalCause>(removalCauses.filter((cause) => !isAskedFor(cause)))('no removal for %s passes', (cause) => {
     expect(decide(due(1, { cause }), { held: 1000 }, none)).toEqual(wasHeld(1));
   });
 
@@ -268,14 +268,14 @@ function isAskedFor(cause: RemovalCause): boolean {
 }
 
 describe('who is not ours', () => {
-  it('is let pass without being counted, for nobody will be taken out', () => {
+  it('is let pass without being counted, because no member will be removed', () => {
     const strangers = due(50, { isOurs: false, cause: 'link_removed', canReturn: false });
     expect(decide([...strangers, ...due(3)], { held: 10 })).toEqual({ not_ours: 50, braked: 3, held: 0 });
     expect(decide(strangers, { held: 1 }, { max: 0, maxFraction: 0 })).toEqual({ not_ours: 50, held: 0 });
   });
 });
 
-describe('from a tool that cannot take anybody back', () => {
+describe('in a tool that cannot take a trainer back', () => {
   it.each(removalCauses.map((cause) => [cause, isExplicit(cause)] as const))(
     '%s goes only where it is explicit: %s',
     (cause, goes) => {

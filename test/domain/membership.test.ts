@@ -44,7 +44,7 @@ function newEnd(changes: Partial<MembershipCore>): MembershipCore {
 }
 
 const wanted: MembershipVerdict = { kind: 'wanted', install: 'acme' };
-const fallen: MembershipVerdict = { kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later };
+const unlinked: MembershipVerdict = { kind: 'unwanted', install: 'acme', cause: 'link_removed', removeAfter: later };
 const ended: MembershipVerdict = { kind: 'unwanted', install: 'acme', cause: 'contract_ended', removeAfter: noon };
 
 /** `state` in the same generation, `state+` in the next, `=` for nothing different at all. */
@@ -92,9 +92,9 @@ describe('deriveMembership', () => {
     ['held', '=', '='],
     ['removed', '=', '='],
     ['released', '=', '='],
-  ])('makes of one whose reason fell and %s: %s, and of one never there: %s', (name, ...expected) => {
+  ])('makes of one whose reason ended and %s: %s, and of one never there: %s', (name, ...expected) => {
     const results = [true, false].map((wasTouched) =>
-      deriveMembership(situations[name], fallen, { hasEmail: true, wasTouched }),
+      deriveMembership(situations[name], unlinked, { hasEmail: true, wasTouched }),
     );
     expect(results.map((after) => summarise(situations[name], after))).toEqual(expected);
     for (const after of results) expect(after).toMatchObject({ wanted: false });
@@ -135,7 +135,7 @@ describe('deriveMembership', () => {
     );
     const texts = results.map((pair) => pair.map((after) => summarise(situations[name], after)));
     expect(texts).toEqual(expected);
-    // Nobody is ever on the way out by it, and what is orphaned is still wanted.
+    // No removal follows from it, and an orphaned membership is still wanted.
     for (const after of results.flat()) {
       expect(after).toMatchObject({ removeAfter: null, cause: null });
       expect(after?.wanted).toBe(after?.state === 'orphaned');
@@ -145,7 +145,7 @@ describe('deriveMembership', () => {
   it.each<[MembershipVerdict, boolean, MembershipState | null]>([
     [wanted, true, 'pending'],
     [wanted, false, 'waiting_email'],
-    [fallen, true, null],
+    [unlinked, true, null],
     [ended, true, null],
     [{ kind: 'orphaned' }, true, null],
     [{ kind: 'managed' }, true, null],
@@ -158,7 +158,7 @@ describe('deriveMembership', () => {
 describe('an end that is waited for', () => {
   const touched = { hasEmail: true, wasTouched: true };
   const derive = (before: MembershipCore, changes: Partial<Extract<MembershipVerdict, { cause: unknown }>>) =>
-    deriveMembership(before, { ...(fallen as Extract<MembershipVerdict, { cause: unknown }>), ...changes }, touched);
+    deriveMembership(before, { ...(unlinked as Extract<MembershipVerdict, { cause: unknown }>), ...changes }, touched);
   const waits = situations['due for the brake'];
 
   it.each(['removing', 'failed'] as const)(
@@ -198,14 +198,14 @@ describe('an end that is waited for', () => {
   });
 });
 
-describe('somebody who was removed and found again', () => {
+describe('a trainer who was removed and found again', () => {
   const again = (changes: Partial<MembershipCore>) => newEnd({ cause: 'found_again', removeAfter: later, ...changes });
 
   it.each([
     ['removing', ended],
-    ['removing', fallen],
+    ['removing', unlinked],
     ['held', ended],
-    ['held', fallen],
+    ['held', unlinked],
   ] as const)('stays %s: what ended says nothing new', (state, verdict) => {
     const core = again({ state });
     expect(deriveMembership(core, verdict, { hasEmail: true, wasTouched: true })).toBe(core);
@@ -256,9 +256,7 @@ describe('in every situation', () => {
   );
   const verdict: fc.Arbitrary<MembershipVerdict> = fc.oneof(
     standing,
-    fc
-      .record({ install, cause, removeAfter: instant })
-      .map((fall): MembershipVerdict => ({ kind: 'unwanted', ...fall })),
+    fc.record({ install, cause, removeAfter: instant }).map((end): MembershipVerdict => ({ kind: 'unwanted', ...end })),
   );
   const situation = fc.record({ hasEmail: fc.boolean(), wasTouched: fc.boolean() });
 
@@ -284,7 +282,7 @@ describe('in every situation', () => {
     );
   });
 
-  it('nobody who may be in the tool is on the way out without a reason that fell', () => {
+  it('no membership is removed without a reason that ended', () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), standing, situation, (name, said, known) => {
         const after = deriveMembership(situations[name], said, known);
@@ -297,7 +295,7 @@ describe('in every situation', () => {
 });
 
 describe('heldStates', () => {
-  it('are those in which somebody may be in a tool by our doing', () => {
+  it('are those in which a trainer may be in a tool because of us', () => {
     const others = membershipStates.filter((state) => !(heldStates as readonly string[]).includes(state));
     expect(others).toEqual(['waiting_email', 'removed', 'released']);
   });
@@ -321,7 +319,7 @@ describe('decideStep', () => {
     ['unwanted', 'not ours', 'found', settled('released', 'released')],
     ['unwanted', 'not ours', 'invited', settled('released', 'released')],
     ['unwanted', 'not ours', 'absent', settled('removed', 'already_absent')],
-  ])('for somebody %s, %s and %s', (wish, ours, found, step) => {
+  ])('for a trainer who is %s, %s and %s', (wish, ours, found, step) => {
     const finding = {
       isOurs: ours === 'ours',
       isFound: found !== 'absent',

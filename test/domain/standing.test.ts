@@ -28,7 +28,7 @@ function facts(changes: {
   };
 }
 
-describe('why somebody is taken out', () => {
+describe('why a trainer is removed', () => {
   it.each(removalCauses)('is said of %s', (cause) => {
     expect(describeCause(cause)).toMatch(/ /);
   });
@@ -64,7 +64,7 @@ describe('a reason cannot have been one', () => {
   });
 });
 
-describe('a reason falls', () => {
+describe('a reason ends', () => {
   it.each([
     ['contract_ended', 0, 0, { contract: { endedEventAt: at(0) } }],
     ['contract_read_ended', 0, 0, { contract: { endedReadAt: at(0) } }],
@@ -120,7 +120,7 @@ describe('a reason falls', () => {
 
   it.each([
     [
-      'the end of the contract, which was said outright, before a link that fell earlier',
+      'the end of the contract, which was stated outright, before a link that ended earlier',
       { link: { removedEventAt: at(-60) }, contract: { endedEventAt: at(9) } },
       'contract_ended',
     ],
@@ -156,12 +156,24 @@ describe('a reason falls', () => {
 });
 
 describe('isExplicit', () => {
-  it('is what somebody said outright, and nothing that was only missed', () => {
+  it('is an end that a source stated outright, and none that was only missed', () => {
     expect(removalCauses.filter(isExplicit)).toEqual([
       'contract_ended',
       'contract_read_ended',
       'contract_ended_by_operator',
       'retired',
     ]);
+  });
+});
+
+describe('a delivered end that an operator took back', () => {
+  const takenBack = { endedEventAt: at(0), reopenedAt: at(1) };
+
+  it.each([
+    ['by an operator', 'contract_ended_by_operator', { endedByOperatorAt: at(2) }],
+    ['that was read', 'contract_read_ended', { endedReadAt: at(2) }],
+  ])('is not the cause of a later end %s', (_, cause, later) => {
+    const standing = standingOf(facts({ contract: { ...takenBack, ...later } }), gracePeriods);
+    expect(standing).toMatchObject({ stands: false, ends: [{ cause, since: at(2) }] });
   });
 });

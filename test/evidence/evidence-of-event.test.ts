@@ -152,7 +152,7 @@ describe('the time of an event', () => {
 });
 
 describe('an event that is older than what is remembered', () => {
-  const told = (type: EventType, said: string) =>
+  const evidenceAt = (type: EventType, said: string) =>
     evidenceOfEvent(
       install,
       newEvent(type, { id: '8', createdAt: said, contract, trainer, link }),
@@ -163,24 +163,24 @@ describe('an event that is older than what is remembered', () => {
   const older = '2026-02-13T11:59:59.999Z';
 
   it('counts in full up to that age', () => {
-    const { evidence, contractToRead } = told('contract.started', monthAgo);
+    const { evidence, contractToRead } = evidenceAt('contract.started', monthAgo);
     expect(evidence.contracts).toEqual([contractRow({ startedEventAt: monthAgo, ...title })]);
     expect(contractToRead).toBeNull();
   });
 
   it('starts nothing beyond it, and has the contract read', () => {
-    const { evidence, contractToRead } = told('contract.started', older);
+    const { evidence, contractToRead } = evidenceAt('contract.started', older);
     expect(evidence.contracts).toEqual([contractRow(title)]);
     expect(contractToRead).toBe('c1');
   });
 
-  it('puts nobody on a contract, and no contract under a link, that a read may deny', () => {
-    const { evidence } = told('contract.started', older);
+  it('puts no trainer on a contract, and no contract under a link, if a read may deny it', () => {
+    const { evidence } = evidenceAt('contract.started', older);
     expect(evidence).toMatchObject({ participations: [], pairs: [], people: [personRow] });
   });
 
   it('ends what it ends at any age', () => {
-    const { evidence, contractToRead } = told('contract.ended', older);
+    const { evidence, contractToRead } = evidenceAt('contract.ended', older);
     expect(evidence.contracts).toEqual([contractRow({ endedEventAt: older, ...title })]);
     expect(contractToRead).toBeNull();
   });

@@ -9,8 +9,8 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
   ['nothing of a link within its wall', 'signs', []],
   ['of one whose id may be resolved otherwise', 'a/../b', [['link_outside', 'strange_id']]],
   ['of one without a group', 'no-group', [['link_outside', 'no_group']]],
-  ['of one without a place of work', 'no-place', [['usage_unread', undefined]]],
-])('an operator is told %s', (_, externalProjectId, expected) => {
+  ['of one without a work scope', 'no-scope', [['usage_unread', undefined]]],
+])('an operator learns %s', (_, externalProjectId, expected) => {
   const throwFor = (project: string) => (link: AdapterLink) => {
     if (link.externalProjectId === project) throw new Error('s3cret');
     return link.externalProjectId;
@@ -19,7 +19,7 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
   const reading: Adapter = {
     ...adapter,
     groupFor: throwFor('no-group'),
-    usageScopeFor: throwFor('no-place'),
+    usageScopeFor: throwFor('no-scope'),
     async *readUsage() {},
   };
   const raised: [AlertKind, string | undefined][] = [];

@@ -95,7 +95,7 @@ describeEachDatabase('appending', (openFresh) => {
     expect(await ids()).toEqual([]);
   });
 
-  it('seals the body in its place, and opens it nowhere else', async () => {
+  it('seals the body for its row, and opens it in no other', async () => {
     const { append, store, database } = await openWorld(openFresh);
     await append(newDelivery(contractStarted(1)), newDelivery(contractStarted(2)));
     const [one, two] = await store.due(database.kysely, muchLater, 2);
@@ -286,7 +286,7 @@ describeEachDatabase('looking at deliveries', (openFresh) => {
     expect(await list({ install: 'acme' })).toEqual([4, 3, 1]);
     expect(await list({ state: 'pending' })).toEqual([3, 2]);
     expect(await list({ install: 'globex', state: 'pending' })).toEqual([2]);
-    expect(await list({ install: 'nobody' })).toEqual([]);
+    expect(await list({ install: 'unknown' })).toEqual([]);
     const [unprocessable] = await store.list({ state: 'unprocessable', limit: 1 });
     expect(unprocessable).toMatchObject({
       id: 4,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
@@ -48,7 +49,7 @@ it('refuses what the thread could not store with the code it had there', async (
   await expect(append(contractsStarted(1))).rejects.toMatchObject({ code: 'internal' });
 });
 
-it('answers that it is unavailable while its thread cannot begin, and works once it can', async () => {
+it('answers that it is unavailable while its thread cannot begin, and stores once it can', async () => {
   const url = await sqlite.createMigrated();
   const data = { url: 'nowhere:', key };
   const { append } = closeAfterTest(createThreadedAppend(data));
@@ -83,6 +84,13 @@ it('is started again after a thread that died at rest', async () => {
   expect(await append(contractsStarted(1))).toMatchObject([{ status: 'duplicate' }]);
 });
 
+it('ends its thread when no delivery comes for a while, and starts another for the next', async () => {
+  const { append, thread } = await openThreaded(20);
+  await append(contractsStarted(1));
+  await once(await thread, 'exit');
+  expect(await append(contractsStarted(2))).toMatchObject([{ status: 'duplicate' }, { status: 'accepted' }]);
+});
+
 it('closes its thread, also one that was never begun', async () => {
   const url = await sqlite.createMigrated();
   const threaded = createThreadedAppend({ url, key });
@@ -92,10 +100,10 @@ it('closes its thread, also one that was never begun', async () => {
   await threaded.close();
 });
 
-async function openThreaded() {
+async function openThreaded(quietMs?: number) {
   const database = openForTest(await sqlite.createMigrated());
   const thread = new Promise<Worker>((resolve) => process.once('worker', resolve));
-  const threaded = closeAfterTest(createThreadedAppend({ url: database.url, key }));
+  const threaded = closeAfterTest(createThreadedAppend({ url: database.url, key }, quietMs));
   /** `thread`: the first that is started. */
   return { database, thread, ...threaded };
 }

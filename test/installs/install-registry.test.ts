@@ -89,7 +89,7 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(registry.installs.get('globex')?.webhookSecrets).toEqual(['whsec_file']);
   });
 
-  it('refuses one that lives in both places, and keeps what it had', async () => {
+  it('refuses one that is both configured and stored, and keeps what it had', async () => {
     await registry.load();
     await save({ install: 'globex' });
     await expect(registry.load()).rejects.toMatchObject({ code: 'conflict' });
@@ -110,20 +110,47 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(JSON.stringify(rows)).not.toContain('ot_ptk');
   });
 
-  it('tells of a change until somebody could take it in', async () => {
-    const told: string[][] = [];
+  it('loads at once for a caller that cannot wait, and passes the change on', async () => {
+    const reported: string[] = [];
+    const worker = createInstallsWorker({
+      registry,
+      clock: createFakeClock(),
+      logger: createLogLines().logger,
+      pollMs: 3_600_000,
+      async onLoaded(changed) {
+        reported.push(...changed);
+      },
+    });
+    startLoops(worker);
+    await until(
+      'the first load is passed on',
+      () => reported.join(),
+      (names) => names === 'globex',
+    );
+    await save();
+    await worker.load(AbortSignal.timeout(60_000));
+    expect(registry.installs.has('acme')).toBe(true);
+    await until(
+      'the change is passed on',
+      () => reported.join(),
+      (names) => names === 'globex,acme',
+    );
+  });
+
+  it('reports a change again until it could be taken in', async () => {
+    const reported: string[][] = [];
     const worker = createInstallsWorker({
       registry,
       clock: createFakeClock(),
       logger: createLogLines().logger,
       async onLoaded(changed) {
-        told.push(changed);
-        if (told.length === 1) throw new AppError('unavailable', 'The database could not be used');
+        reported.push(changed);
+        if (reported.length === 1) throw new AppError('unavailable', 'The database could not be used');
       },
     });
     startLoops(worker);
-    const isTold = () => told.at(-1)?.length === 0;
-    await until('there is nothing to tell of any more', isTold, (is) => is);
-    expect(told).toEqual([['globex'], ['globex'], []]);
+    const isDone = () => reported.at(-1)?.length === 0;
+    await until('no change is left to report', isDone, (is) => is);
+    expect(reported).toEqual([['globex'], ['globex'], []]);
   });
 });

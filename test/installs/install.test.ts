@@ -12,7 +12,7 @@ const acme: Install = {
 const publicUrl = 'https://bridge.example.com';
 
 it.each([
-  ['nobody is connected', [], publicUrl, [/^No customer is connected/]],
+  ['no customer is connected', [], publicUrl, [/^No customer is connected/]],
   ['all is well', [acme], publicUrl, []],
   ['nothing could be verified', [{ ...acme, webhookSecrets: [] }], publicUrl, [/secret of acme /]],
   ['nothing is delivered anyway', [{ ...acme, webhookSecrets: [] }], undefined, []],

@@ -93,7 +93,7 @@ describeEachDatabase('replacing the key', (openFresh) => {
     expect(await findByAddress(database, engine.box, 'later@opentrain.work')).toEqual(['t1']);
   });
 
-  it('is refused while somebody runs who seals with the old key, and until their lease ends', async () => {
+  it('is refused while another instance seals with the old key, and until its lease ends', async () => {
     const { engine, database } = await openSealed(openFresh);
     const running = notice(engine, oldKey);
     await running.start();
@@ -106,7 +106,7 @@ describeEachDatabase('replacing the key', (openFresh) => {
     expect(await rotate(engine)).toMatchObject({ resealed: 129 });
   });
 
-  it('forgets somebody who was killed', async () => {
+  it('forgets an instance that was killed', async () => {
     const { engine } = await openSealed(openFresh);
     const sealer = { id: 'killed', fingerprint: createSecretBox(oldKey).fingerprint };
     const store = createSealerStore(engine.database);

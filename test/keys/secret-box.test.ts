@@ -13,16 +13,16 @@ const refused = expect.objectContaining({
 describe('a sealed value', () => {
   it('opens to what it was, whatever that was', () => {
     const value = fc.uint8Array({ maxLength: 2000 });
-    const check = fc.property(value, fc.string(), (plain, place) => {
-      expect(box.open(box.seal(plain, place), place)).toEqual(Buffer.from(plain));
+    const check = fc.property(value, fc.string(), (plain, context) => {
+      expect(box.open(box.seal(plain, context), context)).toEqual(Buffer.from(plain));
     });
     fc.assert(check, { numRuns: tries(300) });
   });
 
-  it('opens in no place but its own', () => {
+  it('opens with no associated data but its own', () => {
     const sealed = seal('amara.o@opentrain.work');
-    for (const place of ['person.work_email:2', 'person.name:1', 'person.work_email:1 ', '']) {
-      expect(() => box.open(sealed, place)).toThrow('wrong key or changed value');
+    for (const context of ['person.work_email:2', 'person.name:1', 'person.work_email:1 ', '']) {
+      expect(() => box.open(sealed, context)).toThrow('wrong key or changed value');
     }
   });
 
@@ -72,13 +72,13 @@ describe('a box with several keys', () => {
   const both = createSecretBox(newer, [older]);
 
   it('opens what either key has sealed, and seals with the first', () => {
-    const place = 'delivery.body:acme/1';
+    const context = 'delivery.body:acme/1';
     for (const one of [createSecretBox(older), createSecretBox(newer), both]) {
-      expect(both.open(one.seal(Buffer.from('plain'), place), place).toString()).toBe('plain');
+      expect(both.open(one.seal(Buffer.from('plain'), context), context).toString()).toBe('plain');
     }
-    const sealed = both.seal(Buffer.from('plain'), place);
-    expect(createSecretBox(newer).open(sealed, place).toString()).toBe('plain');
-    expect(() => createSecretBox(older).open(sealed, place)).toThrow('wrong key');
+    const sealed = both.seal(Buffer.from('plain'), context);
+    expect(createSecretBox(newer).open(sealed, context).toString()).toBe('plain');
+    expect(() => createSecretBox(older).open(sealed, context)).toThrow('wrong key');
   });
 
   it('opens what was sealed before values named their key, with whichever it was', () => {

@@ -70,7 +70,7 @@ describe('the key', () => {
     }
   });
 
-  it('is asked for where there is no place for it, with the way to make one', () => {
+  it('is asked for where no file can hold it, with the command that makes one', () => {
     expect(() => loadKey('postgres://db/gangway', undefined)).toThrow(
       expect.objectContaining({
         code: 'invalid',
@@ -136,7 +136,7 @@ describe('a key file that is being replaced', () => {
     return { file, old: loadKey(url, undefined), load: () => loadKeyRing(url, undefined) };
   }
 
-  it('leaves both keys to be had until the new one has its place', () => {
+  it('gives both keys until the new one has replaced the old one', () => {
     const { file, old, load } = createFile();
     expect(load()).toEqual({ key: old, previous: [] });
     file.makeNext();
@@ -149,7 +149,7 @@ describe('a key file that is being replaced', () => {
     expect(load()).toEqual({ key: next, previous: [] });
   });
 
-  it('is no concern of whoever configures keys', () => {
+  it('is ignored where keys are configured', () => {
     const url = `sqlite:${createFolder()}/gangway.db`;
     keyFileOf(url)?.makeNext();
     const [key, previous] = [randomBytes(32), [randomBytes(32)]];

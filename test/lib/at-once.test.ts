@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { mapAtOnce } from '../../src/lib/at-once.ts';
 
-/** Work that ends when it is told to. */
+/** Work that ends when the test says so. */
 function openWork() {
   const begun: number[] = [];
   const ends = new Map<number, PromiseWithResolvers<void>>();

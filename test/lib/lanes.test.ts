@@ -4,7 +4,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { until } from '../support/until.ts';
 
-/** Lanes for as much work as is waiting, of which each piece ends when it is told to. */
+/** Lanes for as much work as is waiting. Each piece ends when the test says so. */
 function openLanes(waiting: string[], atOnce = 2) {
   const clock = createFakeClock();
   const log = createLogLines();
@@ -49,7 +49,7 @@ function openLanes(waiting: string[], atOnce = 2) {
   return { loop, clock, log, begun, untilBegun, end: ends, beats };
 }
 
-it('works side by side on as many as it may, one at a time for each', async () => {
+it('runs as many side by side as it may, one at a time for each name', async () => {
   const { untilBegun, end } = openLanes(['a', 'a', 'b', 'c']);
   await untilBegun('a', 'b');
   end.get('b')?.();

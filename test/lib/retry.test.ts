@@ -43,14 +43,14 @@ describe('retrying', () => {
     expect(attempt.count).toBe(1);
   });
 
-  it('asks whether a failure is worth another try, where it is told how', async () => {
+  it('asks whether a failure is worth another try, where that can be asked', async () => {
     const attempt = failing(new AppError('conflict', 'no'), busy);
     const isWorthRetrying = ({ code }: AppError) => code === 'conflict';
     await expect(retry(attempt, { ...quick, isWorthRetrying })).rejects.toBe(busy);
     expect(attempt.count).toBe(2);
   });
 
-  it('ends in the middle of a wait when it is told to stop', async () => {
+  it('ends in the middle of a wait when it is stopped', async () => {
     const stopping = new AbortController();
     const attempt = failing(busy);
     const begunAt = performance.now();

@@ -57,7 +57,7 @@ describe('a reading that is shared', () => {
     expect(await newer).toBe('late');
   });
 
-  it('fails for all who wait for it, and for nobody who asks later', async () => {
+  it('fails for all callers that wait for it, and for none that asks later', async () => {
     const both = [shared.read(0, signal), shared.read(0, signal)];
     now += 1;
     const later = shared.read(0, signal);
@@ -68,7 +68,7 @@ describe('a reading that is shared', () => {
     expect(await later).toBe('late');
   });
 
-  it('is left by one without the others, and given up when nobody waits', async () => {
+  it('goes on when one caller leaves, and is given up when no caller waits', async () => {
     const [one, two] = [new AbortController(), new AbortController()];
     const waiting = [shared.read(0, one.signal), shared.read(0, two.signal)];
     one.abort();

@@ -38,13 +38,13 @@ describe('turns', () => {
     expect(first).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
-  it('leave nobody out where there are more than places', async () => {
+  it('leave no name out where more wait than are served at once', async () => {
     const take = createStock({ a: 100, b: 100, c: 100, d: 100, e: 100 });
     const served = [...(await take(2)), ...(await take(2)), ...(await take(2))];
     expect(new Set(served).size).toBe(5);
   });
 
-  it('begin after whoever was served last, also where they are gone', () => {
+  it('begin after the name that was served last, also where it is gone', () => {
     const turns = createTurns();
     turns.served('b');
     expect(turns.inOrder(['c', 'a', 'b'])).toEqual(['c', 'a', 'b']);

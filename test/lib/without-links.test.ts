@@ -30,7 +30,7 @@ describe('a text without links', () => {
     'see:evil.com',
     'all@example.com',
     'root@localhost',
-    'mailto:somebody',
+    'mailto:trainer',
     'tel:+4912345',
     '//evil',
     '\\\\evil\\share',

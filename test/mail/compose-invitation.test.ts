@@ -16,7 +16,7 @@ const invited: Invited = {
 const compose = (changes: Partial<Invited> = {}, styled: object = {}) =>
   composeInvitation({ ...style, ...styled }, { ...invited, ...changes }, date);
 
-describe('the mail that tells somebody how they get in', () => {
+describe('the mail of an invitation', () => {
   it('names them, the project and the link', () => {
     expect(compose()).toEqual({
       from: style.from,

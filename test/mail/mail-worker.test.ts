@@ -65,7 +65,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
   const handover = () => createHandoverStore(engine.database, engine.box);
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
 
-  it('is mailed once, and then neither kept nor told to anybody else', async () => {
+  it('is mailed once, and then it is not kept and no operator gets it', async () => {
     expect(await waiting()).toEqual(['mail']);
     await mailAll();
     engine.clock.advance(24 * hourMs);
@@ -117,7 +117,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     expect((await outcomes()).sort()).toEqual(['sent 1', 'unusable 14']);
   });
 
-  it('bothers a server that is down with one try at a time, whoever else waits', async () => {
+  it('is tried alone while the server is down, however many others wait', async () => {
     const trainers = ['cmu2', 'cmu3'];
     const events = trainers.map((trainer) =>
       fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }),
@@ -207,7 +207,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
     expect(new Set(ids()).size).toBe(2);
   });
 
-  it('goes to nobody who is to be out by now, who is in, or whose link has expired', async () => {
+  it('goes to no trainer who is to be out by now, who is in, or whose link has expired', async () => {
     const { kysely } = engine.database;
     const set = (values: object) => kysely.updateTable('membership').set(values).execute();
     await set({ wanted: 0, state: 'removing' });
@@ -227,7 +227,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
   it('goes to no address but that of the membership, and to none that is not managed', async () => {
     const { kysely } = engine.database;
     await mailAll(createMailer({ managedDomains: ['managed.example'] }));
-    // What an install knows is not yet what somebody was let in under.
+    // An address that an install knows is not yet the one that access was given under.
     await kysely.updateTable('membershipAddress').set({ isCurrent: 0 }).execute();
     await mailAll();
     expect([box.mails, await waiting()]).toEqual([[], ['operator']]);

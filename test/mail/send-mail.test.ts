@@ -79,7 +79,7 @@ describe('sending a mail', () => {
     });
   });
 
-  it('logs in where it is told to', async () => {
+  it('logs in where a login is configured', async () => {
     const seen: unknown[] = [];
     const box = await openMailBox({
       authOptional: false,
@@ -107,13 +107,13 @@ describe('sending a mail', () => {
     expect([asked, box.mails]).toEqual([[], []]);
   });
 
-  it('trusts no certificate that nobody vouches for', async () => {
+  it('trusts no certificate that no authority has signed', async () => {
     const box = await openMailBox({}, { isEncrypted: true });
     expect(await createSendMail(box.server)(mail, never)).toMatchObject({ outcome: 'unusable' });
     expect(box.mails).toEqual([]);
   });
 
-  it('gives up a server that hangs when it is told to stop', async () => {
+  it('gives up a server that hangs when it is stopped', async () => {
     const connected = Promise.withResolvers<void>();
     const silent = createServer(() => connected.resolve()).listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());

@@ -11,7 +11,7 @@ function drift(sentAtMs: number, answeredAtMs: number, headers: Record<string, s
 
 describe('the drift of the local clock', () => {
   it.each([
-    ['none where theirs was told in between', -300, 200, 0],
+    ['none if the time of the marketplace lies between both', -300, 200, 0],
     ['none within the second that the header has', 999, 1000, 0],
     ['none where the answer took its time', -60_000, 60_000, 0],
     ['what it is ahead, at least', 61_000, 61_400, 60_000],
@@ -22,9 +22,9 @@ describe('the drift of the local clock', () => {
 
   it.each([
     ['no date', {}],
-    ['a date that is none', { date: 'yesterday' }],
-    ['a date that some cache kept', { date, age: '120' }],
-  ])('is not to be told from an answer with %s', (_, headers) => {
+    ['an invalid date', { date: 'yesterday' }],
+    ['a date from a cache', { date, age: '120' }],
+  ])('is unknown for an answer with %s', (_, headers) => {
     expect(drift(90_000, 90_100, headers as Record<string, string>)).toBeUndefined();
   });
 });

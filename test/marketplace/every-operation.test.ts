@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi, type NewProjectLink, type PlatformApi } from '../../src/marketplace/platform-api.ts';
-import { eventTypes, type Scope } from '../../src/sandbox/sandbox-state.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { NewProjectLink, PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { type Scope, sandboxEventTypes } from '../../src/sandbox/sandbox-state.ts';
 import { clock, openWorld, today, type World } from '../sandbox/sandbox-harness.ts';
 
 const { signal } = new AbortController();
@@ -45,14 +46,14 @@ const operations: [keyof PlatformApi, Scope | null, (api: PlatformApi, at: Ready
   ['redeliver', 'webhooks:manage', (api, { endpointId }) => api.redeliver(endpointId, undefined, signal)],
 ];
 
-/** Those that are about one thing, which must be there. */
+/** The operations about one record, which must exist. */
 const ofOneThing = operations.filter(([, , run]) => run.length === 2);
 
 const requestId = expect.stringMatching(/^req_/);
 let world: Ready;
 let api: PlatformApi;
 
-/** A link with a contract, and an endpoint that nobody listens at. */
+/** A link with a contract, and an endpoint without a receiver. */
 beforeEach(async () => {
   const opened = await openWorld({ clock, endpointsPerInstall: 2, linksPerInstall: 3 });
   const linkId = await opened.link('signs');
@@ -81,13 +82,13 @@ describe.each(operations)('%s', (_, scope, run) => {
     expect(await failureOf(run(api, world))).toMatchObject({ code: 'forbidden', status: 403 });
   });
 
-  it('is refused to a token that is dead', async () => {
+  it('is refused to a revoked token', async () => {
     world.sandbox.revokeToken(world.installId);
     const refused = { code: 'unauthenticated', status: 401, requestId };
     expect(await failureOf(run(api, world))).toMatchObject(refused);
   });
 
-  it('is told to come back later, once', async () => {
+  it('is paused once when it is rate limited', async () => {
     world.sandbox.setFaults(undefined, {
       rateLimited: { probability: 1, times: 1, retryAfterSeconds: 0 },
     });
@@ -104,7 +105,7 @@ it.each(ofOneThing)('%s finds nothing of another customer', async (_, __, run) =
 });
 
 describe('the install', () => {
-  it('is told with what its token may do', async () => {
+  it('is read with what its token may do', async () => {
     const { token, installId, organizationId } = world.sandbox.createInstall({
       piiConsent: false,
       tokenScopes: ['contracts:read'],
@@ -143,7 +144,7 @@ describe('a project link', () => {
 
   it.each([
     ['an id that is linked already', { externalProjectId: 'signs' }, 'conflict', 409],
-    ['a job of somebody else', { externalProjectId: 'x', jobId: 'job_x' }, 'not_found', 404],
+    ['a job of another customer', { externalProjectId: 'x', jobId: 'job_x' }, 'not_found', 404],
     ['an id that is too long', { externalProjectId: 'x'.repeat(201) }, 'invalid', 400],
   ])('is not created for %s', async (__, refusedLink, code, status) => {
     const refused = await failureOf(api.createProjectLink(refusedLink, signal));
@@ -202,7 +203,7 @@ describe('a contract', () => {
     ]);
   });
 
-  it('tells its people, with an address only after consent', async () => {
+  it('lists its trainers, with an address only after consent', async () => {
     const [person] = await api.listParticipants(world.contractId, signal);
     expect(person).toMatchObject({ opentrainUserId: world.trainerId });
     expect(person?.workEmail).toMatch(/@opentrain\.work$/);
@@ -211,7 +212,7 @@ describe('a contract', () => {
     expect(masked).toEqual({ ...person, workEmail: null });
   });
 
-  it('takes usage as totals, tells its budget, and may be told the same again', async () => {
+  it('takes usage as totals, answers its budget, and takes the same report again', async () => {
     world.sandbox.fundMilestone(world.contractId, { volume: 10, amountUsd: 200 });
     const entries = [
       { workDate: '2026-03-14', totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 },
@@ -241,7 +242,7 @@ describe('a contract', () => {
     ['a day that is none', { workDate: '15.3.2026' }],
     ['more than a day has', { workDate: today, totalSeconds: 86_401 }],
     ['less than nothing', { workDate: today, tasksCompleted: -1 }],
-    ['somebody else', { workDate: today, workerOpentrainUserId: 'usr_x' }],
+    ['another trainer', { workDate: today, workerOpentrainUserId: 'usr_x' }],
   ])('takes no usage of %s, and nothing that comes with it', async (__, entry) => {
     const entries = [{ workDate: today, totalSeconds: 60 }, entry];
     const refused = await failureOf(api.reportUsage(world.contractId, entries, signal));
@@ -258,13 +259,13 @@ describe('a contract', () => {
     }
   });
 
-  it('takes no usage where nobody is hired', async () => {
+  it('takes no usage if no trainer is hired', async () => {
     const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [] });
     const refused = await failureOf(api.reportUsage(contractId, [{ workDate: today }], signal));
     expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
   });
 
-  it('that is no longer linked is not there', async () => {
+  it('that is no longer linked is not found', async () => {
     await api.deleteProjectLink(world.linkId, signal);
     expect(await api.listContracts({ status: 'active' }, signal)).toMatchObject({ contracts: [] });
     const { contractId } = world;
@@ -307,7 +308,7 @@ describe('a webhook endpoint', () => {
       ...disabled,
       disabledAt: `${today}T12:00:00.000Z`,
     });
-    const changes = { status: 'ACTIVE', eventTypes, url: `${hookUrl}/2` } as const;
+    const changes = { status: 'ACTIVE', eventTypes: sandboxEventTypes, url: `${hookUrl}/2` } as const;
     const changed = await api.updateWebhookEndpoint(endpoint.id, changes, signal);
     expect(changed).toEqual({ ...endpoint, ...changes });
     await api.deleteWebhookEndpoint(endpoint.id, signal);
@@ -332,7 +333,7 @@ describe('a webhook endpoint', () => {
     expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
   });
 
-  it.each(['cutOff', 'serverError'] as const)('is asked for once, also after a %s', async (fault) => {
+  it.each(['cutOff', 'serverError'] as const)('is requested once, also after a %s', async (fault) => {
     world.sandbox.setFaults(undefined, { [fault]: { probability: 1, times: 1 } });
     const lost = await failureOf(api.createWebhookEndpoint(wanted, signal));
     expect(lost).toMatchObject({ code: 'unavailable' });

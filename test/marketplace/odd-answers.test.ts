@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 
 const { signal } = new AbortController();
 const secret = 'whsec_0123456789';
 
-/** A marketplace that gives its answers in turn, and the last one for ever. */
+/** A marketplace that gives its answers in turn, and repeats the last one. */
 async function open(...bodies: unknown[]) {
   const fake = await openHttpFake((_request, response, count) => {
     const body = bodies[Math.min(count, bodies.length) - 1];
@@ -125,7 +126,7 @@ describe('an answer', () => {
     ['redeliver', {}, null],
     ['redeliver', undefined, null],
     ['readOpenapi', { paths: { '/x': { get: 1 } } }, { paths: { '/x': { get: 1 } } }],
-  ])('to %s that is odd in what is optional is read: %j', async (name, body, expected) => {
+  ])('to %s that is odd only in optional fields is read: %j', async (name, body, expected) => {
     const { api } = await open(body);
     expect(await run[name](api)).toEqual(expected);
   });
@@ -155,7 +156,7 @@ describe('an answer', () => {
     ['redeliver', 'later'],
     ['readOpenapi', []],
     ['readOpenapi', { paths: [] }],
-  ])('to %s that lacks what it is for is none: %j', async (name, body) => {
+  ])('to %s without its essential fields is refused: %j', async (name, body) => {
     const { api, requests } = await open(body);
     expect(await failureOf(run[name](api))).toMatchObject({
       code: 'invalid',
@@ -165,7 +166,7 @@ describe('an answer', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('with a secret is not quoted where it is odd', async () => {
+  it('with a secret is not quoted in the error if it is odd', async () => {
     const { api } = await open({ webhookEndpoint: {}, secret });
     const { message, stack, cause } = await failureOf(run.createWebhookEndpoint(api));
     expect(JSON.stringify([message, stack, cause, String(cause)])).not.toContain(secret);
@@ -175,7 +176,7 @@ describe('an answer', () => {
     ['listParticipants', { contractId: 'c2', participants: [] }],
     ['readBudget', { ...budget, contractId: 'c2' }],
     ['reportUsage', { contractId: 'c2', accepted: 1 }],
-  ])('to %s about another contract is none', async (name, body) => {
+  ])('to %s about another contract is refused', async (name, body) => {
     const { api } = await open(body);
     const failure = await failureOf(run[name](api));
     expect(failure).toMatchObject({
@@ -192,7 +193,7 @@ describe('a list that is documented to have no pages', () => {
     ['listParticipants', 'participants', (opentrainUserId) => ({ opentrainUserId })],
   ];
 
-  it.each(lists)('%s is followed where it has some', async (name, key, toRecord) => {
+  it.each(lists)('%s is read by its cursors if it has some', async (name, key, toRecord) => {
     const { api, requests } = await open(
       { [key]: [toRecord('a'), toRecord('b')], nextCursor: 'page&2' },
       { [key]: [toRecord('c')], nextCursor: null },
@@ -202,7 +203,7 @@ describe('a list that is documented to have no pages', () => {
     expect(second).toBe(`${first}?cursor=page%262`);
   });
 
-  it.each(lists)('%s is none where it is not whole', async (name, key, toRecord) => {
+  it.each(lists)('%s is refused if it is not complete', async (name, key, toRecord) => {
     const page = { [key]: [toRecord('a')] };
     const notWhole = [
       [{ ...page, hasMore: true }],

@@ -3,7 +3,7 @@ import { createPacer, type Pacer } from '../../src/marketplace/pacer.ts';
 
 const { signal } = new AbortController();
 
-/** When each of so many who ask at once is admitted, in milliseconds from now. */
+/** When each of `count` requests at once is admitted, in milliseconds from now. */
 async function admitAll(pacer: Pacer, count: number): Promise<number[]> {
   const beganAt = performance.now();
   const admitted: number[] = [];
@@ -22,7 +22,7 @@ describe('a pacer', () => {
     // A timer may be a millisecond early.
     expect(admitted[3]).toBeGreaterThanOrEqual(98);
     expect(admitted[4]).toBeGreaterThanOrEqual(198);
-    // Whoever had to wait here would do so for hours.
+    // A request that had to wait here would wait for hours.
     const slow = createPacer({ requestsPerSecond: 0.0001, burst: 3 });
     expect(await admitAll(slow, 3)).toHaveLength(3);
   });
@@ -36,7 +36,7 @@ describe('a pacer', () => {
     expect(performance.now() - beganAt).toBeGreaterThanOrEqual(148);
   });
 
-  it('admits nobody in a pause, and not all of them at its end', async () => {
+  it('admits no request in a pause, and not all of them at its end', async () => {
     const pacer = createPacer({ requestsPerSecond: 20, burst: 2 });
     await admitAll(pacer, 2);
     const waiting = admitAll(pacer, 4);
@@ -47,7 +47,7 @@ describe('a pacer', () => {
     expect(admitted[3]).toBeGreaterThanOrEqual(398);
   });
 
-  it('leaves a long pause to others', async () => {
+  it('refuses to wait for a long pause', async () => {
     const pacer = createPacer({ requestsPerSecond: 20, burst: 2 });
     pacer.pause(60_000);
     const refusal = (await pacer.admit(signal).catch((error: unknown) => error)) as object;
@@ -60,7 +60,7 @@ describe('a pacer', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
-  it('lets go of who is told to stop', async () => {
+  it('ends the wait of a request that is stopped', async () => {
     const pacer = createPacer({ requestsPerSecond: 0.1, burst: 1 });
     await pacer.admit(signal);
     const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 
 const token = 'ot_ptk_secret-of-acme';
@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 
 const contract = { id: 'c1', status: 'active', title: 'Signs', projectLinkIds: ['l1'] };
 
-/** A marketplace that gives its answers in turn, and the last one for ever. */
+/** A marketplace that gives its answers in turn, and repeats the last one. */
 async function open(...answers: ((response: ServerResponse) => void)[]) {
   const fake = await openHttpFake((_request, response, count) => {
     const answer = answers[Math.min(count, answers.length) - 1];
@@ -130,7 +130,7 @@ describe('the platform API', () => {
     [409, 'conflict', {}],
     [429, 'rate_limited', { 'retry-after': '7' }],
     [503, 'unavailable', { 'retry-after': '7' }],
-  ])('tells %i as %s, at the first time of asking', async (status, code, headers) => {
+  ])('reports %i as %s after the first attempt', async (status, code, headers) => {
     const body = { error: `no, ${token}`, code: 'X', requestId: 'req_1' };
     const { api, requests } = await open(json(body, status, headers));
     const failure = await failureOf(api.listParticipants('c1', signal));
@@ -147,7 +147,7 @@ describe('the platform API', () => {
     expect(stays.requests).toHaveLength(3);
   });
 
-  it('never takes its credential to where it is sent on', async () => {
+  it('never sends its token to where it is redirected', async () => {
     const elsewhere = await openHttpFake((_request, response) => {
       sendJson(response, { projectLinks: [] });
     });
@@ -169,7 +169,7 @@ describe('the platform API', () => {
     });
   });
 
-  it('gives up at once when it is told to stop', async () => {
+  it('ends at once when it is stopped', async () => {
     const fake = await openHttpFake(() => undefined);
     const stopping = new AbortController();
     const api = createPlatformApi({ baseUrl: fake.url, token });
@@ -179,7 +179,7 @@ describe('the platform API', () => {
     expect(fake.requests.length).toBeLessThanOrEqual(1);
   });
 
-  it('reads no more of an answer than is good for it', async () => {
+  it('reads an answer only up to a limit', async () => {
     const chunk = Buffer.alloc(1024 * 1024, ' ');
     let sent = 0;
     const { api } = await open((response) => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 
@@ -54,7 +54,7 @@ describe('a connection', () => {
 });
 
 describe('a call', () => {
-  it('sends what is asked for, and nothing that is not', async () => {
+  it('sends what is requested, and nothing else', async () => {
     const { api, bodies } = await openServer((_, response) => sendJson(response, {}, 400));
     const failed = { code: 'invalid', status: 400 };
     const entries = [{ workDate: '2026-03-15', totalSeconds: 0 }];
@@ -119,7 +119,7 @@ describe('a call', () => {
 });
 
 describe('an answer of 429', () => {
-  it('pauses all calls of the install for as long as it says, and of no other', async () => {
+  it('pauses all calls of the install for the time that it names, and of no other install', async () => {
     const answeredAt: number[] = [];
     const tokens: (string | undefined)[] = [];
     const { api, url } = await open((request, response, count) => {
@@ -143,7 +143,7 @@ describe('an answer of 429', () => {
     for (const at of later) expect(at - first).toBeGreaterThanOrEqual(990);
   });
 
-  it('with a long wait is told to all that would be asked meanwhile', async () => {
+  it('with a long wait refuses all calls in that time', async () => {
     const { api, requests } = await open((_, response) => {
       sendJson(response, {}, 429, { 'retry-after': '120' });
     });
@@ -153,7 +153,7 @@ describe('an answer of 429', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it('that names no wait is given some', async () => {
+  it('without a wait causes a pause all the same', async () => {
     const answeredAt: number[] = [];
     const { api } = await open((_, response, count) => {
       answeredAt.push(performance.now());
@@ -180,7 +180,7 @@ it('sends no more requests than its pace allows', async () => {
 });
 
 describe('the clock', () => {
-  it('is compared with every answer, also with a refusal, and not with silence', async () => {
+  it('is compared with every answer, also with a refusal, and not without an answer', async () => {
     const clock = createFakeClock('2026-03-15T12:02:00.000Z');
     const date = 'Sun, 15 Mar 2026 12:00:00 GMT';
     const answers = [

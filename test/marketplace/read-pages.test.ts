@@ -37,7 +37,7 @@ describe('a listing', () => {
     expect(await read([ids, nextCursor])).toMatchObject({ ids, isComplete: false });
   });
 
-  it('is not complete where it says itself that there is more, and not where', async () => {
+  it('is not complete if it says that there is more without a cursor', async () => {
     expect(await read(['ab', null, true])).toMatchObject({ ids: 'ab', isComplete: false });
     expect(await read(['ab', null, false])).toMatchObject({ ids: 'ab', isComplete: true });
   });
@@ -86,8 +86,8 @@ describe('a listing', () => {
   });
 });
 
-describe('who asks for pages', () => {
-  it('is asked after each that has another after it whether that is wanted', async () => {
+describe('the caller of a listing', () => {
+  it('is asked after each page that is followed by another whether to go on', async () => {
     const asked: string[] = [];
     const pages: ListingPage<string>[] = [
       { records: ['a', 'b'], nextCursor: '1' },

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventTypes } from '../../src/domain/event.ts';
-import { createPlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import type { MarketOptions } from '../support/second-marketplace/market-state.ts';
 import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
@@ -38,7 +38,7 @@ async function open(options: Partial<MarketOptions> = {}, wanted = {}) {
   return { clock, market, connection, jobId, call, link, apiOf, api: apiOf(connection.token) };
 }
 
-/** A receiver that answers as it is told. */
+/** A receiver that answers with `status`. */
 async function listen() {
   const received: { body: string; headers: IncomingHttpHeaders }[] = [];
   const receiver = { url: '', status: 200, received, bodies: () => received.map(toEvent) };
@@ -83,7 +83,7 @@ describe('the second marketplace', () => {
     expect([...new Set(others)]).toEqual(['../random.ts']);
   });
 
-  it('serves its contract to anybody, with all 15 operations', async () => {
+  it('serves its contract without a token, with all 15 operations', async () => {
     const { market } = await open();
     const response = await fetch(`${market.baseUrl}/openapi.json`);
     const { paths } = (await response.json()) as { paths: Record<string, object> };
@@ -123,7 +123,7 @@ describe('the second marketplace', () => {
     ]);
   });
 
-  it('lists the newest contracts first, and cuts the list off without a word', async () => {
+  it('lists the newest contracts first, and cuts the list off without saying so', async () => {
     const { api, market, jobId, link, call } = await open();
     await link('signs');
     const ids = Array.from({ length: 201 }, (_, n) => market.hire(jobId, [`u${n}`])).reverse();
@@ -139,7 +139,7 @@ describe('the second marketplace', () => {
     }
   });
 
-  it('has a cursor where it is told to', async () => {
+  it('has cursors if they are switched on', async () => {
     const { api, market, jobId, link, connection, call } = await open({ hasCursors: true });
     await link('signs');
     const otherJob = market.createJob(connection.organizationId);
@@ -151,7 +151,7 @@ describe('the second marketplace', () => {
     expect((await call('GET', '/contracts?limit=200')).body.nextCursor).toEqual(expect.any(String));
   });
 
-  it('lets contracts vanish with their link, and their people with them', async () => {
+  it('hides contracts and their trainers when their link is deleted', async () => {
     const { api, market, jobId, link, call } = await open();
     const linkId = await link('signs');
     const contractId = market.hire(jobId, ['u1']);
@@ -168,7 +168,7 @@ describe('the second marketplace', () => {
     expect((await call('GET', `/project-links/${linkId}`)).status).toBe(404);
   });
 
-  it('refuses a link that is there already, or too much, or to somebody else’s job', async () => {
+  it('refuses a link that exists already, one too many, or one to another customer’s job', async () => {
     const { market, call, link } = await open({ linksPerInstall: 2 });
     await link('signs');
     const create = (body: unknown) => call('POST', '/project-links', body);
@@ -195,7 +195,7 @@ describe('the second marketplace', () => {
   it.each([
     ['the scope', { scopes: ['contracts:read', 'participants:read', 'project-links:write'] }],
     ['the consent', { piiConsent: false }],
-  ])('leaves the address away without %s', async (_, wanted) => {
+  ])('leaves the address out without %s', async (_, wanted) => {
     const { market, jobId, link, call } = await open({}, wanted);
     await link('signs');
     const id = market.hire(jobId, ['u1']);
@@ -221,7 +221,7 @@ describe('the second marketplace', () => {
     expect(receiver.bodies().at(-1)).toMatchObject({ type: 'install.revoked', resourceId: connection.installId });
   });
 
-  it('tells a revoked token from a revoked install', async () => {
+  it('answers 401 for a revoked token and 403 for a revoked install', async () => {
     const { market, connection, call } = await open();
     const other = market.createInstall();
     market.revokeToken(connection.installId);
@@ -333,7 +333,7 @@ describe('what the second marketplace delivers', () => {
     expect(await pass(0)).toBe(22);
   });
 
-  it('goes to the wanted types only, and to nobody for what was before', async () => {
+  it('is of the subscribed types only, and ends with the endpoint', async () => {
     const { call, link, market, jobId, pass, receiver, path } = await openListening();
     await call('PATCH', path, { eventTypes: ['contract.ended'] });
     await link('signs');
@@ -362,7 +362,7 @@ describe('what the second marketplace delivers', () => {
     expect((await call('POST', '/webhook-endpoints', body)).status).toBe(409);
   });
 
-  it('tells of each level of a budget once, until it is funded again', async () => {
+  it('announces each level of a budget once, until it is funded again', async () => {
     const { market, jobId, link, call, clock, pass, receiver } = await openListening();
     await link('signs');
     const id = market.hire(jobId, ['u1'], { paymentType: 'PAY_PER_LABEL' });
@@ -375,12 +375,12 @@ describe('what the second marketplace delivers', () => {
     await call('POST', `/contracts/${id}/usage`, { entries: [{ workDate, labelsCompleted: 16 }] });
     await pass(0);
     const types = receiver.bodies().map(({ type }) => type);
-    const told = types.filter((type) => type.startsWith('milestone.'));
+    const announced = types.filter((type) => type.startsWith('milestone.'));
     const [funded, low] = ['milestone.funded', 'milestone.budget_low'];
-    expect(told).toEqual([funded, low, 'milestone.budget_depleted', funded, low]);
+    expect(announced).toEqual([funded, low, 'milestone.budget_depleted', funded, low]);
   });
 
-  it('is lost, repeated and late as often as it is told to, the same by the same seed', async () => {
+  it('is lost, repeated and late at the set rates, and the same with the same seed', async () => {
     const emission = { lost: 0.3, repeated: 0.2, reordered: 0.2 };
     async function run() {
       const { link, market, jobId, pass, receiver, clock } = await openListening({ emission, seed: 7 });

@@ -16,7 +16,7 @@ const bruno = fullEvent({
   project: 'lamps',
 });
 
-describeEachDatabase('what bears on somebody', (openFresh) => {
+describeEachDatabase('what bears on a trainer', (openFresh) => {
   let engine: Engine;
   let store: ExplainStore;
 
@@ -58,16 +58,16 @@ describeEachDatabase('what bears on somebody', (openFresh) => {
     },
   );
 
-  it('has what they get in with, as far as whether they were told', async () => {
+  it('has what the trainer logs in with, and whether the operator has passed it on', async () => {
     await inviteAll(engine);
     const { invitations, memberships } = await store.load('cmu1');
-    const told = { kind: 'link', deliveredAt: null, deliveredBy: null };
-    expect([...invitations]).toEqual([[memberships[0]?.id, told]]);
+    const invitation = { kind: 'link', deliveredAt: null, deliveredBy: null };
+    expect([...invitations]).toEqual([[memberships[0]?.id, invitation]]);
   });
 
-  it('is nothing where nobody is known', async () => {
+  it('is nothing where no trainer is known', async () => {
     expect(await store.load('cmu9')).toEqual(empty);
-    expect(await store.load('nobody@opentrain.work')).toEqual(empty);
+    expect(await store.load('unknown@opentrain.work')).toEqual(empty);
     expect(await store.load('')).toEqual(empty);
   });
 

@@ -8,13 +8,13 @@ const nextDay = '2026-03-16T12:00:00.000Z';
 const stands: Standing = { stands: true };
 const notYet: Standing = { stands: false, ends: [] };
 
-function fell(cause: RemovalCause, dueAt: string): Standing {
+function endedBy(cause: RemovalCause, dueAt: string): Standing {
   const isOfLink = cause === 'link_removed' || cause === 'link_absent';
   const end: ReasonEnd = { cause, since: noon, dueAt, dueWithSuccessorAt: isOfLink ? nextDay : dueAt };
   return { stands: false, ends: [end] };
 }
-const ended = fell('contract_ended', noon);
-const unlinked = fell('link_removed', later);
+const ended = endedBy('contract_ended', noon);
+const unlinked = endedBy('link_removed', later);
 
 function reason(standing: Standing, changes: Partial<Reason> = {}): Reason {
   return {
@@ -65,20 +65,20 @@ const unwanted = (install: string, cause: RemovalCause, removeAfter: string) => 
   removeAfter,
 });
 
-describe('somebody is wanted', () => {
+describe('a trainer is wanted', () => {
   it.each<[string, Reason[], string]>([
     ['for one reason that stands', [reason(stands)], 'acme'],
     ['while one of two contracts stands', [reason(ended), reason(stands, globex)], 'globex'],
     ['while one of two links stands', [reason(unlinked), reason(stands, { linkId: 'l2' })], 'acme'],
-    ['by whoever is preferred of several', [reason(stands, globex), reason(stands)], 'acme'],
+    ['by the preferred one of several installs', [reason(stands, globex), reason(stands)], 'acme'],
     ['whatever stands elsewhere', [reason(stands), reason(stands, elsewhere)], 'acme'],
-    ['whoever else is provisioned', [reason(stands), reason(stands, { ...globex, ...managed })], 'acme'],
+    ['whatever else the marketplace provisions', [reason(stands), reason(stands, { ...globex, ...managed })], 'acme'],
   ])('%s', (_, reasons, install) => {
     expect(judge(reasons)).toEqual({ kind: 'wanted', install });
   });
 });
 
-describe('somebody is orphaned', () => {
+describe('a trainer is orphaned', () => {
   it.each<[string, Reason[]]>([
     ['where no reason is known at all', []],
     ['where what stands is reached no longer', [reason(stands, elsewhere)]],
@@ -92,11 +92,11 @@ describe('somebody is orphaned', () => {
   });
 });
 
-describe('somebody of a mode that nobody knows is kept as they are', () => {
+describe('a trainer under an unknown provisioning mode is kept', () => {
   const unknown = { provisioning: 'unknown' } as const;
 
   it.each<[string, Reason[], object]>([
-    ['while their reason stands', [reason(stands, unknown)], { kind: 'orphaned' }],
+    ['while the reason stands', [reason(stands, unknown)], { kind: 'orphaned' }],
     ['whatever else ended', [reason(ended), reason(stands, { ...globex, ...unknown })], { kind: 'orphaned' }],
     [
       'but where another reason stands',
@@ -109,7 +109,7 @@ describe('somebody of a mode that nobody knows is kept as they are', () => {
   });
 });
 
-describe('somebody is left to the marketplace', () => {
+describe('a trainer is left to the marketplace', () => {
   it.each<[string, Reason[], SuccessorLink[]]>([
     ['where it provisions the only link', [reason(stands, managed)], []],
     ['where ours ended, and its own stands', [reason(ended), reason(stands, { ...globex, ...managed })], []],
@@ -120,7 +120,7 @@ describe('somebody is left to the marketplace', () => {
     ],
     [
       'where it provisions one of several that take over',
-      [reason(ended), reason(fell('link_absent', later), { linkId: 'l3' })],
+      [reason(ended), reason(endedBy('link_absent', later), { linkId: 'l3' })],
       [successor({ provisioningMode: 'MANAGED_ADAPTER' })],
     ],
   ])('%s', (_, reasons, successorLinks) => {
@@ -128,7 +128,7 @@ describe('somebody is left to the marketplace', () => {
   });
 });
 
-describe('somebody is no longer wanted', () => {
+describe('a trainer is no longer wanted', () => {
   it.each<[string, Reason[], object]>([
     ['from the end of the only reason', [reason(ended)], unwanted('acme', 'contract_ended', noon)],
     [
@@ -137,12 +137,12 @@ describe('somebody is no longer wanted', () => {
       unwanted('acme', 'link_removed', later),
     ],
     [
-      'on account of the install whose reason fell last',
-      [reason(fell('grant_revoked', nextDay)), reason(unlinked, globex)],
+      'on account of the install whose reason ended last',
+      [reason(endedBy('grant_revoked', nextDay)), reason(unlinked, globex)],
       unwanted('acme', 'grant_revoked', nextDay),
     ],
     [
-      'on account of the first by name, where two fell at once',
+      'on account of the first by name, where two ended at once',
       [reason(ended, globex), reason(ended)],
       unwanted('acme', 'contract_ended', noon),
     ],
@@ -191,7 +191,7 @@ describe('a link that may take over', () => {
   });
 
   it('takes over from a link that is absent, too', () => {
-    expect(judge([reason(fell('link_absent', later))], [successor()])).toEqual(
+    expect(judge([reason(endedBy('link_absent', later))], [successor()])).toEqual(
       unwanted('acme', 'link_absent', nextDay),
     );
   });
@@ -200,19 +200,19 @@ describe('a link that may take over', () => {
     ...(['contract_ended', 'contract_read_ended', 'contract_ended_by_operator'] as const),
     ...(['contract_moved', 'participation_left', 'grant_revoked'] as const),
   ])('takes nothing over from %s', (cause) => {
-    expect(judge([reason(fell(cause, later))], [successor()])).toEqual(unwanted('acme', cause, later));
+    expect(judge([reason(endedBy(cause, later))], [successor()])).toEqual(unwanted('acme', cause, later));
   });
 
-  it('does not put off what falls for another reason too', () => {
+  it('does not put off a reason that ended for another cause too', () => {
     const [link] = [unlinked].flatMap((one) => (one.stands ? [] : one.ends));
-    const [left] = [fell('participation_left', later)].flatMap((one) => (one.stands ? [] : one.ends));
+    const [left] = [endedBy('participation_left', later)].flatMap((one) => (one.stands ? [] : one.ends));
     const ends = [link, left].filter((end) => end !== undefined);
     expect(judge([reason({ stands: false, ends })], [successor()])).toEqual(
       unwanted('acme', 'participation_left', later),
     );
   });
 
-  it('has everybody wait whom it may take over, whatever else ended', () => {
+  it('lets every trainer wait that it may take over, whatever else ended', () => {
     expect(judge([reason(ended), reason(unlinked, { contractId: 'c2' })], [successor()])).toEqual(waiting);
   });
 });

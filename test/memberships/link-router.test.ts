@@ -104,11 +104,11 @@ describe('the wall around a customer', () => {
     expect(createLinkRouter(installs, adapters)(link)).toEqual({ tool: 'studio', groupId: 'signs' });
   });
 
-  it('is not crossed by a link of which nothing is known, or of nobody', () => {
+  it('is not crossed by a link of which nothing is known, or by one without an install', () => {
     const installs = newInstalls({ acme: ['studio', 'signs'] });
     expect(crossingOf({ installs, adapters }, emptyLink('acme', 'l1'))).toBeNull();
-    const ofNobody = { ...emptyLink('gone', 'l1'), externalProjectId: 'lamps' };
-    expect(crossingOf({ installs, adapters }, ofNobody)).toBeNull();
+    const ofNone = { ...emptyLink('gone', 'l1'), externalProjectId: 'lamps' };
+    expect(crossingOf({ installs, adapters }, ofNone)).toBeNull();
   });
 });
 
@@ -184,7 +184,7 @@ describe("a variant of another install's project", () => {
     ['with a letter that is the same in the other case', ['*'], ['strasse'], 'STRAßE'],
     ['with a composed letter', ['*'], ['cafe\u0301-*'], 'caf\u00e9-1'],
     ['without an accent', ['*'], ['caf\u00e9-*'], 'cafe-1'],
-    ['with what nobody sees', ['*'], ['b-*'], 'b\u3164-1'],
+    ['with an invisible character', ['*'], ['b-*'], 'b\u3164-1'],
     ['with the sign of a unit', ['*'], ['k-*'], '\u212a-1'],
     ['with a dotless letter', ['*'], ['i-*'], '\u0131-1'],
   ])('is outside %s', (_, acme, globex, externalProjectId) => {
@@ -240,13 +240,13 @@ describe('a group may be reached', () => {
     expect([...reaching(signs, [project('signs')])].sort()).toEqual(expected);
   });
 
-  it('by all of a tool that has one group for everybody, whatever their projects', () => {
+  it('by all installs of a tool that has one group, whatever their projects', () => {
     const installs = new Map([
       ['acme', { tool: 'studio', projects: ['acme-*'] }],
       ['globex', { tool: 'studio', projects: ['globex'] }],
     ]);
-    const everybody = new Map([['studio', { ...adapter, groupFor: () => 'organisation' }]]);
-    const reaching = createInstallsReaching(installs, createLinkRouter(installs, everybody));
+    const oneGroup = new Map([['studio', { ...adapter, groupFor: () => 'organisation' }]]);
+    const reaching = createInstallsReaching(installs, createLinkRouter(installs, oneGroup));
     const organisation = { tool: 'studio', groupId: 'organisation' };
     expect([...reaching(organisation, [project('acme-1')])]).toEqual(['acme', 'globex']);
   });

@@ -42,7 +42,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
       return `${actor}: ${action} ${subject}`;
     });
 
-  /** Somebody who was in the tool before us. */
+  /** A trainer who was in the tool before us. */
   async function findStranger(): Promise<void> {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
@@ -68,7 +68,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(new Set(states)).toEqual(new Set(['orphaned']));
   }
 
-  it('is ours once adopted: they are removed like everybody else', async () => {
+  it('is ours once adopted, and is removed like every other', async () => {
     await findStranger();
     expect(await adopt()).toBe('kept');
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -155,7 +155,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await one()).toMatchObject({ isOurs: 0, state: 'active' });
   });
 
-  it('is only decided about somebody who is in the tool', async () => {
+  it('is only decided about a trainer who is in the tool', async () => {
     const conflict = (message: string) => ({ code: 'conflict', message });
     await expect(adopt(9)).rejects.toMatchObject({ code: 'not_found' });
     await expect(release(9)).rejects.toThrow('There is no membership 9');
@@ -191,7 +191,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await expect(adopt()).rejects.toThrow('take it out of tools.studio.protected first');
   });
 
-  it('retired, somebody leaves a configured tool, and the brake does not count that', async () => {
+  it('retired, a member leaves a configured tool, and the brake does not count that', async () => {
     engine.limits = { ...engine.limits, max: 0 };
     await addOne();
     await orphanAll();
@@ -201,7 +201,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(await audited()).toEqual(['ada: retire membership 1']);
   });
 
-  it('retired, somebody who was not ours stays', async () => {
+  it('retired, a member who was not ours stays', async () => {
     await findStranger();
     await orphanAll();
     await retire('studio');
@@ -209,7 +209,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     expect(tool.members('street-signs')).toEqual(['cmu1']);
   });
 
-  it('retired from a tool that is not configured, somebody is let go of', async () => {
+  it('retired from a tool that is not configured, a member is released', async () => {
     await addOne();
     await orphanAll();
     expect(await retire('other')).toEqual({ removing: 0, released: 1 });
@@ -218,7 +218,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
   });
 
   it.each([['studio'], ['other']])(
-    'retired where %s is configured, somebody stays so, whatever is derived in between',
+    'retired where %s is configured, a member stays so, whatever is derived in between',
     async (configured) => {
       await addOne();
       await orphanAll();
@@ -274,8 +274,8 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await convergeDue(engine, tool);
     expect(await ownership.orphans({})).toEqual([]);
     await orphanAll();
-    const place = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2' };
-    expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...place }]);
+    const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2' };
+    expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...seat }]);
     expect(await ownership.orphans({ tool: 'studio' })).toHaveLength(2);
     expect(await ownership.orphans({ tool: 'other' })).toEqual([]);
   });

@@ -42,8 +42,8 @@ describe('whatever is lost, late, repeated or reordered', () => {
   it('ends in the roster that is true, once the marketplace has been read', async () => {
     await fc.assert(
       fc.asyncProperty(anyStory, async (story) => {
-        const { engine, told } = await live(story);
-        expectTruth(engine.roster(), told, story);
+        const { engine, events } = await live(story);
+        expectTruth(engine.roster(), events, story);
         expect(engine.plan()).toEqual([]);
       }),
       { numRuns: tries(10_000) },
@@ -80,8 +80,8 @@ function take(engine: PureEngine, install: string, body: string, receivedMs: num
 async function live(story: Story) {
   const engine = createPureEngine();
   const taken: Evidence[] = [];
-  const told = tell(story, beginMs);
-  for (const { atMs, install, seen } of told.arrivals) {
+  const events = tell(story, beginMs);
+  for (const { atMs, install, seen } of events.arrivals) {
     if (seen.by === 'read_began') {
       await readAsOf(seen.read, install, engine.known(install));
       continue;
@@ -94,8 +94,8 @@ async function live(story: Story) {
     engine.derive();
     engine.converge(toInstant(atMs));
   }
-  engine.converge(toInstant(told.endMs));
-  return { engine, told, evidence: taken };
+  engine.converge(toInstant(events.endMs));
+  return { engine, events, evidence: taken };
 }
 
 function shuffle<T>(items: T[], random: () => number): T[] {

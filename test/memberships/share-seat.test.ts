@@ -15,7 +15,7 @@ describe('which membership the reasons of an install belong to', () => {
     ['a new one of its own where it names no address', null, [], 'of acme'],
     ['that of others who name the same', ours, [membership(1, ours, { globex: true })], 1],
     ['a new one where others name another', ours, [membership(1, theirs, { globex: true })], `for ${ours}`],
-    ['whoever is in, where it names no address', null, [membership(1, theirs, { globex: true })], 1],
+    ['the one whose trainer is in, where it names no address', null, [membership(1, theirs, { globex: true })], 1],
     ['the one that its word has given, whatever it names', theirs, [membership(1, ours, { acme: true })], 1],
     [
       'the one that its word has given, also beside another of that address',
@@ -42,7 +42,7 @@ describe('which membership the reasons of an install belong to', () => {
     expect(shareSeat([{ install: 'acme', address }], memberships).get('acme')).toBe(expected);
   });
 
-  it('is nobody who is out, where it names no address', () => {
+  it('is not one whose trainer is out, where it names no address', () => {
     const gone = { ...membership(1, theirs, { globex: true }), isWanted: false };
     expect(shareSeat([{ install: 'acme', address: null }], [gone]).get('acme')).toBe('of acme');
   });
@@ -59,7 +59,7 @@ describe('which membership the reasons of an install belong to', () => {
           ...membership(index + 1, row.address, row.installs),
           isWanted: row.isWanted,
         }));
-        const place = (word: string | null) =>
+        const seat = (word: string | null) =>
           shareSeat(
             [
               { install: 'acme', address: own },
@@ -67,7 +67,7 @@ describe('which membership the reasons of an install belong to', () => {
             ],
             all,
           ).get('acme');
-        expect(place(one)).toBe(place(other));
+        expect(seat(one)).toBe(seat(other));
       }),
     );
   });
@@ -82,9 +82,9 @@ describe('the address that a membership is for', () => {
     ['what one of them still says', ours, [acme(theirs), globex(ours)], ours],
     ['what all of them say by now', ours, [acme(theirs), globex(theirs)], theirs],
     ['what it was where they say different things', ours, [acme('x'), globex('y')], ours],
-    ['what it was where nobody says anything', ours, [acme(null)], ours],
-    ['what somebody says where nothing was known', null, [acme(null), globex(ours)], ours],
-    ['nothing where nobody knows', null, [acme(null)], null],
+    ['what it was where no install says anything', ours, [acme(null)], ours],
+    ['what an install says where nothing was known', null, [acme(null), globex(ours)], ours],
+    ['nothing where no install knows', null, [acme(null)], null],
   ])('is %s', (_, current, standing, expected) => {
     expect(chooseAddress(current, standing)).toBe(expected);
   });

@@ -53,14 +53,14 @@ describe('a digest', () => {
   it.each([0, 100, 300, 2000, 20_000])('is never longer than %d characters allow', (maxLength) => {
     const notices = Array.from({ length: 100 }, (_, at) => newNotice({ contractId: `c${at}` }));
     const { title, lines } = composeDigest(notices, maxLength);
-    const told = lines.filter((line) => line.startsWith('LOW')).length;
+    const shown = lines.filter((line) => line.startsWith('LOW')).length;
     const rest = /^… and (\d+) more: gangway notifications list$/.exec(lines.at(-1) ?? '')?.[1];
-    expect(told + Number(rest ?? 0)).toBe(100);
+    expect(shown + Number(rest ?? 0)).toBe(100);
     expect(rest === undefined).toBe(maxLength === 20_000);
     if (maxLength > 100) expect([title, ...lines].join('\n').length).toBeLessThanOrEqual(maxLength);
   });
 
-  it('makes of an id no line of its own, and calls nobody', () => {
+  it('shows an id without a line of its own and without a mention', () => {
     const contractId = `c\n@everyone \u202e\u001b[31m${'x'.repeat(500)}`;
     const { lines } = composeDigest([newNotice({ contractId })], 2000);
     expect(lines).toEqual([expect.stringMatching(/^LOW · contract c \(at\)everyone x{80,90} of acme/)]);

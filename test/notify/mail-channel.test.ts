@@ -19,7 +19,7 @@ function send(box: MailBox, changes: Partial<Message> = {}, to = ['ops@example.c
 }
 
 describe('a mail', () => {
-  it('tells everybody of all at once', async () => {
+  it('brings all notices to all receivers at once', async () => {
     const box = await openMailBox();
     const to = ['ops@example.com', 'finance@example.com'];
     expect(await send(box, {}, to)).toEqual({ outcome: 'sent' });
@@ -52,7 +52,7 @@ describe('a mail', () => {
     expect(again).toEqual(first);
   });
 
-  it('says how many it did not reach, and not whom', async () => {
+  it('says how many addresses it did not reach, and not which', async () => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) =>
         done(address.startsWith('old') ? refusal(550, `5.1.1 <${address}> unknown`) : null),
@@ -62,7 +62,7 @@ describe('a mail', () => {
     expect(box.mails).toMatchObject([{ to: ['ops@example.com'] }]);
   });
 
-  it('is refused where nobody of them is known, without their addresses', async () => {
+  it('is refused without a word of the addresses where the server knows none of them', async () => {
     const box = await openMailBox({
       onRcptTo: ({ address }, _, done) => done(refusal(550, `5.1.1 <${address}> unknown`)),
     });

@@ -48,7 +48,7 @@ describe('a message after a try', () => {
     expect(settle({ ...deferred, retryAfterMs: 600_000 }, { at })).toMatchObject({ nextAttemptAt });
   });
 
-  it('is settled where it arrived, or where nobody wants it any more', () => {
+  it('is settled where it arrived, or where the receiver is gone', () => {
     expect(settle({ outcome: 'sent' })).toMatchObject({ state: 'sent', nextAttemptAt: null });
     expect(settle({ outcome: 'gone', failure: 'answered 410' })).toMatchObject({
       state: 'failed',

@@ -16,7 +16,7 @@ describe('a chat', () => {
     createSlackChannel('chat', { type: 'slack', url: hook.url }).send({ id: 'msg_1', createdAt, notices }, never);
   const said = () => JSON.parse(hook.posts[0]?.body ?? '') as object;
 
-  it('is told of all in one message of plain text', async () => {
+  it('gets all notices in one message of plain text', async () => {
     const depleted = newNotice({ kind: 'budget.depleted', contractId: 'c2' });
     expect(await send(newNotice(), depleted)).toEqual({ outcome: 'sent' });
     expect(hook.posts).toMatchObject([

@@ -9,7 +9,7 @@ import { never, newNotice, secret } from '../support/notices.ts';
 const createdAt = '2026-03-15T12:00:00.000Z';
 const message: Message = { id: 'msg_1', createdAt, notices: [newNotice()] };
 
-/** As a receiver that trusts nobody reads it, at the time of the test. */
+/** Checks it as a receiver does, at the time of the test. */
 function verify(post: HookPost | undefined, now: Date, key = secret): unknown {
   vi.useFakeTimers({ toFake: ['Date'], now });
   return new Webhook(key).verify(post?.body ?? '', post?.headers as Record<string, string>);
@@ -66,7 +66,7 @@ describe('a webhook', () => {
     expect(() => verify(first, clock.now())).toThrow('Message timestamp too old');
   });
 
-  it('is believed by nobody who has another secret, or once it was changed', async () => {
+  it('is not accepted with another secret, or once it was changed', async () => {
     await channel().send(message, never);
     const [post] = hook.posts;
     const other = `whsec_${Buffer.alloc(32, 'another').toString('base64')}`;

@@ -2,10 +2,11 @@ import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { loadTools } from '../../src/operator/about-tools.ts';
 import { createStudioWorker } from '../support/converging.ts';
-import { describeEachDialect, openForTest } from '../support/databases.ts';
+import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDialect } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
@@ -13,7 +14,7 @@ const minuteMs = 60_000;
 const silent = new AppError('unavailable', 'The tool did not answer within 5000 ms');
 const refusal = new AppError('unauthenticated', 'The tool answered 401', { status: 401 });
 
-describeEachDialect('what is told of the tools', (dialect) => {
+describeAnyDialect('what is said of the tools', (dialect) => {
   let engine: Engine;
   let tool: MemoryTool;
 
@@ -22,7 +23,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     tool = createMemoryTool();
   });
 
-  /** As another process, which asks the database alone. */
+  /** Asks as another process would, which knows only the database. */
   const load = () => loadTools(engine.database, engine.clock.now());
   const says = async () => (await load()).attention.map((one) => one.says);
 
@@ -31,7 +32,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
       numbers.map((number) => fullEvent({ type, contract: `c${number}`, trainer: `t${number}`, createdAt: at })),
     );
 
-  /** Every call is answered so, the check too. */
+  /** Answers every call with this error, also the check. */
   function answerWith(error: AppError | undefined): void {
     const refuse = () => {
       if (error !== undefined) throw error;
@@ -49,7 +50,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     return worker;
   }
 
-  it('is nothing where nobody waits', async () => {
+  it('is nothing where no trainer waits', async () => {
     start();
     expect(await load()).toEqual({ tools: [], attention: [] });
   });
@@ -58,7 +59,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     answerWith(silent);
     await say('contract.started', range(23));
     const worker = start();
-    await until('it is told', says, ({ length }) => length === 1);
+    await until('it is said', says, ({ length }) => length === 1);
     const { tools, attention } = await load();
     expect(tools).toMatchObject([{ tool: 'studio', waiting: 23, trouble: { since: at } }]);
     expect(attention).toEqual([
@@ -70,7 +71,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
       },
     ]);
 
-    // Probed again: it is the same trouble, and began when it did.
+    // It is probed again. The trouble is the same, and so is its beginning.
     engine.clock.advance(minuteMs);
     worker.wake();
     await until(
@@ -95,7 +96,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     await say('contract.started', [4]);
     await engine.brake();
     worker.wake();
-    await until('it is told', says, ([line = '']) => line.includes('who waits for it: 2'));
+    await until('it is said', says, ([line = '']) => line.includes('who waits for it: 2'));
     const [line] = (await load()).attention;
     expect(line?.says).toMatch(
       /^studio refuses its token since 2026-.+: The tool answered 401; who waits for it: 2 \(1 to get in, 1 to be taken out, who are still in\): t1, t4$/,
@@ -107,17 +108,17 @@ describeEachDialect('what is told of the tools', (dialect) => {
     answerWith(silent);
     await say('contract.started', range(5));
     const worker = start();
-    await until('it is told', says, ({ length }) => length === 1);
+    await until('it is said', says, ({ length }) => length === 1);
     await worker.stop();
     engine.clock.advance(6 * minuteMs);
     expect((await load()).tools).toMatchObject([{ trouble: null, waiting: 5 }]);
   });
 
-  it('is asked for anew by the next instance, though nobody waits', async () => {
+  it('is asked for anew by the next instance, though no trainer waits', async () => {
     answerWith(silent);
     await say('contract.started', range(5));
     const worker = start();
-    await until('it is told', says, ({ length }) => length === 1);
+    await until('it is said', says, ({ length }) => length === 1);
     await worker.stop();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt: null }).execute();
     expect(await says()).toMatchObject([expect.stringContaining('no trainer waits for it now')]);
@@ -126,7 +127,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     await until('it is over', says, ({ length }) => length === 0);
   });
 
-  it('is that one is slow, once somebody has waited for two minutes', async () => {
+  it('is that one is slow, once a trainer has waited for two minutes', async () => {
     await say('contract.started', range(2));
     engine.clock.advance(2 * minuteMs - 1);
     expect(await says()).toEqual([]);
@@ -139,7 +140,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
     ]);
   });
 
-  it('is what most were told whose calls fail one by one', async () => {
+  it('is the answer that most trainers got whose calls fail one by one', async () => {
     await say('contract.started', range(2));
     tool.before = () => {
       throw silent;
@@ -157,7 +158,7 @@ describeEachDialect('what is told of the tools', (dialect) => {
 
   it('is nothing of people who wait for something else', async () => {
     await say('contract.started', range(2));
-    // One has no address; what is older than a silence waits for the marketplace.
+    // One trainer has no address. What is older than a silence waits for the marketplace.
     const { kysely } = engine.database;
     await kysely.updateTable('membership').set({ state: 'waiting_email' }).where('trainerId', '=', 't1').execute();
     engine.clock.advance(5 * minuteMs);

@@ -4,24 +4,24 @@ import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
 import { createSilence } from '../../src/reconcile/runs/silence.ts';
 import { createStudioWorker } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const customers = ['acme', 'globex'];
-const everyone = ['cmu1', 'cmu2', 'cmu3', 'cmu4'];
+const allTrainers = ['cmu1', 'cmu2', 'cmu3', 'cmu4'];
 /** Another job of the same customer, so that there is always something to be listed. */
 const other = { links: ['cml9'], people: ['cmu9'] };
 
 type Listed = NonNullable<Listing['active']>;
 
-function contractsOn(link: string, trainers: string[] = everyone): Listed {
+function contractsOn(link: string, trainers: string[] = allTrainers): Listed {
   const contracts = trainers.map((trainer) => [trainer.replace('cmu', 'cmc'), { links: [link], people: [trainer] }]);
   return { ...Object.fromEntries(contracts), cmc9: other };
 }
 
 const links = { cml1: 'street-signs', cml9: 'lamps' };
 const before: Listing = { links, active: contractsOn('cml1') };
-/** The link was removed, and made again, of which no event tells. */
+/** The link was removed and made again, without an event. */
 const linkedAgain: Listing = {
   links: { cml2: 'street-signs', cml9: 'lamps' },
   active: contractsOn('cml2'),
@@ -29,7 +29,7 @@ const linkedAgain: Listing = {
 const unlinked: Listing = { links: { cml9: 'lamps' }, active: { cmc9: other } };
 const refused: Listing = { links: {}, isRefused: true };
 
-describeEachDatabase('a plan that is approved', (openFresh) => {
+describeAnyDatabase('a plan that is approved', (openFresh) => {
   let incident: Incident;
   let asked: number;
 
@@ -93,12 +93,12 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     return approvePlan(all, 1, customers, { patience, ...approval });
   }
 
-  it('takes nobody out who was linked again since, unheard, and says who', async () => {
+  it('takes out no trainer who was linked again since without a delivery, and says who', async () => {
     await holdAsUnlinked();
     const approved = await approve(linkedAgain);
     expect(approved).toMatchObject({ decided: 0, stale: 4, removed: 0, left: 0, isRead: true });
     expect(approved.dropped).toEqual(
-      everyone.map((trainerId) => ({
+      allTrainers.map((trainerId) => ({
         membershipId: expect.any(Number),
         tool: 'studio',
         groupId: 'street-signs',
@@ -107,21 +107,21 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
         why: 'they are to be in by now',
       })),
     );
-    expect(members()).toEqual(everyone);
+    expect(members()).toEqual(allTrainers);
     expect(incident.removals()).toEqual([]);
     expect(asked).toBe(1);
     expect(await audit()).toMatchObject([{ action: 'plans approve', subject: 'plan 1' }]);
   });
 
-  it('takes out whom the reading says nothing else of', async () => {
+  it('takes out the trainers whose evidence the reading does not change', async () => {
     await holdAsUnlinked();
-    const [first = '', ...others] = everyone;
+    const [first = '', ...others] = allTrainers;
     const half: Listing = { ...linkedAgain, active: contractsOn('cml2', [first]) };
     const ended = Object.fromEntries(
       others.map((trainer) => [trainer.replace('cmu', 'cmc'), { links: ['cml2'], people: [trainer] }]),
     );
     const approved = await approve({ ...half, ended });
-    // Of the others it is known by now that their contracts have ended: that is judged by itself.
+    // The contracts of the others have ended by now. That end is judged by itself.
     expect(approved).toMatchObject({ decided: 0, stale: 4 });
     expect(new Set(approved.dropped.map(({ why }) => why))).toEqual(
       new Set([
@@ -132,7 +132,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     expect(members()).toContain(first);
   });
 
-  it('takes out everybody where nothing has changed', async () => {
+  it('takes out all trainers where nothing has changed', async () => {
     await holdAsUnlinked();
     expect(await approve(unlinked)).toMatchObject({ decided: 4, removed: 4, dropped: [] });
     expect(members()).toEqual([]);
@@ -157,7 +157,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
       message: expect.stringMatching(/acme could not be read.+approve 1 --without-reading$/),
     });
     expect(await incident.engine.plans.list({})).toMatchObject([{ state: 'open' }]);
-    expect(members()).toEqual(everyone);
+    expect(members()).toEqual(allTrainers);
 
     asked = 0;
     expect(await approve(api, { isUnread: true })).toMatchObject({ removed: 4, isRead: false });
@@ -168,7 +168,7 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
 
   it('of a customer who has disconnected needs no more than that they are refused', async () => {
     await disconnect();
-    // The marketplace is away, which says nothing.
+    // The marketplace does not answer, which proves nothing.
     const away = { ...toApi(refused), getInstall: () => Promise.reject(new Error('away')) };
     await expect(approve(away)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await approve(refused)).toMatchObject({ decided: 5, removed: 5, isRead: true });
@@ -194,9 +194,9 @@ describeEachDatabase('a plan that is approved', (openFresh) => {
     await expect(approve(refused)).rejects.toThrow(/globex could not be read/);
   });
 
-  it('of a customer who has connected again takes nobody out', async () => {
+  it('of a customer who has connected again takes no trainer out', async () => {
     await disconnect();
     expect(await approve({ ...before, grant: 'cmi2' })).toMatchObject({ decided: 0, stale: 5 });
-    expect(members()).toEqual(everyone);
+    expect(members()).toEqual(allTrainers);
   });
 });

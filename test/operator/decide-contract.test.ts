@@ -5,15 +5,15 @@ import { toInstant } from '../../src/lib/clock.ts';
 import { type ContractDecision, decideContract } from '../../src/operator/decide-contract.ts';
 import { listContracts } from '../../src/operator/list-contracts.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const started = fullEvent({ type: 'contract.started', id: '1' });
 const ended = fullEvent({ type: 'contract.ended', id: '2' });
 
-describeEachDatabase("an operator's word about a contract", (openFresh) => {
+describeAnyDatabase("an operator's word about a contract", (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

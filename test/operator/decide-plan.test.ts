@@ -3,10 +3,10 @@ import { inTransaction } from '../../src/db/database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { decidePlan, type PlanDecision } from '../../src/operator/decide-plan.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const trainers = ['cmu1', 'cmu2', 'cmu3'];
@@ -16,7 +16,7 @@ const hired = trainers.map((trainer, index) =>
 const unlinked = fullEvent({ type: 'project_link.removed' });
 const graceMs = 15 * 60_000;
 
-describeEachDatabase('a decision about a plan', (openFresh) => {
+describeAnyDatabase('a decision about a plan', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

@@ -10,7 +10,7 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
 
 describeEachDatabase('a command that does the work', (openFresh) => {
-  it('also resets the link that somebody who was taken out may know, where nothing else is left', async () => {
+  it('also resets the link that a removed trainer may know, where nothing else is left', async () => {
     const engine = createEngine(await openFresh());
     const tool = createSharedLinkTool();
     await engine.apply([fullEvent({ type: 'contract.started' })]);

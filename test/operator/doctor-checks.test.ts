@@ -82,7 +82,7 @@ describe('a check of the walls', () => {
     ]);
   });
 
-  it('warns where customers share a tool that has one group for everybody', () => {
+  it('warns where customers share a tool that has one group for all', () => {
     const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
     const oneGroup = new Map<string, Adapter>([['studio', { ...adapter, groupFor: () => '1' }]]);
     expect(checkWalls({ installs: shared, adapters: oneGroup }, [])).toMatchObject([

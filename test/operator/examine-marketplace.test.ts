@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { type ExaminedMarketplace, examineMarketplace } from '../../src/operator/examine-marketplace.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { openHttpFake } from '../support/http-fake.ts';

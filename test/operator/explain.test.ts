@@ -26,7 +26,7 @@ describe('explaining', () => {
     bearing = healthy();
   });
 
-  it('somebody who can log in goes through every step, and nothing is to be done', () => {
+  it('a trainer who can log in goes through every step, and nothing is to be done', () => {
     expect(explain(bearing, usual)).toEqual([
       {
         trainerId: 'cmu1',
@@ -53,11 +53,11 @@ describe('explaining', () => {
       'a revoked grant',
       ['install'],
       { grants: [{ ...emptyGrant('acme', 'cmi1'), revokedEventAt: at, revokedReceivedAt: at }] },
-      /^the customer revoked cmi1$/,
+      /^the customer has disconnected since 2026-03-15T/,
       /^have the customer connect acme again/,
     ],
     [
-      'a contract that nobody said has started',
+      'a contract of which no source said that it started',
       ['contract'],
       { contracts: [emptyContract('acme', 'cmc1')] },
       /^the contract is unknown: no source has said that it started$/,
@@ -71,9 +71,16 @@ describe('explaining', () => {
       /^nothing: access ends with the contract$/,
     ],
     [
-      'an end that was read',
+      'an end that was delivered, and read later',
       ['contract'],
       { contracts: [{ ...ended, endedEventAt: at, endedReadAt: later }] },
+      /\(delivered, of 2026-03-15T12:00:00.000Z\)$/,
+      /^nothing: access ends with the contract$/,
+    ],
+    [
+      'an end that was read',
+      ['contract'],
+      { contracts: [{ ...ended, endedReadAt: later }] },
       /\(listed as ended at 2026-03-15T12:15:00.000Z\)$/,
       /^nothing: access ends with the contract$/,
     ],
@@ -87,7 +94,7 @@ describe('explaining', () => {
       /^nothing: access ends with the contract$/,
     ],
     [
-      'somebody who left the contract',
+      'a trainer who left the contract',
       ['person'],
       { participations: [{ ...ids, trainerId: 'cmu1', seenAt: at, absences }] },
       /^cmu1 is no longer on it since 2026-03-15T12:20:00.000Z$/,
@@ -122,7 +129,7 @@ describe('explaining', () => {
       /^nothing: the marketplace does it$/,
     ],
     [
-      'a project in a mode that nobody knows',
+      'a project in a mode that this version does not know',
       ['link'],
       { links: [{ ...link, provisioningMode: 'CUSTOM_MODE' }] },
       /^street-signs is provisioned in the mode CUSTOM_MODE, which this version does not know$/,
@@ -143,10 +150,10 @@ describe('explaining', () => {
     expect(says('contract')).toMatch(/^the contract is disputed: its end was delivered, and later/);
   });
 
-  it('a contract of which nobody is known', () => {
-    const nobody = { ...bearing, participations: [], memberships: [], people: [], reasons: [] };
-    expect(explain(nobody, usual)).toMatchObject([{ trainerId: null, displayName: null }]);
-    const { failing, action } = explainOne(nobody);
+  it('a contract without a known trainer', () => {
+    const noTrainer = { ...bearing, participations: [], memberships: [], people: [], reasons: [] };
+    expect(explain(noTrainer, usual)).toMatchObject([{ trainerId: null, displayName: null }]);
+    const { failing, action } = explainOne(noTrainer);
     expect(failing).toEqual(['person', 'address', 'membership']);
     expect(action).toMatch(/^wait until the marketplace is read again/);
   });
@@ -186,7 +193,7 @@ describe('explaining', () => {
     expect(action).toMatch(/^configure the install acme again; or .+accept-orphans.+retire --install acme"$/);
   });
 
-  it('somebody who was retired with their install', () => {
+  it('a trainer who was retired with their install', () => {
     const retired = { ...membership, state: 'removed', wanted: 0, cause: 'retired' } as const;
     const rules = rulesFor(new Map());
     const { failing, action } = explainOne({ ...bearing, memberships: [retired] }, rules);
@@ -209,7 +216,7 @@ describe('explaining', () => {
     expect(action).toMatch(/^wait: a running "gangway start"/);
   });
 
-  it('somebody whose project is elsewhere by now is told of both places', () => {
+  it('a trainer whose project leads elsewhere by now has both memberships explained', () => {
     const elsewhere = { ...membership, id: 6, groupId: 'old', state: 'orphaned' } as const;
     const { steps, action } = explainOne({
       ...bearing,
@@ -259,7 +266,7 @@ describe('explaining', () => {
     expect(says(elsewhere)).toBe('a work address of opentrain.work is known');
   });
 
-  it('is told of their own membership where each install has one of its own', () => {
+  it('explains the membership of the install where each install has one of its own', () => {
     const other = { ...membership, id: 9, install: 'globex', state: 'failed' } as const;
     const { steps } = explainOne({
       ...bearing,
@@ -274,7 +281,7 @@ describe('explaining', () => {
     ]);
   });
 
-  it('is about everybody on a contract, by each of its links', () => {
+  it('is about all trainers on a contract, by each of its links', () => {
     const second = { ...ids, trainerId: 'cmu2', seenAt: at, absences: null };
     const pairs = [...bearing.pairs, toPair('acme', 'cmc1', 'cml2', at)];
     const participations = [...bearing.participations, second];
@@ -297,19 +304,19 @@ describe('explaining', () => {
 });
 
 describe('explaining a membership', () => {
-  const untold = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
+  const undelivered = { kind: 'link', deliveredAt: null, deliveredBy: null } as const;
 
   it.each([
-    ['invited', untold, /^invited in .+; their link waits to be handed over$/, /^hand their invitation/],
-    ['active', { ...untold, kind: 'password' } as const, /; their password waits/, /^hand their invitation/],
+    ['invited', undelivered, /^invited in .+; their link waits to be handed over$/, /^hand their invitation/],
+    ['active', { ...undelivered, kind: 'password' } as const, /; their password waits/, /^hand their invitation/],
     [
       'invited',
-      { ...untold, deliveredAt: at, deliveredBy: 'mail' } as const,
+      { ...undelivered, deliveredAt: at, deliveredBy: 'mail' } as const,
       /; their link was mailed to them at 2026-03-15T12:00:00.000Z$/,
       /^have them accept the invitation$/,
     ],
-    ['failed', untold, /^failed in street-signs of studio$/, /^mend what/],
-  ] as const)('says of an %s one whether they were told', (state, invitation, said, advice) => {
+    ['failed', undelivered, /^failed in street-signs of studio$/, /^mend what/],
+  ] as const)('says of an %s one whether their invitation was handed over', (state, invitation, said, advice) => {
     const memberships = [{ ...membership, state }];
     const invitations = new Map([[membership.id, invitation]]);
     const { says, action } = explainOne({ ...healthy(), memberships, invitations });
@@ -354,7 +361,7 @@ describe('explaining a membership', () => {
     ],
     [
       { ...gone, state: 'removing', cause: 'retired', removeAfter: at },
-      /^still in street-signs of studio, to be removed after 2026-03-15T12:00:00.000Z \(because an operator retired them\)$/,
+      /^still in street-signs of studio, to be removed after 2026-03-15T12:00:00.000Z \(because an operator retired the membership\)$/,
       /^nothing: they are still in until its time/,
     ],
   ];
@@ -367,7 +374,7 @@ describe('explaining a membership', () => {
   });
 
   const linkAgain = /^have the customer link the job again if the people are to stay$/;
-  const onceFallen: [Row, RegExp, RegExp][] = [
+  const onceEnded: [Row, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in/, /^nothing: something else keeps them in.+explain cmu1"$/],
     [{ state: 'invited' }, /^invited in/, /^nothing: something else keeps them invited/],
     [{ state: 'pending' }, /^pending in/, linkAgain],
@@ -391,7 +398,7 @@ describe('explaining a membership', () => {
     ],
     [
       { ...gone, state: 'released' },
-      /^left in place in street-signs of studio/,
+      /^kept in street-signs of studio/,
       /^nothing: they stay; to have them removed: gangway members adopt 7$/,
     ],
     [{ ...gone, state: 'held' }, /was rejected \(/, /^nothing: an operator decided to keep them/],
@@ -400,7 +407,7 @@ describe('explaining a membership', () => {
 
   const unlinked: Partial<Bearing> = { links: [{ ...link, seenAt: at, absences }] };
 
-  it.each(onceFallen)('%o whose reason has fallen', (row, says, action) => {
+  it.each(onceEnded)('%o whose reason has ended', (row, says, action) => {
     const memberships = [{ ...membership, ...row }];
     const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1, contractId: 'cmc2' };
     const reasons = [...healthy().reasons, other];
@@ -419,15 +426,15 @@ describe('explaining a membership', () => {
   });
 
   it.each(membershipStates)('in the state %s says one thing to do', (state) => {
-    for (const fallen of [{}, unlinked]) {
+    for (const change of [{}, unlinked]) {
       const memberships = [{ ...membership, state, cause: 'link_absent' } as const];
-      const { action } = explainOne({ ...healthy(), ...fallen, memberships });
+      const { action } = explainOne({ ...healthy(), ...change, memberships });
       expect(action).toMatch(/^(nothing: |wait: |have |ask |mend |decide |give |if )\S/);
     }
   });
 
-  it('covers every state, whether its reason stands or has fallen', () => {
-    for (const table of [whileWanted, onceFallen]) {
+  it('covers every state, whether its reason stands or has ended', () => {
+    for (const table of [whileWanted, onceEnded]) {
       expect(new Set(table.map(([{ state }]) => state))).toEqual(new Set(membershipStates));
     }
   });

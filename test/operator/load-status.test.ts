@@ -3,20 +3,21 @@ import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { countDeliveries } from '../../src/inbox/delivery-count-store.ts';
 import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
+import type { Attention } from '../../src/operator/attention.ts';
 import { type ContractListFilter, listContracts } from '../../src/operator/list-contracts.ts';
-import { type Attention, loadStatus, type Status } from '../../src/operator/load-status.ts';
+import { loadStatus, type Status } from '../../src/operator/load-status.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const installs = new Map([['acme', { tool: 'studio' }]]);
 const hour = '2026-03-15T11:00:00.000Z';
 
-describeEachDatabase('how it is doing', (openFresh) => {
+describeAnyDatabase('how it is doing', (openFresh) => {
   let engine: Engine;
 
   beforeEach(async () => {
@@ -26,7 +27,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
   const load = (since = hour): Promise<Status> => loadStatus(engine.database, since, installs);
   const attention = async () => (await load()).attention.map(({ says }: Attention) => says);
 
-  it('needs nobody where nothing has happened', async () => {
+  it('needs no operator where nothing has happened', async () => {
     expect(await load()).toEqual({
       since: hour,
       memberships: [],
@@ -62,7 +63,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(await load('2026-03-15T12:00:00.000Z')).not.toMatchObject(none);
   });
 
-  it('says what needs somebody, and what to do', async () => {
+  it('says what needs the operator, and what to do', async () => {
     engine.limits = { ...engine.limits, max: 0 };
     const read = { ...emptyContract('acme', 'cmc9'), activeReadAt: '2026-03-15T12:30:00.000Z' };
     const disputed = { ...read, endedEventAt: '2026-03-15T12:00:00.000Z' };
@@ -110,7 +111,7 @@ describeEachDatabase('how it is doing', (openFresh) => {
     expect(await attention()).toEqual([]);
   });
 
-  it('counts the budgets that are read, and says which need somebody', async () => {
+  it('counts the budgets that are read, and says which need the operator', async () => {
     const { kysely } = engine.database;
     const keep = async (contractId: string, more: Partial<BudgetRow>, install = 'acme') => {
       await kysely

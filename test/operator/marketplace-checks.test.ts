@@ -23,7 +23,7 @@ describe('a check of a grant', () => {
       Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
-  it('finds nothing amiss with all that is needed, and nothing of what is not told', () => {
+  it('finds no problem with all that is needed, and none in what is not reported', () => {
     expect(grant()).toEqual([]);
     expect(grant({ piiConsent: undefined })).toEqual([]);
   });
@@ -48,12 +48,12 @@ describe('a check of a grant', () => {
     expect(grant({}, granted)).toMatchObject([{ status: 'warning' }]);
   });
 
-  it('knows that whoever may write may read', () => {
+  it('counts the right to write as the right to read', () => {
     const written = scopes.map((scope) => scope.replace('links:read', 'links:write'));
     expect(grant({}, written)).toEqual([]);
   });
 
-  it('warns where the scopes are not told, or work addresses are not shared', () => {
+  it('warns where the scopes are not reported, or work addresses are not shared', () => {
     const says = 'the marketplace does not tell what its token may do';
     expect(grant({ token: undefined })).toMatchObject([{ status: 'warning', says }]);
     expect(grant({ piiConsent: false })).toMatchObject([
@@ -113,7 +113,7 @@ describe('a check of the endpoints', () => {
     expect(url).toBe('https://bridge.example.com/webhooks/acme');
   });
 
-  it('finds nothing amiss with one that is told of everything, whatever others there are', () => {
+  it('finds no problem with one that gets every event, whatever others there are', () => {
     expect(look({})).toEqual([]);
     expect(look({ url: 'HTTPS://bridge.example.com:443/webhooks/acme' })).toEqual([]);
     expect(look({ url: 'https://else.example/', status: 'DISABLED' }, {})).toEqual([]);

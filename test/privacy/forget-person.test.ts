@@ -17,7 +17,7 @@ const address = 'amara.o@opentrain.work';
 const name = 'Amara Okonkwo-Distinctive';
 
 describeEachDatabase('forgetting a person', (openFresh) => {
-  it('clears everything personal of them in every table, and of nobody else', async () => {
+  it('clears everything personal of them in every table, and of no other person', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     const other = { trainer: 't10', contract: 'c10', workEmail: 't10@opentrain.work' };
@@ -52,6 +52,9 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     expect(rowsOf('t10')).toMatchObject([{ displayName: name }]);
     expect(await bodiesOf(engine)).toEqual([expect.stringContaining('"t10"')]);
     expect(await engine.rows('participation')).toHaveLength(3);
+    expect(await engine.rows('audit')).toMatchObject([
+      { actor: 'ada', action: 'forget', subject: 'trainer t1 at acme, globex' },
+    ]);
     expect(await forget('t1')).toMatchObject({
       people: 0,
       titles: 0,
@@ -60,7 +63,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it('clears what they were to get in with, though nobody was told', async () => {
+  it('clears their invitation, though it was not handed over', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await settleMemberships(engine, 0, 'released');
@@ -72,22 +75,22 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('clears what a tool calls them where their work was read, and of nobody else', async () => {
+  it('clears what a tool calls them where their work was read, and of no other person', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await settleMemberships(engine, 0, 'released');
     const { kysely } = engine.database;
-    const place = { tool: 'studio', scope: 'signs' };
+    const scope = { tool: 'studio', scope: 'signs' };
     for (const [memberId, trainerId] of [
       [address, 't1'],
       ['another@opentrain.work', 't10'],
     ] as const) {
-      const person = { ...place, memberId, trainerId };
+      const person = { ...scope, memberId, trainerId };
       await kysely
         .insertInto('usagePerson')
         .values({ ...person, generation: 1 })
         .execute();
-      const item = { ...place, memberId, itemId: memberId, taskId: '1', grown: '{}' };
+      const item = { ...scope, memberId, itemId: memberId, taskId: '1', grown: '{}' };
       const days = { doneDay: '2026-03-15', lastDay: '2026-03-15', labels: 1, seconds: null };
       await kysely
         .insertInto('usageItem')
@@ -118,6 +121,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
         await engine.rows('membership'),
         await engine.rows('contract'),
         await engine.rows('forgottenPerson'),
+        await engine.rows('audit'),
       ]);
     const before = await dump();
     const foreseen = await forget('t1', { dryRun: true });
@@ -132,9 +136,9 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     await hireAndEnd(engine);
     const renewed = createEngine(database, { key: next, previousKeys: [old] });
     const forget = createForget(renewed);
-    await expect(forget('nobody@opentrain.work')).rejects.toMatchObject({
+    await expect(forget('unknown@opentrain.work')).rejects.toMatchObject({
       code: 'not_found',
-      message: 'No person is known by the address n…@opentrain.work',
+      message: 'No person is known by the address u…@opentrain.work',
     });
     expect(await forget('Amara.O@OpenTrain.work')).toMatchObject({ trainerId: 't1', people: 2 });
   });
@@ -149,7 +153,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it('says so where nobody has that id', async () => {
+  it('says so where no person has that id', async () => {
     const { forget } = await openWorld(openFresh);
     await expect(forget('t9')).rejects.toMatchObject({ code: 'not_found', message: 'There is no trainer t9' });
   });
@@ -205,7 +209,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
       ({ code }: { code: string }) => (code === 'conflict' ? false : code),
     );
     expect(await forgetting).toBe(isDone);
-    // The one of globex stays: it is not asked.
+    // The delivery to globex stays, because globex was not asked.
     expect(await bodiesOf(engine)).toHaveLength(isDone ? 1 : 4);
   });
 
@@ -255,7 +259,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(1);
   });
 
-  it('passes over deliveries whose body was not kept: they name nobody', async () => {
+  it('passes over deliveries whose body was not kept: they name no person', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await engine.deliver(['{"type":"payout.sent","resourceId":"t1"}']);
     await engine.deliver([event('contract.started'), event('contract.ended')]);
@@ -275,7 +279,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
   });
 });
 
-describeEachDatabase('forgetting a person of whom another customer speaks too', (openFresh) => {
+describeEachDatabase('forgetting a person that another customer names too', (openFresh) => {
   /** Of globex, and out; acme says that they have a contract with it, in the same project. */
   async function openNamedByTwo() {
     const world = await openWorld(openFresh);
@@ -355,7 +359,7 @@ describeEachDatabase('forgetting a person of whom another customer speaks too', 
     await engine.apply([event('contract.ended', away)], 'globex');
     await kysely.updateTable('membership').set({ state: 'removed' }).where('wanted', '=', 0).execute();
     for (const scope of ['street-signs', 'lamps']) {
-      await kysely.insertInto('usagePlaceGroup').values({ tool: 'studio', groupId: scope, scope }).execute();
+      await kysely.insertInto('usageScopeGroup').values({ tool: 'studio', groupId: scope, scope }).execute();
       await kysely
         .insertInto('usagePerson')
         .values({ tool: 'studio', scope, memberId: address, trainerId: 't1', generation: 1 })
@@ -392,7 +396,7 @@ function createForget(engine: Engine) {
   const deps = { ...stores, database, box, inbox, clock, lockEvidence: engine.evidence.lock };
   const { signal } = new AbortController();
   return (who: string, { dryRun = false, install }: Partial<ForgetWish> = {}) =>
-    forgetPerson({ ...deps, signal }, who, { dryRun, install });
+    forgetPerson({ ...deps, signal }, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install });
 }
 
 function event(type: string, wish: Partial<EventWish> = {}): string {

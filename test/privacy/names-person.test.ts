@@ -13,17 +13,17 @@ const other = { type: 'contract.started', trainer: 'cmu2', workEmail: null };
 it.each<[string, string, boolean]>([
   ['their id', fullEvent({ ...other, trainer: 'cmu1', contract: 'cmc9' }), true],
   ['another id that begins with theirs', fullEvent({ ...other, trainer: 'cmu10' }), false],
-  ['somebody else on their contract', fullEvent(other), false],
+  ['another person on their contract', fullEvent(other), false],
   ['their address, however it is written', fullEvent({ ...other, workEmail: 'Amara.O@OpenTrain.work' }), true],
-  ['nobody by id, on their contract', '{"resourceId":"cmc1","data":{"freelancer":{}}}', true],
-  ['nobody by id, on another contract', '{"resourceId":"cmc9","data":{"freelancer":{}}}', false],
-  ['nobody at all, on their contract', '{"resourceId":"cmc1","data":{}}', false],
+  ['no person by id, on their contract', '{"resourceId":"cmc1","data":{"freelancer":{}}}', true],
+  ['no person by id, on another contract', '{"resourceId":"cmc9","data":{"freelancer":{}}}', false],
+  ['no person at all, on their contract', '{"resourceId":"cmc1","data":{}}', false],
   ['them with no id, on another contract', minimalEvent('contract.started', 'cmc9'), true],
   ['their id in escapes', String.raw`{"a":[{"b":"\u0063mu1"}]}`, true],
   ['their id, in what is no JSON', 'x cmu1', true],
   ['their address, in what is no JSON', 'x AMARA.O@opentrain.work', true],
-  ['nobody, in what is no JSON', 'x', false],
-  ['nobody, in what is no object', 'null', false],
+  ['no person, in what is no JSON', 'x', false],
+  ['no person, in what is no object', 'null', false],
   ['their id, however deep', `${'['.repeat(5000)}"cmu1"${']'.repeat(5000)}`, true],
 ])('a body that names %s is about them: %#', (_, body, isAboutThem) => {
   expect(namesPerson(Buffer.from(body), names)).toBe(isAboutThem);

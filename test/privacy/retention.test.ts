@@ -26,7 +26,7 @@ it.each<[string, Partial<RetainedContract>, string | null]>([
   ['said by reads alone is not known', { startedEventAt: first, endedReadAt: third }, null],
   ['said by reads alone is when it was noted', { endedReadAt: third, endSeenAt: second }, second],
   [
-    'that nobody will tell, for its links are gone, is when that was noted',
+    'that no source will report, because its links are gone, is when that was noted',
     { startedEventAt: first, isUnlinked: 1, endSeenAt: second },
     second,
   ],

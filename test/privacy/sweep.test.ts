@@ -42,7 +42,7 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await engine.rows('receipt')).toMatchObject([{ outcome: 'failed', message: null }]);
   });
 
-  it('clears what they were to get in with, when their time is over', async () => {
+  it('clears their invitation when their retention is over', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     await settleMemberships(engine, { wanted: 0, state: 'released' });
@@ -56,7 +56,7 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('clears whose contract was never told to end, because its link was removed', async () => {
+  it('clears a person whose contract was never reported as ended, because its link was removed', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);
     await engine.apply([event('project_link.removed')]);
@@ -81,11 +81,11 @@ describeEachDatabase('retention', (openFresh) => {
     engine.clock.advance(91 * dayMs);
     await sweepAll();
     expect(await namesOf(engine)).toEqual(['acme/t1 null', 'globex/t1 Amara O.']);
-    // What the tool said belongs to the one that still has them there.
+    // The data of the tool belongs to the install that still has them there.
     expect(await engine.rows('receipt')).toMatchObject([{ message: 'no seat for Amara O.' }]);
   });
 
-  it('keeps whoever has a contract left in that install, whatever ended', async () => {
+  it('keeps a person who has a contract left in that install, whatever ended', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     await engine.apply([event('contract.started', { contract: 'c2', link: 'l2' })]);
@@ -96,7 +96,7 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.', 'globex/t1 null']);
   });
 
-  it('keeps whoever has a contract of which nothing more is known', async () => {
+  it('keeps a person who has a contract of which nothing more is known', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
     const seenAt = toInstant(engine.clock.now());
@@ -219,7 +219,7 @@ function event(type: string, wish: Partial<EventWish> = {}): string {
   return fullEvent({ type, contract: 'c1', trainer: 't1', ...wish });
 }
 
-/** People with one contract each, that ended now. */
+/** People with one contract each. The contracts end now. */
 async function insertEnded({ merge, clock }: Engine, count: number): Promise<void> {
   const now = toInstant(clock.now());
   const numbers = Array.from({ length: count }, (_, index) => index);
@@ -241,7 +241,7 @@ async function insertEnded({ merge, clock }: Engine, count: number): Promise<voi
       install: 'acme',
       trainerId: `p${number}`,
       ...noAddress,
-      displayName: 'Somebody',
+      displayName: 'A trainer',
       displayNameVersion: '0:',
     })),
   });
@@ -254,7 +254,7 @@ async function readEnded(engine: Engine): Promise<void> {
   await engine.merge({ ...emptyEvidence(), contracts: [contract] });
 }
 
-/** As a tool may, in what it answers. */
+/** Names a person, as the answer of a tool may. */
 async function quoteName({ database }: Engine): Promise<void> {
   const { kysely } = database;
   const message = 'no seat for Amara O.';
@@ -270,7 +270,7 @@ async function quoteName({ database }: Engine): Promise<void> {
     .execute();
 }
 
-/** As the tool's side would have left them. */
+/** Sets the state that the work in the tool would have left. */
 async function settleMemberships(
   { database }: Engine,
   values: { wanted: number; state: MembershipState; memberId?: string | null },

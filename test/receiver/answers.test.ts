@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
+import { toSigningKey } from '../../src/receiver/verify-signature.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractStarted, workEmail } from '../support/deliveries.ts';
 import {
@@ -137,6 +138,24 @@ describeEachDatabase('a delivery', (openFresh) => {
     expect(answer.body).toEqual({ status: 'accepted' });
   });
 
+  it.each([
+    ['known', 'acme'],
+    ['connected a moment ago', 'initech'],
+  ])('signed with a secret that another process has stored meanwhile is accepted: install %s', async (_, install) => {
+    const stored = 'whsec_bWFkZS1ieS1hLWNvbW1hbmQ';
+    let loads = 0;
+    const receiver = await openReceiver(await openFresh(), {
+      loadInstalls(signingKeys) {
+        loads += 1;
+        if (loads === 2) signingKeys.set(install, [toSigningKey(stored)]);
+      },
+    });
+    const deliver = async () => (await receiver.deliver(contractStarted(), { install, secret: stored })).status;
+    expect(await deliver()).toBe(401);
+    expect(await deliver()).toBe(200);
+    expect(await receiver.stored()).toHaveLength(1);
+  });
+
   it('is answered the same whether sent one by one or 300 at once', async () => {
     const receiver = await openReceiver(await openFresh());
     const bodies = Array.from({ length: 150 }, (_, index) => contractStarted(index));
@@ -189,7 +208,7 @@ describe('a receiver that cannot store', () => {
     expect((await receiver.deliver(big)).body).toEqual({ status: 'accepted' });
   });
 
-  it('answers 503 and no more while PostgreSQL lets nobody in, and 200 when it does', async () => {
+  it('answers 503 and no more while PostgreSQL refuses connections, and 200 when it does not', async () => {
     const url = await postgres.createMigrated();
     const receiver = await openReceiver(openForTest(url));
     const name = url.slice(url.lastIndexOf('/') + 1);
@@ -265,7 +284,7 @@ const oddEvents: NamedBody[] = [
   ],
 ];
 
-/** Just as deep as it is told, with a 1 in its heart. */
+/** Nested as deep as asked, with a 1 in its middle. */
 function nested(open: string, depth: number, close: string): string {
   return `${open.repeat(depth)}1${close.repeat(depth)}`;
 }

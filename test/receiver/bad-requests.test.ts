@@ -16,7 +16,7 @@ describe('a request', () => {
   });
 
   it.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'by %s is answered 405 and told what is allowed',
+    'by %s is answered 405 with the methods that are allowed',
     async (method) => {
       const response = await fetch(`${receiver.url}/webhooks/acme`, { method });
       expect(response.status).toBe(405);
@@ -154,7 +154,7 @@ describe('a request', () => {
     expect(receiver.log.lines()).toMatchObject([{ reason: 'malformed' }]);
   });
 
-  it('that expects a 100 is told to go on', async () => {
+  it('that expects a 100 gets it', async () => {
     const head = requestHead('POST /webhooks/acme', {
       ...signedHeaders(receiver),
       'Content-Length': Buffer.byteLength(body),
@@ -167,7 +167,7 @@ describe('a request', () => {
 
   describe('for an install that does not exist', () => {
     it.each([
-      'nobody',
+      'unknown',
       'ACME',
       '__proto__',
       'constructor',

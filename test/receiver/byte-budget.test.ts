@@ -33,7 +33,7 @@ it('does not count what there was no room for', () => {
   expect(share.take(300)).toBe(true);
 });
 
-it('never holds more than it may, and something is left whoever has come', () => {
+it('never holds more than it may, and leaves something for each next owner', () => {
   const takes = fc.array(fc.record({ owner: fc.nat(9), bytes: fc.integer({ min: 1, max: 400 }) }));
   const check = fc.property(takes, (asked) => {
     const budget = createByteBudget(1000);

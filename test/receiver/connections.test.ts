@@ -50,7 +50,7 @@ describe('a connection', () => {
     ['in its headers', () => headOf(receiver).slice(0, 40)],
     ['in its body', () => `${headOf(receiver)}${body.slice(0, half)}`],
     ['before its last chunk', () => `${headOf(receiver, { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
-  ])('that is broken off %s harms nobody', async (_, send) => {
+  ])('that is broken off %s harms no other request', async (_, send) => {
     for (const end of ['end', 'destroy', 'resetAndDestroy'] as const) {
       const socket = await openSocket(receiver.port);
       const closed = once(socket.resume(), 'close');

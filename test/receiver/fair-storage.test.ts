@@ -9,7 +9,7 @@ const mib = 1024 * kib;
 const globex = { install: 'globex', secret: otherSecret };
 const rateLimited = { status: 429, body: { code: 'rate_limited', error: expect.any(String) } };
 
-/** Signed, an event, and as large as one may be; each number is another. */
+/** A signed event of the largest size. Each number gives another one. */
 function largest(number: number): string {
   const text = contractStarted(number);
   return text.padEnd(256 * kib - (Buffer.byteLength(text) - text.length));
@@ -92,7 +92,7 @@ describeEachDatabase('an install that has stored as much as it may', (openFresh)
 describe('a disk that one install floods', () => {
   describeEachDatabase('with signed bodies of 256 KiB', (openFresh) => {
     it('is not filled, and the end of a contract of another is stored', async () => {
-      // What is stored is on it four times, and nothing else is.
+      // The disk has everything that is stored four times, and nothing else.
       const diskBytes = 48 * mib;
       const database = await openFresh();
       let inboxBytes = 0;

@@ -67,7 +67,7 @@ it('says what may be wrong', () => {
   ]);
 });
 
-it('tells of signatures that no secret made: once a minute, and of no install that is not there', () => {
+it('reports signatures that no secret made: once a minute, and for no install that does not exist', () => {
   const { clock, unmatched, report } = openRefusalLog();
   for (let refusal = 0; refusal < 1000; refusal += 1) {
     report('acme', 'no_secret_matched');

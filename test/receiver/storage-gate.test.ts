@@ -5,7 +5,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 const overhead = 512;
 const second = 1000;
 
-/** Three installs, and a disk that has what is stored four times. */
+/** Three installs, and a disk on which everything is stored four times. */
 function openDisk(
   limits: { storedBytes?: number; reserveBytes?: number },
   diskBytes = Number.POSITIVE_INFINITY,
@@ -32,7 +32,7 @@ function openDisk(
     breakDatabase: () => {
       isBroken = true;
     },
-    /** Stores what is let through. @returns why not, else `stored` */
+    /** Stores a delivery if it is let through. @returns `stored`, or why it was not */
     async store(install: string, bytes: number): Promise<string> {
       const refusal = await gate.check(install, bytes - overhead);
       if (refusal !== undefined) return refusal;
@@ -70,7 +70,7 @@ describe('what one install may have stored', () => {
 describe('a disk that becomes short', () => {
   const diskBytes = 200_000;
   const reserveBytes = 120_000;
-  /** A third each, and all is written four times. */
+  /** Each install has a third, and everything is written four times. */
   const share = 10_000;
 
   async function flood(disk: ReturnType<typeof openDisk>, install: string): Promise<number> {
@@ -82,7 +82,7 @@ describe('a disk that becomes short', () => {
     return (disk.stored.get(install) ?? 0) - before;
   }
 
-  it('is left to the others by whoever floods it', async () => {
+  it('is left to the other installs by one that floods it', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     await flood(disk, 'acme');
     expect(await disk.store('acme', 1000)).toBe('disk_reserve');
@@ -90,7 +90,7 @@ describe('a disk that becomes short', () => {
     for (let sent = 0; sent < 10; sent += 1) expect(await disk.store('globex', 1000)).toBe('stored');
   });
 
-  it('is still there for who has much from before', async () => {
+  it('still has room for an install that had stored much before', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     disk.stored.set('globex', 19_000);
     await flood(disk, 'acme');
@@ -99,7 +99,7 @@ describe('a disk that becomes short', () => {
     for (let sent = 0; sent < 9; sent += 1) expect(await disk.store('globex', 1000)).toBe('stored');
   });
 
-  it('is never filled, whoever floods it', async () => {
+  it('is never filled, whichever installs flood it', async () => {
     const disk = openDisk({ reserveBytes }, diskBytes);
     for (const install of ['acme', 'globex', 'initech']) await flood(disk, install);
     expect(disk.free()).toBeGreaterThanOrEqual(0);

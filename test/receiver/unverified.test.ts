@@ -44,14 +44,14 @@ describe('a body that is announced and never sent', () => {
     const receiver = await open();
     const signature = of(receiver) ?? '';
     const answers = await Promise.all(
-      ['acme', 'nobody'].map((install) => exchange(receiver.port, headOf({ install, signature, bytes: 256 * kib }))),
+      ['acme', 'unknown'].map((install) => exchange(receiver.port, headOf({ install, signature, bytes: 256 * kib }))),
     );
     for (const answer of answers) {
       expect(statusOf(answer)).toBe(401);
       expect(answer).toMatch(/^Connection: close\r$/m);
       expect(answer).toContain('{"error":"The signature is not valid","code":"unauthenticated"}');
     }
-    // An install that does not exist is told nothing that another is not.
+    // The answer does not show that an install does not exist.
     const [known, unknown] = answers.map((answer) => answer.replace(/^Date: .*$/m, ''));
     expect(known).toBe(unknown);
     expect(receiver.log.lines().map((line) => [line['install'], line['reason']])).toEqual(
@@ -106,7 +106,7 @@ describe('a flood of half-sent bodies with signatures that look right', () => {
     return { answers, sockets };
   }
 
-  it.each(['acme', 'nobody'])('to %s is answered 503 beyond its half', async (install) => {
+  it.each(['acme', 'unknown'])('to %s is answered 503 beyond its half', async (install) => {
     const receiver = await open({ inFlightBytes: 1024 * kib });
     const { answers } = await flood(receiver, install, 12);
     await until(

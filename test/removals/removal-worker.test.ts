@@ -93,7 +93,7 @@ describeEachDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(9);
   });
 
-  it('are held with what was let pass before them, where nobody has begun that yet', async () => {
+  it('are held with what was let pass before them and has not begun yet', async () => {
     await hire(10);
     await unlink(1, 3);
     expect(await engine.rows('removal')).toHaveLength(3);
@@ -203,7 +203,7 @@ describeEachDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(3);
   });
 
-  it('go when an operator approves, but for those about whom more is known since', async () => {
+  it('go when an operator approves, except those about which more is known since', async () => {
     await hire(4);
     await unlink(1, 3);
     const [plan] = await engine.plans.list({});
@@ -251,7 +251,7 @@ describeEachDatabase('removals', (openFresh) => {
     expect(await openPlans()).toEqual([]);
   });
 
-  it('that are weak are always held where nobody can be taken back', async () => {
+  it('that are weak are always held where no trainer can be taken back', async () => {
     engine = createEngine(await openFresh(), { canReturn: () => false });
     await hire(10);
     await unlink(1, 1);

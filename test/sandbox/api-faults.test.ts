@@ -17,7 +17,7 @@ describe('a call', () => {
     expect((await world.api('POST', '/project-links', { body })).status).toBe(201);
   });
 
-  it('that meets a server error is answered 500 or 503, and nothing comes of it', async () => {
+  it('with a server error is answered 500 or 503, and has no effect', async () => {
     const world = await openFaulty({ serverError: 1 });
     const statuses = new Set<number>();
     for (let count = 0; count < 20; count++) {
@@ -33,24 +33,24 @@ describe('a call', () => {
   it.each([
     [{ rateLimited: 1 }, '1'],
     [{ rateLimited: { probability: 1, retryAfterSeconds: 120 } }, '120'],
-  ])('that is limited by %o is told to wait %s s', async (faults, seconds) => {
+  ])('that is limited by %o is answered that it must wait %s s', async (faults, seconds) => {
     const world = await openFaulty(faults);
     expect((await fetchContracts(world)).headers.get('retry-after')).toBe(seconds);
   });
 
-  it('that is slow is answered after as long as was set', async () => {
+  it('that is slow is answered after the set time', async () => {
     const world = await openFaulty({ slow: { probability: 1, ms: 150 } });
     const beganAtMs = performance.now();
     expect((await world.api('GET', '/contracts')).body.contracts).toHaveLength(4);
     expect(performance.now() - beganAtMs).toBeGreaterThanOrEqual(149);
   });
 
-  it('that is slow is over when nobody waits any more, and does not hold up a stop', async () => {
+  it('that is slow ends when the caller disconnects, and does not delay a stop', async () => {
     const world = await openFaulty({ slow: { probability: 1, ms: 60_000 }, rateLimited: 1 });
     const signal = AbortSignal.timeout(50);
     await expect(fetchContracts(world, signal)).rejects.toThrow();
     const happened = () => world.sandbox.snapshot().faults.happened.map(({ fault }) => fault);
-    // The second comes after the wait for the first.
+    // The second call follows the wait of the first.
     await until('both happened', happened, (seen) => seen.join() === 'slow,rateLimited');
     const cut = fetchContracts(world);
     cut.catch(() => {});
@@ -59,7 +59,7 @@ describe('a call', () => {
     await expect(cut).rejects.toThrow();
   });
 
-  it('may be answered with a web page, after it was done', async () => {
+  it('may take effect and be answered with a web page', async () => {
     const world = await openFaulty({ notJson: { probability: 1, times: 1 } });
     const response = await createLink(world);
     expect(response.status).toBe(201);
@@ -68,7 +68,7 @@ describe('a call', () => {
     expect(world.sandbox.snapshot().projectLinks).toHaveLength(2);
   });
 
-  it('may be cut off in the middle of its answer, after it was done', async () => {
+  it('may take effect and be cut off in the middle of its answer', async () => {
     const world = await openFaulty({ cutOff: { probability: 1, times: 1 } });
     const response = await createLink(world);
     expect(response.status).toBe(201);
@@ -77,7 +77,7 @@ describe('a call', () => {
     expect((await fetchContracts(world)).status).toBe(200);
   });
 
-  it('without a good token, or for the description, meets no fault', async () => {
+  it('without a valid token, or for the description, has no fault', async () => {
     const world = await openFaulty({ rateLimited: 1 });
     expect((await world.api('GET', '/contracts', { token: 'ot_ptk_wrong' })).status).toBe(401);
     expect((await request('GET', `${world.baseUrl}/openapi.json`)).status).toBe(200);
@@ -85,7 +85,7 @@ describe('a call', () => {
 });
 
 describe('a list', () => {
-  it('may be empty where there is something', async () => {
+  it('may be empty although there are entries', async () => {
     const world = await openFaulty({ empty: 1 });
     expect((await world.api('GET', '/contracts')).body).toEqual({ contracts: [] });
     expect((await world.api('GET', '/project-links')).body).toEqual({ projectLinks: [] });
@@ -94,14 +94,14 @@ describe('a list', () => {
     expect(world.sandbox.snapshot().contracts).toHaveLength(4);
   });
 
-  it('may end after its first half', async () => {
+  it('may have only its first half', async () => {
     const world = await openFaulty({ truncated: 1 });
     const whole = world.sandbox.snapshot().contracts.map(({ id }) => id);
     const { contracts } = (await world.api('GET', '/contracts')).body;
     expect(contracts.map(({ id }: { id: string }) => id)).toEqual(whole.toReversed().slice(0, 2));
   });
 
-  it('that has nothing, and what is no list, is as it is', async () => {
+  it('that is empty stays as it is, and so does an answer without a list', async () => {
     const world = await openFaulty({ empty: 1, truncated: 1 });
     expect((await world.api('GET', '/webhook-endpoints')).body).toEqual({ webhookEndpoints: [] });
     expect((await world.api('GET', '/installs/current')).body.install.id).toBe(world.installId);
@@ -175,11 +175,11 @@ describe('the faults of the API', () => {
 });
 
 describe('faults', () => {
-  it('may be there from the beginning', async () => {
+  it('may be set at the start', async () => {
     const { api, sandbox } = await openWorld({ faults: { forbidden: 1 } });
     expect((await api('GET', '/contracts')).status).toBe(403);
     expect(sandbox.snapshot().faults).toMatchObject({
-      everybody: { forbidden: { probability: 1 } },
+      allInstalls: { forbidden: { probability: 1 } },
       installs: {},
     });
   });
@@ -193,11 +193,11 @@ describe('faults', () => {
     const one = await set({ installId, faults: { empty: { probability: 1, times: 2 } } });
     expect(one.body).toEqual({ installId, faults: { empty: { probability: 1, times: 2 } } });
     expect(sandbox.snapshot().faults).toMatchObject({
-      everybody: inForce,
+      allInstalls: inForce,
       installs: { [installId]: { empty: { times: 2 } } },
     });
     expect((await set({})).body).toEqual({ installId: null, faults: {} });
-    expect(sandbox.snapshot().faults).toEqual({ everybody: {}, installs: {}, happened: [] });
+    expect(sandbox.snapshot().faults).toEqual({ allInstalls: {}, installs: {}, happened: [] });
   });
 
   it.each([
@@ -220,7 +220,7 @@ describe('faults', () => {
     const { url, sandbox } = await openWorld({ faults: { forbidden: 1 } });
     const answer = await request('POST', `${url}/sandbox/faults`, { body });
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringMatching(message)]);
-    expect(sandbox.snapshot().faults.everybody).toEqual({ forbidden: { probability: 1 } });
+    expect(sandbox.snapshot().faults.allInstalls).toEqual({ forbidden: { probability: 1 } });
   });
 
   it('that make no sense are refused in process, too', async () => {
@@ -230,7 +230,7 @@ describe('faults', () => {
   });
 });
 
-/** A link and four contracts, and then what goes wrong. */
+/** A link and four contracts, and then the faults are set. */
 async function openFaulty(faults: WantedFaults, seed = 'test'): Promise<World> {
   const world = await openWorld({ seed });
   await world.link('a');

@@ -48,7 +48,7 @@ describe('the listing of contracts', () => {
     expect(await list(world, 'projectLinkId=lnk_unknown')).toEqual([]);
   });
 
-  it('ends after 50 unless told otherwise, and says nothing of the rest', async () => {
+  it('ends after 50 without a limit, and does not say that there are more', async () => {
     const world = await openWorld();
     await world.link('a');
     const hired = Array.from({ length: 201 }, () => world.sandbox.hire({ jobId: world.jobId }));
@@ -75,7 +75,7 @@ describe('the listing of contracts', () => {
     expect([status, body.code]).toEqual([400, 'BAD_REQUEST']);
   });
 
-  it('pages to the end by cursor where that is switched on', async () => {
+  it('has cursors to the end if they are switched on', async () => {
     const world = await openWorld({ cursors: true });
     await world.link('a');
     const hired = Array.from({ length: 5 }, () => world.sandbox.hire({ jobId: world.jobId }));
@@ -93,7 +93,7 @@ describe('the listing of contracts', () => {
     expect((await world.api('GET', '/contracts?cursor=forged')).status).toBe(400);
   });
 
-  it('loses a contract with its last link, and with it the participants and the budget', async () => {
+  it('loses a contract with its last link; its participants and budget cannot be read then', async () => {
     const world = await openWorld();
     const [first, second] = [await world.link('a'), await world.link('b')];
     const { contractId } = world.sandbox.hire({ jobId: world.jobId });

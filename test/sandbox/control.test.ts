@@ -113,7 +113,7 @@ describe('the controls', () => {
     expect([answer.status, typeof answer.body.error]).toEqual([status, 'string']);
   });
 
-  it('answer no page in a browser', async () => {
+  it('refuse a page in a browser', async () => {
     const { url } = await openWorld();
     const response = await fetch(`${url}/sandbox/state`, {
       headers: { origin: 'https://evil.example.com' },
@@ -126,7 +126,7 @@ describe('the controls', () => {
     .filter(({ internal, family }) => !internal && family === 'IPv4')
     .map(({ address }) => address);
 
-  it.skipIf(networkAddress === undefined)('answer no other machine', async () => {
+  it.skipIf(networkAddress === undefined)('refuse another machine', async () => {
     const { url } = await openWorld({ host: '0.0.0.0' });
     const { port } = new URL(url);
     const fromNetwork = await request('GET', `http://${networkAddress}:${port}/sandbox/state`);
@@ -137,7 +137,7 @@ describe('the controls', () => {
 });
 
 describe('a reconnect', () => {
-  it('gives a new install and token; links and endpoints stay with the old, and fall silent', async () => {
+  it('gives a new install and token; links and endpoints stay with the old install, which gets no more events', async () => {
     const { sandbox, api, link, subscribe, installId, organizationId, jobId, token } = await openWorld();
     const receiver = await openReceiver();
     await link('a');
@@ -167,7 +167,7 @@ describe('a reconnect', () => {
 });
 
 describe('hiring', () => {
-  it('the same trainer again keeps the person, and takes over what is said anew', async () => {
+  it('a known trainer again changes only the given fields', async () => {
     const { sandbox, jobId } = await openWorld();
     const [first] = sandbox.hire({ jobId, trainers: [{ workEmail: null }] }).trainers;
     const opentrainUserId = first?.opentrainUserId ?? '';
@@ -182,7 +182,7 @@ describe('hiring', () => {
 });
 
 describe('a customer', () => {
-  it('removes a link: its contracts leave the listing and go on', async () => {
+  it('removes a link: its contracts disappear from the list, and do not end', async () => {
     const { sandbox, url, api, link, jobId } = await openWorld();
     const linkId = await link('a');
     sandbox.hire({ jobId });
@@ -192,7 +192,7 @@ describe('a customer', () => {
     expect(sandbox.snapshot().contracts).toMatchObject([{ status: 'active' }]);
   });
 
-  it('points a link elsewhere, which makes it another link', async () => {
+  it('links another project, which creates a new link', async () => {
     const { sandbox, url, api, link, subscribe, installId, jobId } = await openWorld();
     const receiver = await openReceiver();
     const linkId = await link('a');
@@ -213,7 +213,7 @@ describe('a customer', () => {
 });
 
 describe('the links of a revoked install', () => {
-  it('are out of reach', async () => {
+  it('cannot be changed', async () => {
     const { sandbox, link, installId } = await openWorld();
     const linkId = await link('a');
     sandbox.revokeInstall(installId);
@@ -244,7 +244,7 @@ describe('a seed', () => {
 });
 
 describe('a sandbox', () => {
-  it('remembers over a stop and comes back where it was', async () => {
+  it('keeps its state and port over a stop', async () => {
     const { sandbox, api, url, link } = await openWorld();
     await link('a');
     await sandbox.stop();

@@ -15,7 +15,7 @@ import {
   type World,
 } from './sandbox-harness.ts';
 
-/** Signs and verifies by the same scheme, and shares no line with the sandbox. */
+/** Verifies by the same scheme, and shares no code with the sandbox. */
 const stripe = new Stripe('sk_test_of_nobody');
 
 interface Delivering extends World {
@@ -78,7 +78,7 @@ describe('a delivery', () => {
     expect(world.receiver.received).toHaveLength(5);
   });
 
-  it('makes every attempt that falls due on the way when time is advanced far', async () => {
+  it('makes every attempt that becomes due while time is advanced far', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
     world.sandbox.hire({ jobId: world.jobId });
@@ -139,7 +139,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('has failed when nobody listens', async () => {
+  it('has failed when no receiver listens', async () => {
     const world = await openWorld();
     await world.link('a');
     await world.subscribe(`http://127.0.0.1:${await findClosedPort()}/hook`);
@@ -150,7 +150,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('is done though the answer is far longer than anybody reads', async () => {
+  it('is done although the answer is far longer than the part that is read', async () => {
     const world = await openDelivering();
     world.receiver.respond = (response) => {
       response.writeHead(200).write('x'.repeat(1024 * 1024));
@@ -227,7 +227,7 @@ describe('an endpoint', () => {
     expect(await readEndpoint(world)).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 9 });
   });
 
-  it('never hears of what happened while it was disabled', async () => {
+  it('never gets the events of the time in which it was disabled', async () => {
     const world = await openDelivering();
     await update(world, { status: 'DISABLED' });
     const { contractId } = world.sandbox.hire({ jobId: world.jobId });
@@ -252,7 +252,7 @@ describe('an endpoint', () => {
     expect(await readEndpoint(world)).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 1 });
   });
 
-  it('hears of nothing that happened before it was created, and of no type it did not ask for', async () => {
+  it('gets no event from before it was created, and no type that it is not subscribed to', async () => {
     const world = await openWorld();
     const receiver = await openReceiver();
     await world.link('a');
@@ -300,7 +300,7 @@ describe('an endpoint', () => {
 });
 
 describe('a redelivery', () => {
-  it('of everything takes up what has FAILED, under its old ids, with five attempts again', async () => {
+  it('of all repeats the FAILED ones under their old ids, with five attempts again', async () => {
     const world = await openDisabled();
     await update(world, { status: 'ACTIVE' });
     const idsBefore = world.receiver.received.map(idOf);
@@ -328,7 +328,7 @@ describe('a redelivery', () => {
     expect(statuses(world)).toEqual(Array(10).fill('DELIVERED'));
   });
 
-  it('of everything takes up nothing that was delivered or is pending', async () => {
+  it('of all repeats none that was delivered or is pending', async () => {
     const world = await openDelivering();
     world.sandbox.hire({ jobId: world.jobId });
     await world.sandbox.idle();
@@ -339,7 +339,7 @@ describe('a redelivery', () => {
     expect((await redeliver(world, undefined)).body.requeued).toBe(0);
   });
 
-  it('of one takes it up whatever its status', async () => {
+  it('of one repeats it whatever its status', async () => {
     const world = await openDelivering();
     world.sandbox.hire({ jobId: world.jobId });
     await world.sandbox.idle();
@@ -352,14 +352,14 @@ describe('a redelivery', () => {
     expect(deliveries(world)).toMatchObject([{ status: 'DELIVERED', attempts: { length: 2 } }]);
   });
 
-  it('of one that was given up makes five attempts more', async () => {
+  it('of one that has FAILED makes five more attempts', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
     world.sandbox.hire({ jobId: world.jobId });
     await world.sandbox.advance(1000 * minuteMs);
     expect(statuses(world)).toEqual(['FAILED']);
     world.receiver.received.length = 0;
-    // Or ten failures in a row would disable the endpoint first.
+    // Otherwise ten failures in a row would disable the endpoint first.
     await update(world, { status: 'ACTIVE' });
     await redeliver(world, {});
     await world.sandbox.advance(5 * minuteMs - 1);
@@ -390,7 +390,7 @@ async function openDelivering(options: SandboxOptions = {}): Promise<Delivering>
   return { ...world, receiver, endpointId, secret };
 }
 
-/** Ten contracts, ten failed deliveries, a receiver that goes on failing. */
+/** Ten contracts, ten failed deliveries, and a receiver that still fails. */
 async function openDisabled(): Promise<Delivering> {
   const world = await openDelivering();
   world.receiver.respond = answerWith(500);

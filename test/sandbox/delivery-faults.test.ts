@@ -14,7 +14,7 @@ import {
   type World,
 } from './sandbox-harness.ts';
 
-/** Verifies by the same scheme, and shares no line with the sandbox. */
+/** Verifies by the same scheme, and shares no code with the sandbox. */
 const stripe = new Stripe('sk_test_of_nobody');
 
 interface Faulty extends World {
@@ -22,7 +22,7 @@ interface Faulty extends World {
 }
 
 describe('an event', () => {
-  it('that is lost never arrives, and is true all the same', async () => {
+  it('that is lost never arrives, although the change has happened', async () => {
     const world = await openFaulty({ lose: { probability: 1, times: 1 } });
     const lost = world.sandbox.hire({ jobId: world.jobId }).contractId;
     const heard = world.sandbox.hire({ jobId: world.jobId }).contractId;
@@ -63,7 +63,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('that is repeated was taken first, however often that had to be tried', async () => {
+  it('that is repeated arrives again only after it was delivered, however many attempts that needs', async () => {
     const world = await openFaulty({ repeat: 1 });
     world.receiver.respond = answerWith(500);
     world.sandbox.hire({ jobId: world.jobId });
@@ -81,7 +81,7 @@ describe('an event', () => {
     expect(world.sandbox.listDeliveries().map(({ faults }) => faults)).toEqual([['reorder'], [], []]);
   });
 
-  it('that is reordered waits for its successor, not for what was under way before', async () => {
+  it('that is reordered waits for the next event, not for one that was sent before it', async () => {
     const world = await openFaulty({});
     world.receiver.respond = answerWith(500);
     const earlier = world.sandbox.hire({ jobId: world.jobId }).contractId;
@@ -96,7 +96,7 @@ describe('an event', () => {
     expect(contractsHeard(world).slice(2)).toEqual([next, held]);
   });
 
-  it('changes places with its neighbour where all are reordered', async () => {
+  it('swaps its order with the next one if all are reordered', async () => {
     const world = await openFaulty({ reorder: 1 });
     const [a, b, c, d] = await hireOneByOne(world, 4);
     expect(contractsHeard(world)).toEqual([b, a, d, c]);
@@ -127,7 +127,7 @@ describe('an event', () => {
 });
 
 describe('an attempt that is corrupted', () => {
-  it('bears a signature of something else, is refused, and is made again by the schedule', async () => {
+  it('has a signature that does not match, is refused, and is repeated after the usual wait', async () => {
     const world = await openFaulty({ corrupt: { probability: 1, times: 2 } });
     world.sandbox.hire({ jobId: world.jobId });
     await world.sandbox.advance(minuteMs);
@@ -148,7 +148,7 @@ describe('an attempt that is corrupted', () => {
     ]);
   });
 
-  it('has a fate of its own: the next one of the delivery may be sound', async () => {
+  it('is decided for each attempt: the next one of the delivery may be good', async () => {
     const world = await openFaulty({ corrupt: 0.5 });
     await hireOneByOne(world, 8);
     await world.sandbox.advance(1000 * minuteMs);
@@ -186,8 +186,8 @@ describe('the faults of deliveries', () => {
   it('are the same with the same seed, to the last byte, and others with another', async () => {
     const [first, same, other] = [await play('one'), await play('one'), await play('two')];
     expect(same).toEqual(first);
-    const told = new Set(first.happened.map(({ fault }) => fault));
-    expect(told).toEqual(new Set(['lose', 'repeat', 'reorder', 'delay', 'corrupt']));
+    const kinds = new Set(first.happened.map(({ fault }) => fault));
+    expect(kinds).toEqual(new Set(['lose', 'repeat', 'reorder', 'delay', 'corrupt']));
     expect(other.happened.map(({ fault }) => fault)).not.toEqual(first.happened.map(({ fault }) => fault));
 
     async function play(seed: string) {
@@ -234,7 +234,7 @@ describe('the faults of deliveries', () => {
     }
   });
 
-  it('of one kind do not change those of another', async () => {
+  it('of one kind do not depend on those of another', async () => {
     const alone = await play({ lose: 0.3 });
     expect(alone).toContain(true);
     expect(alone).toContain(false);
@@ -247,7 +247,7 @@ describe('the faults of deliveries', () => {
     }
   });
 
-  it('set to happen never change not a byte', async () => {
+  it('with probability 0 change no byte', async () => {
     const never: WantedFaults = { ...some, lose: 0, repeat: 0, reorder: 0, corrupt: 0 };
     const quiet = await play({});
     expect(await play({ ...never, delay: { probability: 0, ms: minuteMs } })).toEqual(quiet);
@@ -257,7 +257,7 @@ describe('the faults of deliveries', () => {
       const world = await openFaulty(faults);
       await hireOneByOne(world, 10);
       await world.sandbox.advance(1000 * minuteMs);
-      // The receiver's port is whatever was free.
+      // The port of the receiver differs each time.
       return world.receiver.received.map(({ rawBody, headers: { host: _, ...headers } }) => ({
         rawBody,
         headers,
@@ -290,7 +290,7 @@ async function connect(world: World, token: string, jobId: string): Promise<void
   expect(created.status).toBe(201);
 }
 
-/** Each is delivered, as far as it is to be, before the next happens. */
+/** Each step is delivered, unless it is lost, before the next step. */
 async function hireOneByOne({ sandbox, jobId }: Faulty, count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let hired = 0; hired < count; hired++) {

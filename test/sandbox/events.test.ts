@@ -10,7 +10,7 @@ interface Watching extends World {
 }
 
 describe('events', () => {
-  it('tell of a contract that starts and ends, once per link on its job', async () => {
+  it('are sent once per link of the job when a contract starts and ends', async () => {
     const world = await openWatching();
     const links = [await world.link('a'), await world.link('b')];
     await world.link('without a job', null);
@@ -52,7 +52,7 @@ describe('events', () => {
     });
   });
 
-  it('may tell of an end by mistake, while the contract is active to all who read it', async () => {
+  it('may report an end by mistake, while the API lists the contract as active', async () => {
     const world = await openWatching();
     await world.link('a');
     const { contractId } = world.sandbox.hire({ jobId: world.jobId });
@@ -73,7 +73,7 @@ describe('events', () => {
     expect(await world.heard()).toMatchObject([{ type: 'contract.ended' }]);
   });
 
-  it('tell of links with their last state', async () => {
+  it('contain the last state of a link', async () => {
     const world = await openWatching();
     const id = await world.link('a');
     const { projectLink } = (await world.api('GET', `/project-links/${id}`)).body;
@@ -85,14 +85,14 @@ describe('events', () => {
     ]);
   });
 
-  it('tell nobody of a contract whose job is linked only later', async () => {
+  it('are not sent for a contract whose job is linked only later', async () => {
     const world = await openWatching();
     world.sandbox.hire({ jobId: world.jobId });
     await world.link('late');
     expect((await world.heard()).map(({ type }) => type)).toEqual(['project_link.created']);
   });
 
-  it('tell of a revoked install, which then hears of nothing more', async () => {
+  it('report a revoked install, which gets no event after that', async () => {
     const world = await openWatching();
     await world.link('a');
     await world.heard();
@@ -110,7 +110,7 @@ describe('events', () => {
     ]);
   });
 
-  it('tell of funding once per install, though it has several links', async () => {
+  it('report funding once per install, although it has several links', async () => {
     const world = await openWatching();
     await world.link('a');
     await world.link('b');
@@ -150,7 +150,7 @@ describe('events', () => {
       [15, []],
       [20, [low, depleted]],
       [21, []],
-      // Funding that leaves it above is no new crossing.
+      // Usage that is still above the threshold after the funding does not cross it again.
       { volume: 1 },
       [22, []],
     ];
@@ -178,7 +178,7 @@ describe('events', () => {
     expect(new Set(ids.map(Number)).size).toBeLessThan(15);
   });
 
-  it('of one happening may share an id while their bodies differ', async () => {
+  it('about the same change may share an id while their bodies differ', async () => {
     const world = await openWatching({ sharesEventIds: true });
     await world.link('a');
     await world.link('b');
@@ -228,7 +228,7 @@ async function openWatching(options: SandboxOptions = {}): Promise<Watching> {
       await world.sandbox.idle();
       const bodies = world.sandbox.listDeliveries().map(({ body }) => body);
       const events = receiver.received.splice(0).map(({ rawBody, event }) => ({ rawBody, event }));
-      // Attempts run side by side; what was raised first comes first in the marketplace's list.
+      // Attempts run at the same time, but the marketplace lists its deliveries in order.
       return events.toSorted((a, b) => bodies.indexOf(a.rawBody) - bodies.indexOf(b.rawBody)).map(({ event }) => event);
     },
   };

@@ -4,7 +4,7 @@ import { describePlatformApi, type OpenapiOperation } from '../../src/sandbox/op
 import { platformRoutes } from '../../src/sandbox/platform-router.ts';
 import { clock, openWorld, request, today, type World } from './sandbox-harness.ts';
 
-/** From the specification, not from the code: what each operation needs and how it succeeds. */
+/** What each operation needs and how it succeeds, from the specification and not from the code. */
 interface Example {
   method: string;
   path: string;
@@ -156,7 +156,7 @@ describe('the platform API', () => {
     },
   );
 
-  it('refuses a malformed body of nobody in particular with 401, not 400', async () => {
+  it('answers 401, not 400, to a malformed body without a token', async () => {
     const { baseUrl } = await openWorld();
     const answer = await request('POST', `${baseUrl}/project-links`, { rawBody: '{"half":' });
     expect(answer.status).toBe(401);
@@ -236,7 +236,7 @@ async function describedOperation(world: World, { method, path }: Example): Prom
   return body.paths[path][method.toLowerCase()];
 }
 
-/** Refuses what the description does not name, so that neither can drift from the other. */
+/** Refuses undescribed properties, so that the description and the answers stay equal. */
 function toStrictSchema(schema: unknown): z.ZodType {
   return z.fromJSONSchema(inline(schema) as Parameters<typeof z.fromJSONSchema>[0]);
 }

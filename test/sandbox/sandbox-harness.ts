@@ -3,17 +3,17 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { eventTypes } from '../../src/sandbox/sandbox-state.ts';
+import { sandboxEventTypes } from '../../src/sandbox/sandbox-state.ts';
 
 export const minuteMs = 60_000;
 
-/** A day on which nothing expires by itself; usage may be reported for it and for days before. */
+/** Usage may be reported for this day and for earlier days. */
 export const today = '2026-03-15';
 export const clock = { now: () => new Date(`${today}T12:00:00.000Z`) };
 
 export interface Answer {
   status: number;
-  // What a test expects of an answer is said by its assertions.
+  // The assertions of each test say what it expects.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   body: any;
 }
@@ -33,14 +33,14 @@ export interface World {
   organizationId: string;
   token: string;
   jobId: string;
-  /** Calls the platform API with the install's token, or with the one that is given. */
+  /** Calls the platform API with the token of the install, or with the given one. */
   api(method: string, path: string, call?: Call): Promise<Answer>;
   /** Links the job (or another one) and returns the link's id. */
   link(externalProjectId: string, jobId?: string | null): Promise<string>;
   subscribe(url: string, types?: readonly string[]): Promise<{ id: string; secret: string }>;
 }
 
-/** A started sandbox whose time stands still, with one install and one job. */
+/** A started sandbox with one install and one job. Its timeline moves only by `advance`. */
 export async function openWorld(options: SandboxOptions = {}): Promise<World> {
   const sandbox = createSandbox({ timeScale: 0, seed: 'test', ...options });
   const { url, baseUrl } = await sandbox.start();
@@ -62,7 +62,7 @@ export async function openWorld(options: SandboxOptions = {}): Promise<World> {
       const { body: answer } = await api('POST', '/project-links', { body });
       return answer.projectLink.id;
     },
-    async subscribe(endpointUrl, types = eventTypes) {
+    async subscribe(endpointUrl, types = sandboxEventTypes) {
       const body = { url: endpointUrl, eventTypes: types };
       const { body: answer } = await api('POST', '/webhook-endpoints', { body });
       return { id: answer.webhookEndpoint.id, secret: answer.secret };
@@ -86,7 +86,7 @@ export async function request(method: string, url: string, call: Call = {}): Pro
 export interface Received {
   headers: IncomingHttpHeaders;
   rawBody: string;
-  /** Undefined where the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: as in Answer
   event: any;
 }
@@ -94,11 +94,11 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** How the next requests are answered; 200 in the beginning. */
+  /** Answers the next requests; with 200 at first. */
   respond: (response: ServerResponse, received: Received) => void;
 }
 
-/** Somebody's webhook receiver on loopback: remembers what it got, answers as it is told. */
+/** A webhook receiver on loopback. It keeps the requests, and answers by `respond`. */
 export async function openReceiver(): Promise<Receiver> {
   const server = createServer(async (incoming, response) => {
     const chunks: Buffer[] = [];

@@ -37,7 +37,7 @@ describe('a usage report', () => {
     ];
     const { body } = await report(world, entries);
     expect(body.accepted).toBe(4);
-    // The first and the last entry speak of the same worker and day.
+    // The first and the last entry are for the same worker and day.
     expect(body.budget.consumed.seconds).toBe(40 + 200 + 3000);
   });
 

@@ -5,7 +5,7 @@ const url = 'https://bridge.example.com/hook';
 const eventTypes = ['contract.started', 'contract.ended'];
 
 describe('webhook endpoints', () => {
-  it('are created active, with a secret that is shown this once', async () => {
+  it('are created active, with a secret that is shown only once', async () => {
     const { api } = await openWorld({ clock });
     const created = await api('POST', '/webhook-endpoints', { body: { url, eventTypes } });
     expect(created).toEqual({
@@ -34,7 +34,7 @@ describe('webhook endpoints', () => {
     });
   });
 
-  it('are created anew by every request: a retried one makes a second', async () => {
+  it('are created by every request: a repeated request creates a second one', async () => {
     const { api, subscribe } = await openWorld();
     const [first, second] = [await subscribe(url), await subscribe(url)];
     expect(first.id).not.toBe(second.id);

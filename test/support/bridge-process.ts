@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { programFile } from './built-program.ts';
 import { createWaitEnder } from './until.ts';
 
 /** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
@@ -33,8 +33,8 @@ export interface BridgeSetup {
   configFile: string;
   rosterFile: string;
   databaseUrl: string;
-  /** What to run instead of the command line, which is `src/main.ts start`. */
-  program?: URL;
+  /** What to run instead of the bundled program. */
+  program?: string;
   /** Further arguments. */
   args?: string[];
 }
@@ -43,7 +43,7 @@ export interface BridgeSetup {
 export const secretKey = Buffer.alloc(32, 7);
 export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 
-/** Nobody listens there: what most journeys of processes need stands in the events. */
+/** No server listens there: what most journeys of processes need stands in the events. */
 const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 
 const idleAnswers: ReadonlyMap<string, object> = new Map([
@@ -141,17 +141,16 @@ export function launchBridge(setup: BridgeSetup): LaunchedBridge {
   return { ready: Promise.race([toRunning(), failWhenEnded()]), kill };
 }
 
-function spawnBridge({ configFile, databaseUrl, program, args = [] }: BridgeSetup): ChildProcess {
-  const main = program === undefined ? path.resolve('src/main.ts') : fileURLToPath(program);
-  return spawn(process.execPath, [main, 'start', '--config', configFile, ...args], {
+function spawnBridge({ configFile, databaseUrl, program = programFile, args = [] }: BridgeSetup): ChildProcess {
+  return spawn(process.execPath, [program, 'start', '--config', configFile, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Nothing of whoever runs the tests: their GANGWAY_* would be its configuration too.
+    // Nothing of the environment of the tests: its GANGWAY_* would be part of the configuration.
     env: {
       ACME_TOKEN: 'ot_ptk_acme',
       ACME_SECRET: acmeSecret,
       DATABASE_URL: databaseUrl,
       GANGWAY_SECRET_KEY: secretKey.toString('base64'),
-      // Most of a start is loading its sources; whoever ends in peace leaves them to the next.
+      // Much of a start is compiling; a process that ends in peace leaves what it compiled to the next.
       NODE_COMPILE_CACHE: path.resolve('node_modules', '.cache', 'gangway'),
     },
   });

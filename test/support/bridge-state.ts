@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { secretKey } from './bridge-process.ts';

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
@@ -6,6 +6,10 @@ import { createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createInstanceStore } from '../../src/db/instance-store.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { findParent } from './find-parent.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines } from './log-lines.ts';
@@ -30,6 +34,20 @@ export interface Workspace {
   pretendRunning(): Promise<void>;
 }
 
+/** The file of a database that is migrated and otherwise empty: to migrate each anew would take longer than most tests. */
+const migrated = await migrateOne();
+
+async function migrateOne(): Promise<Buffer> {
+  const folder = mkdtempSync(path.join(findParent(), 'gangway-'));
+  const file = path.join(folder, 'gangway.db');
+  const database = openDatabase(`sqlite:${file}`);
+  await migrate(database);
+  await database.close();
+  const bytes = readFileSync(file);
+  rmSync(folder, { recursive: true });
+  return bytes;
+}
+
 export function createBridgeWorkspace(changes: object = {}): Workspace {
   const folder = createFolder();
   const configFile = path.join(folder, 'gangway.config.json');
@@ -48,8 +66,10 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
   };
   writeFileSync(configFile, JSON.stringify(config));
   const open = () => {
-    const loaded = loadConfig({ path: configFile, env: {} });
-    return openStorage(loaded.config.database.url);
+    const { url } = loadConfig({ path: configFile, env: {} }).config.database;
+    const file = sqliteFileOf(url);
+    if (file !== undefined && !existsSync(file)) writeFileSync(file, migrated, { mode: 0o600 });
+    return openStorage(url);
   };
 
   return {
@@ -67,6 +87,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
         logger,
         adapters: await loadAdapters(loaded),
         pollMs,
+        hasStorageThread: false,
       });
       const { receiverUrl } = await app.start();
       try {
@@ -96,7 +117,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       onTestFinished(() => storage.database.close());
       const adapters = await loadAdapters(loaded);
       const { logger } = createLogLines();
-      const app = createApp({ config: loaded, storage, logger, adapters, pollMs });
+      const app = createApp({ config: loaded, storage, logger, adapters, pollMs, hasStorageThread: false });
       await app.start();
       await work().finally(() => app.stop());
     },

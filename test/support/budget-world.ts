@@ -1,6 +1,5 @@
 import { createBudgetStore } from '../../src/budget/budget-store.ts';
-import type { BudgetWorkerDeps } from '../../src/budget/budget-worker.ts';
-import type { BudgetParts } from '../../src/budget/create-budgets.ts';
+import type { BudgetParts, BudgetWorkerDeps } from '../../src/budget/budget-worker.ts';
 import { readNextInstall } from '../../src/budget/read-budgets.ts';
 import { createReaderStore } from '../../src/budget/reader-store.ts';
 import { sweepContracts } from '../../src/budget/sweep-contracts.ts';
@@ -9,7 +8,8 @@ import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
@@ -25,14 +25,14 @@ export interface BudgetWorld {
   /** As another instance would have them. */
   open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
   notices: BudgetNotice[];
-  told(): string[];
-  /** Hires somebody for the linked job, with hours that are paid for; the bridge learns of it. */
+  noticed(): string[];
+  /** Hires a trainer for the linked job, with hours that are paid for; the bridge learns of it. */
   hire(hours?: number): Promise<string>;
   /** Learns all there is at the marketplace. */
   learn(): Promise<void>;
   /** Tells of a contract's budget, as a delivered event. */
   tellOf(contractId: string, createdAt?: string): Promise<void>;
-  /** How much was worked today in all, told by somebody else. */
+  /** How much was worked today in all, reported by another system. */
   work(contractId: string, hours: number): Promise<void>;
   /** Looks for what is to be read, and reads it. */
   look(deps?: BudgetWorkerDeps): Promise<void>;
@@ -71,7 +71,7 @@ export async function openBudgetWorld(database: Database): Promise<BudgetWorld> 
     platform: direct,
     open,
     notices,
-    told: () => notices.map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind)),
+    noticed: () => notices.map(({ kind, isRepeat }) => (isRepeat ? `still ${kind}` : kind)),
     async hire(hours = 10) {
       const { contractId } = market.sandbox.hire({ jobId: market.jobId });
       market.sandbox.fundMilestone(contractId, { volume: hours });

@@ -34,7 +34,7 @@ export const noBudget: BudgetRow = {
   notFoundAt: null,
   attempts: 0,
   failure: null,
-  toldState: null,
-  toldAt: null,
-  toldFundedVolume: null,
+  notifiedState: null,
+  notifiedAt: null,
+  notifiedFundedVolume: null,
 };

@@ -1,15 +1,17 @@
 import {
   type Claim,
   type ClaimStore,
+  convergeLeaseMs,
   createClaimStore,
   type MembershipClaimOrder,
 } from '../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../src/converge/converge-membership.ts';
-import { convergeLeaseMs, usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
+import type { SettledResult } from '../../src/converge/converge-result.ts';
+import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createConvergeWorker } from '../../src/converge/converge-worker.ts';
 import { createResetStore } from '../../src/converge/reset-store.ts';
 import { createResetting } from '../../src/converge/reset-worker.ts';
-import { type ConvergeResult, createSettleStore, type SettleStore } from '../../src/converge/settle-store.ts';
+import { createSettleStore, type SettleStore } from '../../src/converge/settle-store.ts';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
@@ -45,13 +47,20 @@ export async function claimDue(
   return claimed;
 }
 
+/** Leases one membership of the tool `studio`. */
+export async function claimOne(engine: Engine, token = 'worker'): Promise<Claim> {
+  const [claim] = await claimDue(engine, { token, limit: 1 });
+  if (claim === undefined) throw new Error('nothing was due');
+  return claim;
+}
+
 export interface Converging {
   claims?: ClaimStore;
   settling?: SettleStore;
   protectedAccounts?: string[];
   makesLogins?: boolean;
   timeoutMs?: number;
-  /** Whether accounts may be ended, renamed or activated; as where nobody shares the tool. */
+  /** Whether accounts may be ended, renamed or activated; as where no other customer shares the tool. */
   mayChangeAccounts?: boolean;
   signal?: AbortSignal;
 }
@@ -69,7 +78,7 @@ export async function converge(
     mayChangeAccounts = true,
     signal,
   }: Converging = {},
-): Promise<ConvergeResult | null> {
+): Promise<SettledResult | null> {
   const { clock, managedDomains, alerts } = engine;
   const deps = {
     claims,
@@ -146,12 +155,15 @@ export async function receiptsOf(engine: Engine): Promise<string[]> {
   return (await receipts.execute()).map(({ operation, outcome }) => `${operation} ${outcome}`);
 }
 
-/** So many people are hired at once, each by a contract of their own. */
+/** An event about the trainer and the contract of this number. */
+export function numberedEvent(type: string, number: number): string {
+  return fullEvent({ type, contract: `c${number}`, trainer: `t${number}` });
+}
+
+/** So many trainers are hired at once, each by a contract of their own. */
 export async function hire(engine: Engine, count: number, first = 1): Promise<void> {
   const numbers = Array.from({ length: count }, (_, index) => first + index);
-  await engine.apply(
-    numbers.map((number) => fullEvent({ type: 'contract.started', contract: `c${number}`, trainer: `t${number}` })),
-  );
+  await engine.apply(numbers.map((number) => numberedEvent('contract.started', number)));
 }
 
 export async function countActive(engine: Engine): Promise<number> {

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, inject, onTestFinished } from 'vitest';
-import { type Database, openDatabase } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { createFolder } from './folder.ts';
 import { createPostgresDatabase, dropPostgresDatabase } from './postgres-admin.ts';
 

@@ -176,9 +176,9 @@ export function createEngine(
 }
 
 /** Whom an event names, as intake finds them. */
-function namedIn({ contracts, people }: Evidence): NamedTrainer[] {
+function namedIn({ contracts, people }: Evidence, receivedAt: string): NamedTrainer[] {
   return people.flatMap(({ install, trainerId }) =>
-    contracts.map(({ contractId }) => ({ install, contractId, trainerId })),
+    contracts.map(({ contractId }) => ({ install, contractId, trainerId, receivedAt })),
   );
 }
 
@@ -192,7 +192,7 @@ async function applyAll(engine: Engine, added: Evidence[], now: string, namesPeo
   await inTransaction(engine.database, async (tx) => {
     await engine.evidence.lock(tx);
     for (const evidence of added) {
-      await applyEvidence(engine, tx, evidence, now, namesPeople ? namedIn(evidence) : []);
+      await applyEvidence(engine, tx, evidence, now, namesPeople ? namedIn(evidence, now) : []);
     }
   });
 }

@@ -36,6 +36,7 @@ export const membership: MembershipRow = {
   failure: null,
   lateUntil: null,
   missedAt: null,
+  unmetSince: null,
   updatedAt: at,
   cause: null,
   removeAfter: null,

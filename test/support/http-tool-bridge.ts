@@ -6,7 +6,6 @@ import { openStorage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { pollMs } from './poll-ms.ts';
 
 /**
  * `gangway start` as a process of its own, except that the tool `list` is the one of `http-tool.ts`
@@ -21,8 +20,9 @@ const logger = createLogger({ level: 'info', destination: process.stderr });
 const key = Buffer.from(process.env['GANGWAY_SECRET_KEY'] ?? '', 'base64');
 const storage = await openStorage(config.database.url, key);
 const adapters = new Map([['list', createHttpAdapter(values.tool ?? '')]]);
-// As an operator waits a minute, a test a moment.
-const app = createApp({ config, storage, logger, adapters, secondLookMs: 500, pollMs });
+// An operator waits a minute for the second look, a test a moment. Loops look less often than in a test's own
+// process, as these run for half a minute.
+const app = createApp({ config, storage, logger, adapters, secondLookMs: 500, pollMs: 500 });
 logger.info(await app.start(), 'Gangway is running');
 await once(process, 'SIGTERM');
 await app.stop();

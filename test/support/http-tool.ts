@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { BridgeSetup } from './bridge-process.ts';
+import { httpToolBridgeFile } from './built-program.ts';
 
 /** A tool that workers in other processes call, and that does what a test says when they do. */
 export interface HttpTool {
@@ -67,6 +68,5 @@ function toCall({ method, url = '', headers }: IncomingMessage): ToolCall {
 
 /** A bridge whose tool `list` it is. */
 export function withHttpTool(setup: BridgeSetup, { url }: HttpTool): BridgeSetup {
-  const program = new URL('./http-tool-bridge.ts', import.meta.url);
-  return { ...setup, program, args: ['--tool', url] };
+  return { ...setup, program: httpToolBridgeFile, args: ['--tool', url] };
 }

@@ -66,6 +66,8 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   projects?: string[];
   /** Stands in for the roster. */
   adapter?: Adapter;
+  /** Whether the adapter leads to a real tool, of which a call may fail: the bridge tries it again by its clock. */
+  isToolReal?: boolean;
   toolTimeout?: string;
   /** How soon its loops see what they were not woken for. */
   pollMs?: number;
@@ -107,6 +109,7 @@ export async function openJourney(
     logger: log.logger,
     adapters,
     pollMs: options.pollMs ?? pollMs,
+    hasStorageThread: false,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();
@@ -115,8 +118,12 @@ export async function openJourney(
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    const look = () => countUnfinished(storage, clock);
-    await until('nothing is due', look, (unfinished) => unfinished === 0);
+    const goOn = options.isToolReal === true ? followRealTime(storage, clock) : undefined;
+    const look = async () => {
+      await goOn?.();
+      return await listUnfinished(storage, clock);
+    };
+    await until('nothing is due', look, ({ length }) => length === 0);
   }
 
   return {
@@ -209,6 +216,32 @@ function toConfig(
   });
 }
 
+const patienceMs = 10_000;
+
+/** @returns what moves the clock on by the real time that has passed, once a wait has lasted long */
+function followRealTime(storage: Storage, clock: FakeClock): () => Promise<void> {
+  let followedTo = performance.now() + patienceMs;
+  return async () => {
+    const ms = Math.floor(performance.now() - followedTo);
+    if (ms < 1000) return;
+    followedTo += ms;
+    await liveThrough(storage, clock, ms);
+  };
+}
+
+/**
+ * A project is found within a minute of its link, and its work is read at once. Afterwards no reading is due before the
+ * next full hour.
+ */
+export async function untilWorkIsRead({ storage, pass, quiet }: Journey): Promise<void> {
+  await pass(60_000);
+  const scopes = () => storage.database.kysely.selectFrom('usageScope').selectAll().execute();
+  const areRead = (rows: Awaited<ReturnType<typeof scopes>>) =>
+    rows.length > 0 && rows.every(({ readBeganAt }) => readBeganAt !== null);
+  await until('the work is read', scopes, areRead);
+  await quiet();
+}
+
 /** Moves the time on as a bridge lives through it: else it would have been frozen meanwhile. */
 export async function liveThrough({ database }: Storage, clock: FakeClock, ms: number): Promise<void> {
   await noteAlive(database, new Date(clock.now().getTime() + ms));
@@ -228,48 +261,58 @@ function writeRoster(file: string, groups: Record<string, string[]>): void {
   writeFileSync(file, JSON.stringify({ groups: Object.fromEntries(entries) }));
 }
 
-/** What was not tried yet, is due again at this moment of the test's time, or is being worked on. */
-export async function countUnfinished({ database }: Storage, clock: FakeClock): Promise<number> {
+/**
+ * What was not tried yet, is due again at this moment of the test's time, or is being worked on.
+ *
+ * @returns the rows of the first step that has any; empty where no step has any
+ */
+export async function listUnfinished({ database }: Storage, clock: FakeClock): Promise<object[]> {
   const { kysely } = database;
   const now = clock.now().toISOString();
   const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
   const isLeased = sql<boolean>`leased_until is not null`;
   const isSure = sql<boolean>`late_until is null and missed_at is null`;
   const isToDo = sql<boolean>`${isDue} and (${isSure} or next_attempt_at <= ${now})`;
-  // In the order of the way: what leaves one step has arrived at the next when that is asked.
-  const deliveries = await kysely.selectFrom('delivery').select('id').where(isDue).execute();
-  const requests = await kysely
-    .selectFrom('readRequest')
-    .select('contractId')
-    .where((eb) => eb.or([isDue, isLeased]))
-    .execute();
-  const installs = await kysely
-    .selectFrom('installState')
-    .select('install')
-    .where((eb) => eb.or([isDue, isLeased]))
-    .execute();
-  const derivations = await kysely.selectFrom('derivation').select('trainerId').execute();
-  const resets = await kysely
-    .selectFrom('linkReset')
-    .select('groupId')
-    // One that is under way has been tried; one that waits for others to be taken out has not.
-    .where((eb) => eb.or([eb('nextAttemptAt', '<=', now), eb('attempts', '>', 0)]))
-    .where('nextAttemptAt', 'is not', null)
-    .execute();
-  const memberships = await kysely
-    .selectFrom('membership')
-    .select('id')
-    // Whoever was invited is looked for now and then until they come; who is to be confirmed, later.
-    .where((eb) => eb.or([eb('state', '<>', 'invited'), eb('nextAttemptAt', '<=', now), isLeased]))
-    .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
-    // What waits for an install to be read is done once that can be read.
-    .where((eb) => eb.not(isHeldBack(eb)))
-    .execute();
-  const subscriptions = await kysely
-    .selectFrom('subscription')
-    .select('install')
-    .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased]))
-    .execute();
-  const work = [deliveries, requests, installs, derivations, resets, memberships, subscriptions];
-  return work.flat().length;
+  // In the order of the flow: what leaves one step has arrived at the next when that is asked.
+  const steps = [
+    kysely.selectFrom('delivery').select(['id as delivery', 'attempts', 'nextAttemptAt']).where(isDue),
+    kysely
+      .selectFrom('readRequest')
+      .select(['contractId as contractToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
+      .where((eb) => eb.or([isDue, isLeased])),
+    kysely
+      .selectFrom('installState')
+      .select(['install as installToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
+      .where((eb) => eb.or([isDue, isLeased])),
+    kysely.selectFrom('derivation').select('trainerId as trainerToDerive'),
+    kysely
+      .selectFrom('linkReset')
+      .select(['groupId as linkToReset', 'attempts', 'nextAttemptAt'])
+      // One that is under way has been tried; one that waits for others to be taken out has not.
+      .where((eb) => eb.or([eb('nextAttemptAt', '<=', now), eb('attempts', '>', 0)]))
+      .where('nextAttemptAt', 'is not', null),
+    // A reading of work has trainers looked for whose work it finds.
+    kysely
+      .selectFrom('usageScope')
+      .select(['scope as scopeToRead', 'attempts', 'nextReadAt', 'leasedUntil'])
+      .where((eb) => eb.or([eb('nextReadAt', '<=', now), isLeased])),
+    kysely
+      .selectFrom('membership')
+      .select(['id as membership', 'state', 'attempts', 'failure'])
+      .select(['nextAttemptAt', 'removeAfter', 'leasedUntil'])
+      // A trainer who was invited is looked for now and then until they come.
+      .where((eb) => eb.or([eb('state', '<>', 'invited'), eb('nextAttemptAt', '<=', now), isLeased]))
+      .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
+      // What waits for an install to be read is done once that can be read.
+      .where((eb) => eb.not(isHeldBack(eb))),
+    kysely
+      .selectFrom('subscription')
+      .select(['install as subscriptionToCheck', 'nextCheckAt', 'leasedUntil'])
+      .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased])),
+  ];
+  for (const step of steps) {
+    const unfinished: object[] = await step.execute();
+    if (unfinished.length > 0) return unfinished;
+  }
+  return [];
 }

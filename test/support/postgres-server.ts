@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { TestProject } from 'vitest/node';
-import { openDatabase } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { createPostgresDatabase } from './postgres-admin.ts';
 
 declare module 'vitest' {

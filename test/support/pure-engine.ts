@@ -192,6 +192,7 @@ const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wan
   clearedGeneration: null,
   lateUntil: null,
   missedAt: null,
+  unmetSince: null,
 };
 
 const keyColumns: Record<keyof Evidence, string[]> = {

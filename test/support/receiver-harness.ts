@@ -1,4 +1,4 @@
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -76,6 +76,8 @@ interface ReceiverOptions {
   inFlightBytes?: number;
   /** What replaces the usual limits of one install. */
   limits?: Partial<Rates & StorageLimits>;
+  /** What another process has stored meanwhile; unless given, nothing. */
+  loadInstalls?: (signingKeys: Map<string, KeyObject[]>) => void;
   /** What the disk has left; unless told, nobody knows. */
   freeBytes?: () => number | null;
 }
@@ -103,6 +105,10 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     countInstalls: () => 2,
     readFree: async () => freeBytes(),
   });
+  const signingKeys = new Map([
+    ['acme', [acmeSecret, retiredSecret].map(toSigningKey)],
+    ['globex', [toSigningKey(otherSecret)]],
+  ]);
   let handedOver = 0;
   const listener = createReceiverApp({
     inbox: {
@@ -112,10 +118,8 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
       },
       isBusy: inbox.isBusy,
     },
-    signingKeys: new Map([
-      ['acme', [acmeSecret, retiredSecret].map(toSigningKey)],
-      ['globex', [toSigningKey(otherSecret)]],
-    ]),
+    signingKeys,
+    loadInstalls: async () => options.loadInstalls?.(signingKeys),
     decoySecret: createSecretKey(randomBytes(32)),
     headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
     budget: createByteBudget(inFlightBytes),

@@ -1,14 +1,16 @@
 import { minutesAgo, toBody } from './lifecycle-events.ts';
 import { createSender, type SentAnswer } from './sender.ts';
+import { tries } from './tries.ts';
 
-/** 500 distinct deliveries, four times each, all asked for at once. */
+/** Distinct deliveries, four times each, all asked for at once. */
 export interface RepeatedLoad {
   answers: SentAnswer[];
-  /** As `group/trainer`, sorted: who belongs where when all is done. */
+  /** As `group/trainer`, sorted: the members when all is done. */
   members: string[];
 }
 
-const distinct = 500;
+/** How many of them are distinct. */
+export const distinct = tries(500);
 const repeats = 4;
 /** The same in every copy. */
 const createdAt = minutesAgo(1);

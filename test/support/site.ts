@@ -8,7 +8,7 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
-import { countUnfinished, hardlyEver, liveThrough } from './journey.ts';
+import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 import { type Answer, post } from './receiver-harness.ts';
@@ -116,6 +116,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
       pollMs: setup.pollMs ?? pollMs,
+      hasStorageThread: false,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);
@@ -133,8 +134,8 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
         }),
       async quiet() {
         await sandbox.idle();
-        const look = async () => (await countUnfinished(storage, clock)) + (await countUnread(storage, clock));
-        await until('nothing is due', look, (unfinished) => unfinished === 0);
+        const look = () => listUnfinished(storage, clock);
+        await until('nothing is due', look, ({ length }) => length === 0);
       },
       pass: (ms) => liveThrough(storage, clock, ms),
       memberships: () => listMemberships(storage),
@@ -221,15 +222,4 @@ function toConfig(
 async function listMemberships({ database }: Storage): Promise<string[]> {
   const rows = await database.kysely.selectFrom('membership').select(['trainerId', 'state']).execute();
   return rows.map(({ trainerId, state }) => `${trainerId} ${state}`).sort();
-}
-
-/** Installs that are to be read and have not failed to be. */
-async function countUnread({ database }: Storage, clock: FakeClock): Promise<number> {
-  const due = await database.kysely
-    .selectFrom('installState')
-    .select('install')
-    .where('nextAttemptAt', 'is not', null)
-    .where((eb) => eb.or([eb('attempts', '=', 0), eb('nextAttemptAt', '<=', clock.now().toISOString())]))
-    .execute();
-  return due.length;
 }

@@ -13,7 +13,8 @@ import {
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';

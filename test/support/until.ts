@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { TestRunner } from 'vitest';
 
+/** Between two looks a tenth of the time that has passed, but no less and no more than this. */
+const [shortestRestMs, longestRestMs] = [5, 100];
+
 /** Left of a test's limit to say what was last seen. */
 const spareMs = 2000;
 
@@ -12,13 +15,14 @@ const deaths = new WeakMap<object, Error>();
  */
 export async function until<T>(what: string, look: () => T | Promise<T>, isSo: (seen: T) => boolean): Promise<T> {
   const test = TestRunner.getCurrentTest();
+  const begunAt = performance.now();
   for (;;) {
     const seen = await look();
     if (isSo(seen)) return seen;
     const death = test && deaths.get(test);
     const reason = death?.message ?? (isNearLimit(test) ? 'the test has lasted too long' : null);
     if (reason !== null) throw new Error(`${what}: never, as ${reason}; last seen: ${JSON.stringify(seen)}`);
-    await wait(10);
+    await wait(Math.min(Math.max((performance.now() - begunAt) / 10, shortestRestMs), longestRestMs));
   }
 }
 

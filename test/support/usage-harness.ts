@@ -4,20 +4,21 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { type CallNotes, createPlatformApi, type UsageEntry } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { CallNotes, UsageEntry } from '../../src/marketplace/platform-api.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
-import { createImportObservations } from '../../src/usage/import/import-observations.ts';
+import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 
-/** A tool that tells of work, the usage side of a bridge, and the sandbox as the marketplace. */
+/** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
 export interface UsageWorld {
   engine: Engine;
   sandbox: Sandbox;
@@ -28,11 +29,11 @@ export interface UsageWorld {
   /** Another job of the install. */
   openJob(): string;
   link(project: string, ofJob?: string): Promise<string>;
-  /** Hires somebody on the job; `m` and their id is what the tool calls them. */
+  /** Hires a trainer on the job; their id in the tool is `m` and their id. */
   hire(onJob?: string): Hired;
-  /** Learns all there is at the marketplace, and lets in whoever is wanted. */
+  /** Learns all there is at the marketplace, and lets in the trainers who are wanted. */
   learn(): Promise<void>;
-  /** Reads every place once; of everything, where that is asked for. */
+  /** Reads every work scope once; completely, where that is asked for. */
   read(isComplete?: boolean): Promise<void>;
   report(wanted?: Partial<ReportWanted>): Promise<InstallReport>;
   consumed(contractId: string): Counts;
@@ -60,22 +61,22 @@ interface Hired {
 
 export interface WorkTool {
   adapter: Adapter;
-  /** All pieces of work there are, by place and then by id. Taking one away leaves its task. */
+  /** All pieces of work there are, by scope and then by id. Taking one away leaves its task. */
   items: Map<string, Map<string, ItemWork>>;
   /** Takes the tasks of these pieces away, and the pieces with them. */
-  deleteTasks(place: string, ...itemIds: string[]): void;
-  /** The tasks that each member has done until now, told at every place, where it tells totals. */
+  deleteTasks(scope: string, ...itemIds: string[]): void;
+  /** The tasks that each member has done until now. If there are any, every scope lists them as totals. */
   totals: Map<string, number>;
-  /** What it cannot tell at present. */
+  /** What it cannot count at present. */
   gap: string | null;
   /** Ends the next readings after so many pieces. */
   breaksAfter: number | null;
   gone: Set<string>;
-  /** What it shows as the address of an id; nothing unless told. */
+  /** What it shows as the address of an id; nothing unless it is set. */
   emails: Map<string, string>;
-  /** Places that are not there. */
+  /** Scopes that are not there. */
   goneScopes: Set<string>;
-  /** Places that the account may not read. */
+  /** Scopes that the account may not read. */
   refusedScopes: Set<string>;
   /** Whether all projects have one group. */
   isOneGroup: boolean;
@@ -93,7 +94,7 @@ export interface ItemWork {
 }
 
 function createWorkTool(): WorkTool {
-  /** That there ever were at a place, whatever became of the pieces. */
+  /** The tasks that ever were in a scope, whatever became of the pieces. */
   const tasks = new Map<string, Set<string>>();
   function tasksAt(scope: string): Iterable<string> {
     if (tool.goneScopes.has(scope)) throw new AppError('not_found', `There is no ${scope}`);
@@ -123,10 +124,10 @@ function createWorkTool(): WorkTool {
     goneScopes: new Set(),
     refusedScopes: new Set(),
     isOneGroup: false,
-    deleteTasks(place, ...itemIds) {
+    deleteTasks(scope, ...itemIds) {
       for (const itemId of itemIds) {
-        tasks.get(place)?.delete(taskOf(itemId));
-        tool.items.get(place)?.delete(itemId);
+        tasks.get(scope)?.delete(taskOf(itemId));
+        tool.items.get(scope)?.delete(itemId);
       }
     },
     adapter: {
@@ -179,7 +180,7 @@ function toObservation(itemId: string, { memberId, seconds, labels, at, changedA
   } satisfies UsageObservation;
 }
 
-/** After so long no request arrives any more that nobody has heard of. */
+/** After so long, no request without an answer arrives any more. */
 export const longestOnItsWayMs = 10 * 60_000;
 
 export async function openUsageWorld(
@@ -300,7 +301,7 @@ export async function openUsageWorld(
   };
 }
 
-/** As converging would: whoever is wanted has got in, and whoever is not is still to go. */
+/** As converging would: the trainers who are wanted are in, and the others are still to be removed. */
 async function letIn({ database, membershipRows }: Engine): Promise<void> {
   for (const { id, trainerId, wanted, state } of await membershipRows()) {
     if (wanted === 0 || state === 'active') continue;
@@ -316,5 +317,5 @@ async function letIn({ database, membershipRows }: Engine): Promise<void> {
 }
 
 async function forgetComplete(database: Database): Promise<void> {
-  await inTransaction(database, (tx) => tx.updateTable('usagePlace').set({ completeBeganAt: null }).execute());
+  await inTransaction(database, (tx) => tx.updateTable('usageScope').set({ completeBeganAt: null }).execute());
 }

@@ -11,7 +11,8 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformApi, type PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
+import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
 import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
@@ -90,6 +91,7 @@ export async function openWatchedBridge(
     logger: log.logger,
     adapters,
     pollMs,
+    hasStorageThread: false,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();

@@ -27,16 +27,16 @@ describe('changing accounts', () => {
     ['where one install has the tool', alone, [], true],
     ['where several share it', shared, [], false],
     ['where all addresses are the marketplace’s own', shared, ['opentrain.work'], true],
-    ['where nobody has it', new Map(), [], true],
+    ['where no trainer has it', new Map(), [], true],
   ])('%s', (_, installs, domains, expected) => {
     expect(mayChangeAccounts('studio', installs, domains)).toBe(expected);
   });
 
-  it('makes a removal final where the account has to stay and nobody can be added again', () => {
+  it('makes a removal final where the account has to stay and no trainer can be added again', () => {
     expect([canBeReadded(adapter, true), canBeReadded(adapter, false)]).toEqual([true, false]);
   });
 
-  it('is told of where it is refused, with what that means', () => {
+  it('is reported where it is refused, with what that means', () => {
     const adapters = new Map([
       ['studio', adapter],
       ['atelier', adapter],

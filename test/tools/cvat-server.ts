@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CvatPerson, CvatSite } from '../support/cvat-stories.ts';
 
-/** Of a CVAT that somebody runs: npm and Python's index bring none. */
+/** Of a CVAT that runs elsewhere: npm and Python's index bring none. */
 const variables = {
   url: 'CVAT_URL',
   token: 'CVAT_TOKEN',
@@ -71,7 +71,7 @@ function toSite(settings: CvatSite['settings']): CvatSite {
 
 type Ask = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
 
-/** Requests as somebody; strangers may make about a hundred in a minute. */
+/** Requests as one user. Without authorization, about a hundred in a minute are allowed. */
 function createAsk(url: string, authorization?: string): Ask {
   return async (method, path, body) => {
     const headers = { ...types, ...(authorization && { authorization }) };

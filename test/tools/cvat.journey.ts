@@ -11,7 +11,7 @@ import { openLoop } from './loop.ts';
 const site = findCvat();
 const adapterOf = ({ settings }: CvatSite) => createAdapter('studio', 'cvat', settings);
 
-/** The suite in one organization, by people whom no other run knows. */
+/** The suite in one organization, with people that no other run knows. */
 function toHarness(named: CvatSite): ConformanceHarness {
   const run = randomBytes(4).toString('hex');
   return {
@@ -53,7 +53,7 @@ describe('the whole way on a real CVAT', () => {
   it('leads from hire to end, as those who are hired see it', async ({ skip }) => {
     if (site === null) return skip();
     const loop = await openLoop(adapterOf(site), await site.makeProject());
-    const [without] = await loop.hire('nobody');
+    const [without] = await loop.hire('stranger');
     expect(await without?.membership()).toMatchObject({ state: 'invited' });
     expect(await without?.invitation()).toMatchObject({ kind: 'link' });
     if (without !== undefined) await loop.end(without);

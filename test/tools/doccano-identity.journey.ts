@@ -43,7 +43,7 @@ describe(`a restored doccano ${doccanoVersion}`, () => {
     const { journey, hire, end } = await openLoop(adapter, project);
     await server.backUp();
     const [ada] = await hire('ada');
-    if (ada === undefined) throw new Error('nobody was hired');
+    if (ada === undefined) throw new Error('no trainer was hired');
     const before = await ada.membership();
     expect(before.state).toBe('active');
 
@@ -64,9 +64,9 @@ describe(`a restored doccano ${doccanoVersion}`, () => {
     const after = await until('the trainer is in again', () => ada.membership(), isInAgain);
     await journey.quiet();
     expect(await readWork(journey)).not.toMatchObject([{ tasks: 1 }]);
-    const told = await ada.invitation();
-    if (told?.kind !== 'password') throw new Error('they were told no password');
-    const adas = await actAs(server, told);
+    const invitation = await ada.invitation();
+    if (invitation?.kind !== 'password') throw new Error('the invitation has no password');
+    const adas = await actAs(server, invitation);
     expect(String(adas.id)).toBe(after.memberId);
 
     await end(ada);

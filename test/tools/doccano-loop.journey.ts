@@ -33,7 +33,7 @@ const left =
   'their login stays, as doccano has no way to end one: they see the project no more, but every username, and by its id any example as long as they are in another project';
 
 describe(`the whole loop with doccano ${doccanoVersion}`, () => {
-  it('lets them work by the password they were told, and leaves what is said', async ({ skip }) => {
+  it('lets trainers log in with the password that was given, and leaves what is said', async ({ skip }) => {
     if (server === null) return skip();
     const site = server;
     const admin = await actAs(site, site.admin);
@@ -43,7 +43,7 @@ describe(`the whole loop with doccano ${doccanoVersion}`, () => {
     const adapter = doccanoAdapter(site);
     const { hire, end } = await openLoop(adapter, project);
     const [ada, ben] = await hire('ada', 'ben');
-    if (!ada || !ben) throw new Error('nobody was hired');
+    if (!ada || !ben) throw new Error('no trainer was hired');
 
     const [adas, bens] = [await enter(site, ada), await enter(site, ben)];
     expect(await adas.ask('GET', '/projects')).toMatchObject({ results: [{ id: project }] });
@@ -88,7 +88,7 @@ describe(`the whole loop with doccano ${doccanoVersion}`, () => {
     });
 
     await labelAndConfirm(bens, project, one, label);
-    // Nobody's labels are told while somebody who made some is gone.
+    // doccano counts no labels while a trainer who made some is gone.
     expect(await worked(ada)).toEqual({ tasks: 1 });
     expect(await worked(ben)).toEqual({ tasks: 2 });
     await end(ben);
@@ -102,13 +102,13 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
   const inOrder = [
     'ok answers, and the settings suffice',
     `warning a removed member may still get in: ${left} → see the README of the adapter for what locks people out`,
-    'warning from doccano 1.8.5 on, whoever is added sees no example before it is assigned to them → assign examples to new members in doccano: Dataset, Action, Assign to member',
+    'warning from doccano 1.8.5 on, a new member sees no example before it is assigned to them → assign examples to new members in doccano: Dataset, Action, Assign to member',
   ];
   const mend = '→ mend the settings under tools.studio, or the tool itself';
 
   it.for([
     [
-      ...(['nobody listens', async () => `http://127.0.0.1:${await freePort()}`] as const),
+      ...(['no server listens', async () => `http://127.0.0.1:${await freePort()}`] as const),
       'Could not log in: ECONNREFUSED; does it run, and is "url" right?',
     ],
     [
@@ -147,10 +147,10 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
       `failure The account may not create logins: tick "Staff status" for it in /admin, or use another ${mend}`,
     ]);
     await server.makeStaff(staff);
-    // Where it is but an annotator it can add nobody either.
+    // An annotator cannot add members either.
     await addRow(admin, await makeProject(admin, 'signs'), (await actAs(server, staff)).id);
     const weak =
-      'failure the account is no superuser, and project_admin in no project: it can add and remove nobody → add it to each project as project_admin, or make it a superuser';
+      'failure the account is no superuser, and project_admin in no project: it cannot add or remove members → add it to each project as project_admin, or make it a superuser';
     expect(await examineTool({ ...usual, url, ...staff })).toEqual([...inOrder, weak]);
   });
 
@@ -161,12 +161,12 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
 });
 
 async function loginOf(hired: Hired): Promise<{ username: string; password: string }> {
-  const told = await hired.invitation();
-  if (told?.kind !== 'password') throw new Error('they were told no password');
-  return told;
+  const invitation = await hired.invitation();
+  if (invitation?.kind !== 'password') throw new Error('the invitation has no password');
+  return invitation;
 }
 
-/** As they would: at the login page, with what they were told and nothing else. */
+/** As the trainer would: at the login page, with the invitation and nothing else. */
 async function enter(site: DoccanoServer, hired: Hired): Promise<DoccanoUser> {
   expect(await hired.membership()).toMatchObject({ state: 'active' });
   const { username, password } = await loginOf(hired);

@@ -15,8 +15,8 @@ import { openToolFront } from './tool-front.ts';
 import { openUsageStage, type Worker } from './usage-stage.ts';
 
 /**
- * Work in a doccano that really runs, as the marketplace is told of it. doccano knows only how much
- * there is by now: a day has what it grew by until the last reading of that day. The steps follow
+ * Work in a doccano that really runs, and the reports of it to the marketplace. doccano knows only how
+ * much there is by now: a day has what it grew by until the last reading of that day. The steps follow
  * each other.
  */
 
@@ -44,7 +44,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
   /** Takes the next examples, labels and confirms them. */
   async function work({ trainerId }: Worker, count: number): Promise<number[]> {
     const login = logins.get(trainerId);
-    if (login === undefined) throw new Error('they were told nothing');
+    if (login === undefined) throw new Error('the trainer has no login');
     const user = await actAs(site(), login);
     const taken = examples.splice(0, count);
     await assignExamples(admin, project, user.id, taken);
@@ -52,7 +52,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     return taken;
   }
 
-  /** What `usage show` says of somebody's contract, and `status` as well; null for nothing. */
+  /** What `usage show` says of a trainer's contract, and `status` as well; null for nothing. */
   async function said({ contractId }: Worker, what: RegExp | null): Promise<void> {
     const shown = await stage.ask<{ differences: string[] }>('usage', 'show', contractId);
     expect(shown.differences).toEqual(what === null ? [] : [expect.stringMatching(what)]);
@@ -120,7 +120,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     expect(totals(ben)).toEqual({ [day(0)]: '0/1/1' });
   });
 
-  it('says that less is told than was counted while a confirmation is taken back', async () => {
+  it('says that doccano lists less than was counted while a confirmation is taken back', async () => {
     const taken = await work(ada, 1);
     await stage.pass(at(2, '11:05'));
     const worked = { [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3' };
@@ -151,7 +151,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     await said(ben, /tells less at .+ by 1 tasks, 1 labels/);
   });
 
-  it('is read before somebody is taken out, after whom doccano counts no labels of anybody', async () => {
+  it('is read before a trainer is removed; after that doccano counts no labels at all', async () => {
     await work(ben, 3);
     sandbox.endContract(ben.contractId);
     const rows = () => admin.ask<{ username: string }[]>('GET', `/projects/${project}/members`);
@@ -163,7 +163,7 @@ describe.skipIf(server === null)(`work in doccano ${doccanoVersion}, day by day`
     const all = { [day(0)]: '0/1/1', [day(3)]: '0/1/1', [day(4)]: '0/2/2' };
     await holds(ben, all);
     await holds(ada, { [day(0)]: '0/3/3', [day(1)]: '0/1/1', [day(2)]: '0/3/3', [day(4)]: '0/1/0' });
-    await said(ada, /can be counted since .+: doccano counts no labels of anybody/);
+    await said(ada, /can be counted since .+: doccano counts no labels in a project/);
     await stage.pass(at(5, '16:05'));
     expect(await report()).toMatchObject({ status: 0, unread: [] });
     expect(totals(ben)).toEqual(all);

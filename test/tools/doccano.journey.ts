@@ -20,7 +20,7 @@ describe(`doccano ${doccanoVersion}`, () => {
     else await run(server);
   });
 
-  it('hands uploaded files to anybody who knows their name', async ({ skip }) => {
+  it('hands uploaded files to all visitors who know their name', async ({ skip }) => {
     if (server === null) return skip();
     const media = path.join(server.folder, 'media');
     await mkdir(media, { recursive: true });

@@ -31,11 +31,11 @@ async function open(server: LabelStudioServer) {
   return { ...(await openLoop(adapter, project.id)), project };
 }
 
-/** As they would: with what they were told, and nothing else. */
+/** As the trainer would: with the invitation, and nothing else. */
 async function enter(server: LabelStudioServer, hired: Hired): Promise<BrowserSession> {
-  const told = await hired.invitation();
-  if (told?.kind !== 'password') throw new Error('they were told no password');
-  const session = await server.signIn(told.username, told.password);
+  const invitation = await hired.invitation();
+  if (invitation?.kind !== 'password') throw new Error('the invitation has no password');
+  const session = await server.signIn(invitation.username, invitation.password);
   if (session === null) throw new Error('the form refuses them');
   return session;
 }
@@ -46,7 +46,7 @@ describe('a Label Studio that was restored from an older backup', () => {
     const { hire, end, journey, project } = await open(site);
     await site.backUp();
     const [ada] = await hire('ada');
-    if (ada === undefined) throw new Error('nobody was hired');
+    if (ada === undefined) throw new Error('no trainer was hired');
     const before = await ada.membership();
 
     site = await site.restore();
@@ -82,12 +82,12 @@ describe('a Label Studio that was restored from an older backup', () => {
     expect(work).toMatchObject([{ completed_by: Number(before.memberId) }]);
   });
 
-  it('keeps the employee also where the contract ends before anybody has looked', async ({ skip }) => {
+  it('keeps the employee also where the contract ends before the first look', async ({ skip }) => {
     if (site === null) return skip();
     const { hire, end, journey, project } = await open(site);
     await site.backUp();
     const [ben] = await hire('ben');
-    if (ben === undefined) throw new Error('nobody was hired');
+    if (ben === undefined) throw new Error('no trainer was hired');
     const { memberId } = await ben.membership();
 
     site = await site.restore();
@@ -111,14 +111,14 @@ describe('a Label Studio that was restored from an older backup', () => {
 });
 
 describe('a membership that was ended by hand in Label Studio', () => {
-  it('leaves nobody in once the contract has ended', async ({ skip }) => {
+  it('leaves no access once the contract has ended', async ({ skip }) => {
     if (site === null) return skip();
     const { hire, end, project } = await open(site);
     const [cleo] = await hire('cleo');
-    if (cleo === undefined) throw new Error('nobody was hired');
+    if (cleo === undefined) throw new Error('no trainer was hired');
     const { memberId } = await cleo.membership();
-    const told = await cleo.invitation();
-    const password = told?.kind === 'password' ? told.password : '';
+    const invitation = await cleo.invitation();
+    const password = invitation?.kind === 'password' ? invitation.password : '';
     const cleos = await enter(site, cleo);
     await site.api('DELETE', `/api/organizations/1/memberships/${memberId}/`);
     expect(await projectsOf(cleos)).toContain(project.id);

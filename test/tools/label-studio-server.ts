@@ -22,7 +22,7 @@ export interface LabelStudioServer extends LabelStudioSite {
 }
 
 export interface LabelStudioOptions {
-  /** Whether anybody may sign up, which is how it comes; else whoever has the link. */
+  /** Whether all visitors may sign up, which is the default. Else a visitor needs the link. */
   isSignUpOpen?: boolean;
   /** Variables that it gets besides. */
   env?: Record<string, string>;
@@ -54,7 +54,7 @@ async function makeEmpty(bin: string): Promise<string> {
   const draft = await mkdtemp(`${made}-`);
   const first = await start(bin, draft, {});
   await first.kill();
-  // Somebody else may have been faster.
+  // Another process may have been faster.
   await rename(draft, made).catch(() => rm(draft, { recursive: true, force: true }));
   return made;
 }

@@ -8,7 +8,7 @@ import { openToolFront } from './tool-front.ts';
 import { openUsageStage, type Worker } from './usage-stage.ts';
 
 /**
- * Days of work in a Label Studio that really runs, as the marketplace is told of them. Bridge,
+ * Days of work in a Label Studio that really runs, and the reports of them to the marketplace. Bridge,
  * command line, marketplace and Label Studio go by one clock; the steps follow each other.
  */
 
@@ -35,11 +35,11 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   let lamps: { id: number; tasks: number[] };
   let signsJob = '';
   let [ada, benAtSigns, benAtLamps, cleo] = [] as unknown as [Worker, Worker, Worker, Worker];
-  const everybody = () => [ada, benAtSigns, benAtLamps, cleo];
+  const allWorkers = () => [ada, benAtSigns, benAtLamps, cleo];
   const people = new Map<string, Person>();
   const made = new Map<string, number>();
 
-  /** The work of somebody, under a name by which it is changed later. */
+  /** The work of a trainer, under a name by which it is changed later. */
   async function work(
     { trainerId }: Worker,
     name: string,
@@ -60,7 +60,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     }
   }
 
-  /** All that Label Studio has of somebody in a project, by its export: another way than ours. */
+  /** All that Label Studio has of a trainer in a project, by its export, which Gangway does not use. */
   async function exported(worker: Worker, project: { id: number }): Promise<string> {
     return sumUp(await exportOf(project), worker);
   }
@@ -150,7 +150,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     await holds(benAtSigns, { [day(0)]: '28/2/3' });
     await holds(benAtLamps, { [day(0)]: '15/1/1' });
     await holds(cleo, { [day(0)]: '45/1/4' });
-    const ours = everybody().map(sumOf);
+    const ours = allWorkers().map(sumOf);
     const [ofSigns, ofLamps] = [await exportOf(signs), await exportOf(lamps)];
     const theirs = [sumUp(ofSigns, ada), sumUp(ofSigns, benAtSigns)];
     theirs.push(sumUp(ofLamps, benAtLamps), sumUp(ofLamps, cleo));
@@ -193,7 +193,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     expect((await sessionOf(ada.trainerId).call('PATCH', path, edit)).status).toBe(200);
     await work(benAtSigns, 'b4', signs.tasks[112], { lead_time: 9, result: regions('a') });
 
-    // It has told of what ada did, and not yet of what ben did.
+    // It has listed what ada did, and not yet what ben did.
     const secondPart = front.holdNext(new RegExp(`/api/tasks/\\?project=${signs.id}&.*"value":${signs.tasks[99]}\\b`));
     const passed = stage.pass(at(1, '11:05'));
     const held = await secondPart;
@@ -201,7 +201,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     held.release();
     await passed;
     const { status, unread } = await report();
-    expect([status, unread.map(({ scope }) => scope).sort()]).toEqual([1, placesOf(signs, lamps)]);
+    expect([status, unread.map(({ scope }) => scope).sort()]).toEqual([1, scopesOf(signs, lamps)]);
     expect(totals(ada)).toEqual({ [day(0)]: '112/4/7' });
     expect(totals(benAtSigns)).toEqual({ [day(0)]: '28/2/3' });
 
@@ -244,7 +244,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     expect(totals(benAtLamps)).toEqual(before.benAtLamps);
   });
 
-  it('is still held when other days have made it a smaller share, until somebody has looked', async () => {
+  it('is still held when other days have made it a smaller share, until an operator has looked', async () => {
     for (const number of [3, 4]) {
       await stage.pass(at(number, '09:30'));
       const [sign, lamp] = [signs.tasks.slice(number * 5), lamps.tasks.slice(number * 2)];
@@ -254,7 +254,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
       await work(benAtLamps, `l of ${number}`, lamp[0], { lead_time: 30 + number, result });
       await work(cleo, `c of ${number}`, lamp[1], { lead_time: 40 + number, result });
       await stage.pass(at(number, '10:05'));
-      const reported = everybody().filter((worker) => day(number) in totals(worker));
+      const reported = allWorkers().filter((worker) => day(number) in totals(worker));
       expect(reported).toHaveLength(4);
     }
     const days = { [day(3)]: '43/1/1', [day(4)]: '44/1/1' };
@@ -269,7 +269,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     expect([sumOf(cleo), sumOf(benAtLamps)]).toEqual([await exported(cleo, lamps), await exported(benAtLamps, lamps)]);
   });
 
-  it('is read before somebody is taken out, and stays when their account is deleted', async () => {
+  it('is read before a trainer is removed, and stays when the account is deleted', async () => {
     // Before the schedule has it read again.
     clock.moveTo(at(4, '10:50'));
     const last = { lead_time: 33, result: regions('a', 'b') };
@@ -290,7 +290,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   });
 
   it('comes to the same in the tool, in the ledger and at the marketplace', async () => {
-    for (const worker of everybody()) {
+    for (const worker of allWorkers()) {
       const { days, consumed } = await stage.ask<Shown>('usage', 'show', worker.contractId);
       const seen = days.map((one) => [one.day, toText(one.seen)]);
       expect(Object.fromEntries(seen)).toEqual(totals(worker));
@@ -358,7 +358,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
     );
   });
 
-  it('of a project that is gone keeps nobody in for longer than five minutes', async () => {
+  it('of a project that is gone keeps no trainer in for longer than five minutes', async () => {
     sandbox.endContract(cleo.contractId);
     const explained = async () => (await stage.run('explain', cleo.trainerId)).stdout;
     await until('it waits', explained, (said) => said.includes('to be removed'));
@@ -369,7 +369,7 @@ describe.skipIf(server === null)(`work in Label Studio ${server?.version}, day b
   const accounts = async () => (await site().api<{ id: number }[]>('GET', '/api/users/')).map(({ id }) => id);
 });
 
-function placesOf(...projects: { id: number }[]): string[] {
+function scopesOf(...projects: { id: number }[]): string[] {
   return projects.map(({ id }) => String(id)).sort();
 }
 

@@ -26,14 +26,14 @@ describe.skipIf(server === null)(`Label Studio ${server?.version}`, () => {
 });
 
 describe.skipIf(server === null)('Label Studio as it comes', () => {
-  it('lets anybody in, which `gangway doctor` says', async () => {
+  it('lets all visitors in, which `gangway doctor` says', async () => {
     const site = await (server as LabelStudioServer).restart({ isSignUpOpen: true });
     server = site;
     const { url, owner } = site;
     const settings = { adapter: 'label-studio', url, offboarding: 'delete_user' };
     expect(await examineTool({ ...settings, token: owner.legacyToken })).toEqual([
       'ok answers, and the settings suffice',
-      'failure Anybody may sign up, also whoever was removed → Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
+      'failure Every person may sign up, also one who was removed → Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
     ]);
     const stranger = await site.signUp(`${site.url}/user/signup/`, 'eve@example.com', 'Eve-word-9');
     expect(stranger).not.toBeNull();

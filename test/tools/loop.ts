@@ -19,13 +19,13 @@ export interface Loop {
   end(hired: Hired): Promise<void>;
 }
 
-/** Somebody the marketplace has hired, as the operator of the bridge knows them. */
+/** A trainer that the marketplace has hired, as the operator of the bridge knows them. */
 export interface Hired {
   trainerId: string;
   email: string;
   contractId: string;
   membership(): Promise<{ state: MembershipState; memberId: string | null }>;
-  /** What they are to be told, opened as a command of the operator's would; null where nothing is. */
+  /** What the trainer logs in with, opened as a command of the operator would; null where there is nothing. */
   invitation(): Promise<InvitationContent | null>;
   /** `operation outcome` and what is said of it, oldest first. */
   receipts(): Promise<[string, string | null][]>;
@@ -37,7 +37,7 @@ const dayMs = 86_400_000;
 
 /** @param project the tool's own id of the project that the customer's job is linked to */
 export async function openLoop(adapter: Adapter, project: number): Promise<Loop> {
-  const journey = await openJourney(sqlite, { adapter });
+  const journey = await openJourney(sqlite, { adapter, isToolReal: true });
   const { sandbox, customer } = journey;
   await customer.link(String(project));
   // Tools outlive a test, and so do accounts.
@@ -119,9 +119,9 @@ export async function readWork({ storage, clock }: Journey) {
   const { kysely } = storage.database;
   clock.advance(60_000);
   const now = toInstant(clock.now());
-  await inTransaction(storage.database, (tx) => tx.updateTable('usagePlace').set({ nextReadAt: now }).execute());
-  const places = () => kysely.selectFrom('usagePlace').select('readBeganAt').execute();
-  await until('the work was read', places, (read) =>
+  await inTransaction(storage.database, (tx) => tx.updateTable('usageScope').set({ nextReadAt: now }).execute());
+  const scopes = () => kysely.selectFrom('usageScope').select('readBeganAt').execute();
+  await until('the work was read', scopes, (read) =>
     read.some(({ readBeganAt }) => readBeganAt !== null && readBeganAt >= now),
   );
   const days = kysely.selectFrom('usageDay').select(['trainerId', 'seconds', 'tasks', 'labels']);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-/** Elsewhere for whom `npm ci` is not to throw it away. */
+/** `TEST_TOOLS_CACHE` names a folder that `npm ci` does not delete. */
 const cache = path.resolve(
   process.env['TEST_TOOLS_CACHE'] ?? path.join(import.meta.dirname, '../../node_modules/.cache/gangway-tools'),
 );

@@ -34,7 +34,7 @@ export async function openToolFront(): Promise<ToolFront> {
       answer.pipe(response).on('error', () => response.destroy());
       answer.on('error', () => response.destroy());
     });
-    // As it is where nobody listens.
+    // As where no server listens.
     passed.on('error', () => response.destroy());
     asked.pipe(passed);
   }

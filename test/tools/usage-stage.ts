@@ -41,7 +41,7 @@ export interface StageSettings {
   links?: Record<string, { timeZone: string }>;
 }
 
-/** Somebody on one contract. */
+/** A trainer on one contract. */
 export interface Worker {
   contractId: string;
   trainerId: string;
@@ -114,7 +114,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
 
     async pass(instant) {
       clock.moveTo(instant);
-      // Whoever moves the clock under a reading takes its lease away.
+      // A clock that moves during a reading takes its lease away.
       const look = () =>
         bridge
           ?.output()
@@ -163,7 +163,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
 
     async letIn(...workers) {
       const { members } = await until(
-        'everybody is in',
+        'all trainers are in',
         () => ask<{ members: Member[] }>('members'),
         (seen) => {
           const inside = seen.members.filter(({ state }) => state === 'active');
@@ -175,8 +175,8 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
       for (const { id, trainerId } of members) {
         const isOf = workers.some((worker) => worker.trainerId === trainerId);
         if (!isOf || logins.has(trainerId)) continue;
-        const told = await ask<{ invitation: Login }>('members', 'invitation', String(id));
-        logins.set(trainerId, told.invitation);
+        const shown = await ask<{ invitation: Login }>('members', 'invitation', String(id));
+        logins.set(trainerId, shown.invitation);
       }
       return logins;
     },

@@ -1,70 +1,70 @@
 import assert from 'node:assert/strict';
 import type { Adapter, AdapterLink, Added, Member, Person } from '../adapter.ts';
 
-/** What every case stands on: the tool it is run against, and calls that come to an end. */
+/** What every case uses: the tool it is run against, and calls with a time-out. */
 
 export interface ConformanceCase {
   /** A sentence about the adapter. */
   name: string;
-  /** Why it cannot be run against this one; null where it can. */
+  /** Why it cannot be run against this adapter; null if it can. */
   skip?(harness: ConformanceHarness): string | null;
-  /** @throws whatever says that the adapter does not keep the contract */
+  /** @throws if the adapter does not keep the contract */
   run(harness: ConformanceHarness): Promise<void>;
 }
 
 export interface ConformanceHarness {
   adapter: Adapter;
-  /** Two groups that exist and that these people are not in; one where the tool has one. */
+  /** Two groups that exist and do not have these people; only one if the tool has one. */
   groups: readonly [string, ...string[]];
-  /** One person for each number, the same at every call; the tool's own id is not known. */
+  /** One person for each number, the same at every call, without the tool's id. */
   person(index: number): Person;
-  /** Whether every link's group is there to be used, as in a file; false where groups are made elsewhere. */
+  /** Whether the group of every link exists, as in a file; false if groups are made elsewhere. */
   hasEveryGroup: boolean;
-  /** How many people the tool does not show at a time; without it nothing is known of its pages. */
+  /** A number of people that needs several pages of the tool. Without it, pages are not tested. */
   crowd?: number;
-  /** Makes somebody a member as another hand than the adapter's would have. */
+  /** Makes a person a member without the adapter. */
   seed?(groupId: string, person: Person): Promise<void>;
-  /** Makes an account that is in no group, as another hand than the adapter's would. */
+  /** Makes an account in no group, without the adapter. */
   seedAccount?(person: Person): Promise<void>;
   /**
-   * Gives the id of an account to somebody else in its place, in the same groups, as a tool does that
-   * was restored from an older backup.
+   * Gives the id of an account to another person, in the same groups, as a tool may do after it was
+   * restored from an older backup.
    */
   giveOut?(id: string, email: string): Promise<void>;
-  /** Whether somebody can still get in by their account. */
+  /** Whether a person can still get in by their account. */
   hasAccount?(person: Person): Promise<boolean>;
-  /** Does what somebody does with a link, where the tool knows nothing of them until then. */
+  /** Accepts an invitation by a link, if the tool does not know the person until then. */
   accept?(person: Person, added: Added): Promise<void>;
-  /** Where the tool can be made to misbehave: a fake one. */
+  /** For a fake tool, which can be made to misbehave. */
   faults?: ToolFaults;
-  /** How long one call may take; 30,000 unless told. Milliseconds. */
+  /** How long one call may take. Milliseconds; 30,000 by default. */
   timeoutMs?: number;
 }
 
 export interface ToolFaults {
-  /** From now on the tool treats requests of this kind so, until `end`. */
+  /** Requests of this kind have the fault until `end`. */
   begin(kind: RequestKind, fault: ToolFault): void;
   end(): void;
-  /** What no error may quote: the tool puts them into what it `answers`. */
+  /** Texts in what the tool `answers`, which no error may quote. */
   secrets: readonly string[];
 }
 
-/** `read` is whatever finds or lists; what an adapter reads while it adds is a `read`. */
+/** `read` finds or lists, also if the adapter does it while it adds. */
 export type RequestKind = 'check' | 'read' | 'add' | 'remove';
 
 export type ToolFault =
-  /** It refuses, with this status and the secrets in its text, and does nothing. */
+  /** The tool refuses with this status and with the secrets in its text, and does nothing. */
   | { does: 'answers'; status: number; retryAfterSeconds?: number }
-  /** It answers that it did it, and does nothing. */
+  /** The tool answers with success, and does nothing. */
   | { does: 'swallows' }
-  /** It does it, and never answers. */
+  /** The tool does it, and never answers. */
   | { does: 'goes_silent' }
-  /** It does nothing, and never answers. */
+  /** The tool does nothing, and never answers. */
   | { does: 'stalls' };
 
 export const aborted = AbortSignal.abort();
 
-/** A signal of its own for each call, so that none can hang the suite. */
+/** Each call has a time-out of its own, so that no call can hang the suite. */
 export function signalOf({ timeoutMs = 30_000 }: ConformanceHarness): AbortSignal {
   return AbortSignal.timeout(timeoutMs);
 }
@@ -73,7 +73,7 @@ export function toLink(externalProjectId: string): AdapterLink {
   return { externalProjectId, externalProjectName: null };
 }
 
-/** Adds somebody to the first group for as long as `work` takes. */
+/** Adds a person to the first group while `work` runs. */
 export async function withMember(
   harness: ConformanceHarness,
   person: Person,
@@ -101,13 +101,13 @@ export async function add(harness: ConformanceHarness, person: Person, group = h
   if (harness.accept === undefined) throw new NotAccepted();
   await harness.accept(person, added);
   const member = await find(harness, { ...person, memberId: added.id }, group);
-  assert.ok(member, 'who accepted is found');
+  assert.ok(member, 'a person who accepted is found');
   return member;
 }
 
-/** Ends a case that needs somebody to be in where only they can let themselves in. */
+/** Ends a case that needs a member, if people can only sign up themselves. */
 export class NotAccepted extends Error {
-  override readonly message = 'people let themselves in by a link, and nobody follows it here';
+  override readonly message = 'people sign up by a link, and the suite cannot follow it here';
 }
 
 export async function remove(harness: ConformanceHarness, member: Member, group = harness.groups[0]): Promise<void> {
@@ -115,8 +115,8 @@ export async function remove(harness: ConformanceHarness, member: Member, group 
 }
 
 /**
- * Puts back what the suite made. Where somebody who was taken out can never be added again, their
- * account goes too: it would be in the way of whoever runs the suite after this.
+ * Removes a member that the suite added. If a removed member could never be added again, their account is
+ * ended too, so that the suite can be run again.
  */
 export async function cleanUp(harness: ConformanceHarness, member: Member): Promise<void> {
   const { adapter, groups } = harness;
@@ -126,7 +126,7 @@ export async function cleanUp(harness: ConformanceHarness, member: Member): Prom
   await removeAccount.call(adapter, groups[0], member, signalOf(harness));
 }
 
-/** Nobody where the adapter has no list. */
+/** Empty if the adapter has no list. */
 export async function list(harness: ConformanceHarness, signal = signalOf(harness)): Promise<Member[]> {
   const { adapter, groups } = harness;
   const members: Member[] = [];
@@ -141,5 +141,5 @@ export async function assertListed(harness: ConformanceHarness, id: string, time
 }
 
 export function skipsWithoutList({ adapter }: ConformanceHarness): string | null {
-  return adapter.listMembers === undefined ? 'the adapter lists nobody' : null;
+  return adapter.listMembers === undefined ? 'the adapter has no list' : null;
 }

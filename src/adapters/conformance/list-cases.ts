@@ -14,38 +14,37 @@ import {
   withMember,
 } from './harness.ts';
 
-/** Lists, and groups of more people than a tool shows at a time. */
+/** Lists, and groups with more people than a page of the tool holds. */
 export const listCases: readonly ConformanceCase[] = [
-  { name: 'lists whom it finds, once each', skip: skipsWithoutList, run: listsWhomItFinds },
+  { name: 'lists each member that it finds, once', skip: skipsWithoutList, run: listsEachOnce },
   {
-    name: 'lists as newcomers those who came, and nobody who is gone',
-    skip: ({ adapter }) =>
-      adapter.listNewcomers === undefined ? 'the tool shows addresses, as far as it tells' : null,
+    name: 'lists as newcomers the people who came, and not those who are gone',
+    skip: ({ adapter }) => (adapter.listNewcomers === undefined ? 'the adapter lists no newcomers' : null),
     run: listsNewcomers,
   },
-  { name: 'finds each of several people', run: (harness) => findsEverybody(harness, 3) },
+  { name: 'finds each of several people', run: (harness) => findsAll(harness, 3) },
   {
-    name: 'finds everybody, on whichever page they stand',
+    name: 'finds every member, on any page',
     skip: ({ crowd }) =>
       crowd === undefined ? 'needs more people than a page of the tool holds: --crowd <people>' : null,
-    run: (harness) => findsEverybody(harness, harness.crowd ?? 0),
+    run: (harness) => findsAll(harness, harness.crowd ?? 0),
   },
 ];
 
-async function listsWhomItFinds(harness: ConformanceHarness): Promise<void> {
+async function listsEachOnce(harness: ConformanceHarness): Promise<void> {
   const [one, two] = [harness.person(11), harness.person(12)];
   await withMember(harness, one, async (first) => {
     await withMember(harness, two, async (second) => {
       const listed = await list(harness);
       const ids = listed.map(({ id }) => id);
-      assert.equal(new Set(ids).size, ids.length, 'nobody is listed twice');
+      assert.equal(new Set(ids).size, ids.length, 'no member is listed twice');
       for (const [person, { id }] of [
         [one, first],
         [two, second],
       ] as const) {
         const entry = listed.find((member) => member.id === id);
-        assert.ok(entry, 'whoever is in is listed');
-        assert.deepEqual(entry, await find(harness, person), 'the listed is the found');
+        assert.ok(entry, 'every member is listed');
+        assert.deepEqual(entry, await find(harness, person), 'the list shows the member as a look does');
       }
       for (const { email } of listed) assert.notEqual(email, '', 'an address, a name, or null');
     });
@@ -62,16 +61,16 @@ async function listsNewcomers(harness: ConformanceHarness): Promise<void> {
     return (await Array.fromAsync(all)).map(({ id }) => id);
   };
   await withMember(harness, person, async (member) => {
-    assert.ok((await newcomers()).includes(member.id), 'who came is a newcomer');
+    assert.ok((await newcomers()).includes(member.id), 'a person who came is a newcomer');
     await remove(harness, member);
-    assert.ok(!(await newcomers()).includes(member.id), 'who is gone is none');
+    assert.ok(!(await newcomers()).includes(member.id), 'a person who is gone is no newcomer');
   });
 }
 
-/** Beyond those of all other cases, however many they are. */
+/** Greater than the numbers of people in all other cases. */
 const firstOfCrowd = 1000;
 
-async function findsEverybody(harness: ConformanceHarness, count: number): Promise<void> {
+async function findsAll(harness: ConformanceHarness, count: number): Promise<void> {
   const people = Array.from({ length: count }, (_, index) => harness.person(firstOfCrowd + index));
   const members: Member[] = [];
   try {
@@ -97,7 +96,7 @@ async function assertAllListed(harness: ConformanceHarness, members: Member[]): 
   assert.deepEqual(times, Array(members.length).fill(1), 'each is listed once');
 }
 
-/** Also who stands behind all others is out, and nobody else. */
+/** A removal also finds the last member of the list, and removes no other. */
 async function removesTheLast(harness: ConformanceHarness, people: Person[], members: Member[]): Promise<void> {
   const [member, person] = [members.at(-1), people.at(-1)];
   if (member === undefined || person === undefined) return;

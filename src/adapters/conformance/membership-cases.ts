@@ -12,40 +12,41 @@ import {
   withMember,
 } from './harness.ts';
 
-/** Being in a group, and out of it again. */
+/** Memberships: adding, finding, removing. */
 export const membershipCases: readonly ConformanceCase[] = [
-  { name: 'finds nobody where nobody is', run: findsNobody },
-  { name: 'finds whom it added, under the same id', run: findsWhomItAdded },
-  { name: 'says the same however often it is asked', run: repeatsItself },
-  { name: 'adds twice and has one member', run: addsOnce },
-  { name: 'does not mind the case of an address', run: ignoresCase },
+  { name: 'does not find a person who was never added', run: findsNoStranger },
+  { name: 'finds the member it added, under the same id', run: findsAddedMember },
+  { name: 'gives the same answer each time it is asked', run: repeatsItself },
+  { name: 'adds a person twice and has one member', run: addsOnce },
+  { name: 'ignores the case of an address', run: ignoresCase },
   {
-    name: 'finds who was there before, and adds them no second time',
-    skip: ({ seed }) => (seed ? null : 'nobody but the adapter can add somebody here'),
+    name: 'finds a member from before, and does not add them a second time',
+    skip: ({ seed }) => (seed ? null : 'only the adapter can add a member here'),
     run: leavesAlone,
   },
-  { name: 'finds by address whoever an old id no longer leads to', run: outgrowsIds },
-  { name: 'finds nobody after a removal, also by the id they had', run: removes },
-  { name: 'removes somebody who is not there without an error', run: removesTwice },
+  { name: 'finds a member by address if their old id leads to no account', run: outgrowsIds },
+  { name: 'does not find a removed member, even by their id', run: removes },
+  { name: 'removes a member who is out already without an error', run: removesTwice },
   {
-    name: 'takes nobody out of another group',
+    name: 'removes a member from no other group',
     skip: ({ groups }) => (groups[1] === undefined ? 'the tool has one group' : null),
     run: keepsGroupsApart,
   },
-  { name: 'takes nobody else out of the group', run: keepsPeopleApart },
+  { name: 'removes no other member of the group', run: keepsPeopleApart },
   {
-    name: 'adds somebody again who was removed',
+    name: 'adds a removed member again',
     skip: ({ adapter }) =>
-      adapter.capabilities.readding === 'yes' ? null : 'it says that it cannot, under the same id',
+      adapter.capabilities.readding === 'yes' ? null : 'the adapter says that it cannot, under the same id',
     run: addsAgain,
   },
   {
-    name: 'invites whom the tool does not know, under an id for them alone',
-    skip: ({ adapter }) => (adapter.capabilities.invitation === 'shared' ? null : 'the tool knows whom it invited'),
+    name: 'invites a person the tool does not know, under an id of their own',
+    skip: ({ adapter }) =>
+      adapter.capabilities.invitation === 'shared' ? null : 'the tool knows the people it invited',
     run: invites,
   },
   {
-    name: 'ends what is assigned to nobody, and comes to an end with that',
+    name: 'ends the assignments of a member who has none, and finishes',
     skip: ({ adapter }) => (adapter.endAssignments === undefined ? 'the adapter ends no assignments' : null),
     run: endsAssignments,
   },
@@ -56,12 +57,12 @@ export const membershipCases: readonly ConformanceCase[] = [
   },
 ];
 
-async function findsNobody(harness: ConformanceHarness): Promise<void> {
+async function findsNoStranger(harness: ConformanceHarness): Promise<void> {
   const person = harness.person(1);
   for (const group of harness.groups) assert.equal(await find(harness, person, group), null);
 }
 
-async function findsWhomItAdded(harness: ConformanceHarness): Promise<void> {
+async function findsAddedMember(harness: ConformanceHarness): Promise<void> {
   const person = harness.person(2);
   await withMember(harness, person, async (member) => {
     assert.equal(typeof member.id, 'string');
@@ -119,7 +120,7 @@ async function keepsGroupsApart(harness: ConformanceHarness): Promise<void> {
   const person = harness.person(7);
   await withMember(harness, person, async (member) => {
     assert.equal(await find(harness, person, there), null);
-    // Nobody is in it, so this removes nobody, and least of all from the other group.
+    // They are not in that group, so this changes nothing, also in the other group.
     await remove(harness, member, there);
     assert.equal((await find(harness, person))?.id, member.id);
 
@@ -182,7 +183,7 @@ async function leavesAlone(harness: ConformanceHarness): Promise<void> {
   const before = { ...person, email: person.email.replace(/^./, (first) => first.toUpperCase()) };
   await harness.seed?.(harness.groups[0], before);
   const found = await find(harness, person);
-  assert.ok(found, 'who was there before is found');
+  assert.ok(found, 'a member from before is found');
   try {
     assert.equal((await add(harness, person)).id, found.id);
     await assertListed(harness, found.id, 1);

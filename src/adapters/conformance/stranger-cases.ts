@@ -11,7 +11,7 @@ import {
   withMember,
 } from './harness.ts';
 
-/** What strangers chose: names, addresses, project ids. */
+/** Texts that strangers choose: names, addresses, project ids. */
 export const strangerCases: readonly ConformanceCase[] = [
   { name: 'maps a link to the same group every time', run: mapsPurely },
   {
@@ -19,13 +19,13 @@ export const strangerCases: readonly ConformanceCase[] = [
     skip: ({ adapter }) => (adapter.canonicalGroup === undefined ? 'the adapter knows no form of ids' : null),
     run: knowsOneForm,
   },
-  { name: 'bears every name', run: bearsNames },
-  { name: 'takes nobody for somebody with an address alike', run: tellsApart },
-  { name: 'bears every address, or refuses it', run: bearsAddresses },
+  { name: 'accepts every name', run: acceptsNames },
+  { name: 'does not confuse people with similar addresses', run: keepsSimilarApart },
+  { name: 'accepts every address, or refuses it', run: acceptsAddresses },
   {
-    name: 'bears every project id, or refuses it',
+    name: 'accepts every project id, or refuses it',
     skip: ({ hasEveryGroup }) => (hasEveryGroup ? null : 'its groups are made elsewhere'),
-    run: bearsProjects,
+    run: acceptsProjects,
   },
 ];
 
@@ -81,7 +81,7 @@ async function knowsOneForm({ adapter, groups }: ConformanceHarness): Promise<vo
   }
 }
 
-async function bearsNames(harness: ConformanceHarness): Promise<void> {
+async function acceptsNames(harness: ConformanceHarness): Promise<void> {
   for (const [index, displayName] of [...hostileNames, null].entries()) {
     const person = { ...harness.person(20 + index), displayName };
     await withMember(harness, person, async (member) => {
@@ -91,8 +91,8 @@ async function bearsNames(harness: ConformanceHarness): Promise<void> {
   }
 }
 
-/** A tool may have no place for an odd id, but not put somebody elsewhere. */
-async function bearsProjects(harness: ConformanceHarness): Promise<void> {
+/** A tool may refuse an odd id, but must not put the person into another group. */
+async function acceptsProjects(harness: ConformanceHarness): Promise<void> {
   const person = harness.person(13);
   for (const project of hostileProjects) {
     const group = harness.adapter.groupFor(toLink(project));
@@ -106,8 +106,8 @@ async function bearsProjects(harness: ConformanceHarness): Promise<void> {
   }
 }
 
-/** By part of an address, or by one with a wildcard in it, nobody else may be found. */
-async function tellsApart(harness: ConformanceHarness): Promise<void> {
+/** Part of an address, or an address with a wildcard, must not find another person. */
+async function keepsSimilarApart(harness: ConformanceHarness): Promise<void> {
   const person = harness.person(37);
   const withEmail = (email: string): Person => ({ ...harness.person(38), email });
   const longer = withEmail(`x${person.email}`);
@@ -119,12 +119,12 @@ async function tellsApart(harness: ConformanceHarness): Promise<void> {
     assert.equal((await find(harness, person))?.id, member.id);
   });
   await withMember(harness, longer, async () => {
-    assert.equal(await find(harness, person), null, 'an address that ends in it is another');
+    assert.equal(await find(harness, person), null, 'a longer address with the same end is another');
   });
 }
 
-/** A tool may refuse an odd address, but not take it for another one. */
-async function bearsAddresses(harness: ConformanceHarness): Promise<void> {
+/** A tool may refuse an odd address, but must not confuse it with another one. */
+async function acceptsAddresses(harness: ConformanceHarness): Promise<void> {
   for (const [index, mailbox] of hostileMailboxes.entries()) {
     const person = harness.person(40 + index);
     const odd = { ...harness.person(70 + index), email: `${mailbox}${person.email}` };
@@ -140,7 +140,7 @@ async function bearsAddresses(harness: ConformanceHarness): Promise<void> {
   }
 }
 
-/** Null for what the tool or the adapter refuses. */
+/** Null if the tool or the adapter refuses the call. */
 async function refusable<T>(call: Promise<T>): Promise<T | null> {
   return await call.catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'invalid') return null;

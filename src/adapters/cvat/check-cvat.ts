@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { reworded, unless } from '../tool-request.ts';
 import type { CvatApi } from './cvat-api.ts';
 import {
   type CvatSettings,
@@ -10,14 +11,14 @@ import {
   readPlugins,
 } from './cvat-schema.ts';
 
-/** The oldest whose behaviour this was written by, and the newest whose API was read. */
+/** The oldest version that the adapter was tried with, and the newest whose API was read. */
 const oldest = [2, 54] as const;
 const newest = [2, 73] as const;
 
 const noticeMs = 14 * 86_400_000;
 
 /**
- * Whether CVAT is there, is one that this knows, and lets the token do what has to be done.
+ * Checks the address, the version, and the rights of the token.
  *
  * @throws AppError with the cause and what to do about it
  */
@@ -28,7 +29,7 @@ export async function checkCvat(api: CvatApi, settings: CvatSettings, signal: Ab
   if (token.read_only) {
     throw new AppError(
       'forbidden',
-      'The token is read-only, as CVAT makes them unless told: make another one without "Read only" (Profile, Security)',
+      'The token is read-only, as CVAT makes them by default: make another one without "Read only" (Profile, Security)',
     );
   }
   await checkRole(api, settings, { username: token.owner.username, signal });
@@ -42,13 +43,10 @@ const noAnalytics: Finding = {
   isFailure: false,
 };
 
-/** Whether the server records events, as far as it tells. */
+/** Whether the server records events. A server that does not say may record them. */
 export async function hasAnalytics(api: CvatApi, signal: AbortSignal): Promise<boolean> {
   const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
-  const plugins = await api.ask(readPlugins, call).catch((error: unknown) => {
-    if (error instanceof AppError && error.status === 404) return null;
-    throw error;
-  });
+  const plugins = await unless([404], api.ask(readPlugins, call));
   return plugins?.ANALYTICS !== false;
 }
 
@@ -101,7 +99,7 @@ async function checkRole(
   } catch (error) {
     throw withRemedy(error, ({ status }) => {
       if (status === 404) {
-        return `there is no organization "${organization}": its short name stands in CVAT's list of organizations`;
+        return `there is no organization "${organization}": its short name is in CVAT's list of organizations`;
       }
       return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
     });
@@ -110,14 +108,9 @@ async function checkRole(
 
 /** The same error with what to do about it. */
 function withRemedy(error: unknown, remedyOf: (error: AppError) => string | undefined): unknown {
-  const remedy = error instanceof AppError ? remedyOf(error) : undefined;
-  if (!(error instanceof AppError) || remedy === undefined) return error;
-  const { code, message, cause, status, retryAfterMs } = error;
-  return new AppError(code, `${message}: ${remedy}`, {
-    cause,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  if (!(error instanceof AppError)) return error;
+  const remedy = remedyOf(error);
+  return remedy === undefined ? error : reworded(error, `${error.message}: ${remedy}`);
 }
 
 function findingsOfVersion(version: string): Finding[] {
@@ -136,10 +129,10 @@ function findingsOfExpiry(expiry: string | null): Finding[] {
   const leftMs = expiry === null ? Number.NaN : Date.parse(expiry) - Date.now();
   if (expiry === null || Number.isNaN(leftMs) || leftMs > noticeMs) return [];
   const says = `The token for CVAT ends on ${new Date(expiry).toISOString().slice(0, 10)}.`;
-  return [{ says, action: 'Make a new one, and put it in its place.', isFailure: false }];
+  return [{ says, action: 'Make a new one, and put it into "token".', isFailure: false }];
 }
 
-/** By its organization: of two servers that have one of the same name, it was made at another time. */
+/** Two servers may have an organization with the same name, but not made at the same time. */
 export async function identifyCvat(
   api: CvatApi,
   { organization }: CvatSettings,

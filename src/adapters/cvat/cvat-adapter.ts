@@ -9,8 +9,8 @@ import { readEventUsage, readJobUsage } from './read-usage.ts';
 import { createCvatRemoval } from './remove-member.ts';
 
 /**
- * CVAT, a server of one's own: an organization is the group, as its projects have no members, and a
- * project is where work is counted. The README beside this file says what was decided, and why.
+ * CVAT, self-hosted. The group is an organization, because CVAT's projects have no members. Work is
+ * counted by project. The README in this folder explains the decisions.
  */
 export function createCvatAdapter(settings: CvatSettings): Adapter {
   const api = createCvatApi(settings);
@@ -56,7 +56,7 @@ function toCapabilities({ analytics }: CvatSettings): Capabilities {
     readding: 'yes',
     exclusive: 'membership',
     invitation: 'own',
-    // A removal ends what is assigned to somebody; events stay theirs.
+    // A removal ends the assignments of the member. The events keep their id.
     usage: analytics
       ? { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true }
       : { counts: ['tasks'], outlivesRemoval: false },

@@ -1,33 +1,34 @@
 import { AppError } from '../../domain/errors.ts';
-import { type HttpRequest, requestBytes, requestJson } from '../../lib/http-client.ts';
+import { requestBytes } from '../../lib/http-client.ts';
+import { requestDefaults, requestTool } from '../tool-request.ts';
 import type { CvatPage, CvatSettings, Reader } from './cvat-schema.ts';
 
-/** Makes requests to CVAT, each with an end and a bound, with the token and to this server only. */
+/** Makes requests to CVAT with the token, each with a time-out and a size limit. */
 export interface CvatApi {
   /** @throws AppError as `requestJson` does, and `invalid` for an answer that is not CVAT's */
   ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer>;
-  /** Where the answer says no more than that it was done. */
-  tell(call: CvatCall): Promise<void>;
+  /** For a request whose answer is not needed. */
+  send(call: CvatCall): Promise<void>;
   /**
-   * Every page, in the order of the ids. Each page goes on after the last id and not at a number, so
-   * that a list that changes meanwhile neither leaves anybody out nor shows them twice.
+   * Every page, in the order of the ids. Each page begins after the last id and not at a page number, so
+   * that no item is missed or repeated if the list changes meanwhile.
    */
   list<Item extends { id: number }>(read: Reader<CvatPage<Item>>, call: CvatCall): AsyncIterable<Item>;
-  /** A file as it comes in. */
+  /** A file, in pieces as they arrive. */
   download(call: CvatCall): AsyncIterable<Uint8Array>;
 }
 
 export interface CvatCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below `url`; ids in it are encoded already. */
+  /** The path after `url`, with encoded ids. */
   path: string;
   query?: Record<string, string>;
-  /** Of a list, in JSON Logic: all of them. */
+  /** The rules of a list in JSON Logic. An item must match all of them. */
   filters?: readonly Rule[];
-  /** Where a list goes on: only what has a greater id. */
+  /** A list begins after this id. */
   afterId?: number;
   body?: unknown;
-  /** What it is an attempt at: "add the member". */
+  /** What the call tries to do: "add the member". */
   purpose: string;
   /** Addresses that errors must not quote. */
   secrets?: readonly string[];
@@ -36,45 +37,44 @@ export interface CvatCall {
 
 type Rule = Record<string, unknown>;
 
-const timeoutMs = 15_000;
-const maxBytes = 4 * 1024 * 1024;
 const pageSize = 100;
 const maxPages = 1000;
 
 const fileTimeoutMs = 600_000;
-/** Some four million events. */
+/** About four million events. */
 const maxFileBytes = 2 * 1024 ** 3;
 
-/** CVAT answers nothing else: `application/json` is 406. */
+/** The only type that CVAT accepts: for `application/json` it answers 406. */
 const answers = 'application/vnd.cvat+json';
 
 export function createCvatApi({ url, token }: CvatSettings): CvatApi {
-  function toRequest(call: CvatCall, accept: string): HttpRequest {
-    const { method = 'GET', path, query = {}, secrets = [], body, purpose, signal } = call;
+  function toRequest(
+    { path, query = {}, secrets = [], method = 'GET', body, purpose, signal }: CvatCall,
+    accept: string,
+  ) {
     const search = new URLSearchParams(query).toString();
     return {
+      ...requestDefaults,
       method,
+      body,
       purpose,
       signal,
-      timeoutMs,
-      maxBytes,
       url: `${url}${path}${search && `?${search}`}`,
       headers: { accept, authorization: `Bearer ${token}` },
-      ...(body !== undefined && { body }),
       secrets: [token, ...secrets],
     };
   }
 
   async function ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer> {
-    const { body } = await requestJson(toRequest(call, answers));
+    const { body } = await requestTool(toRequest(call, answers));
     return read(body, call.purpose);
   }
 
   return {
     ask,
 
-    async tell(call) {
-      await requestJson({ ...toRequest(call, answers), isAnswerIgnored: true });
+    async send(call) {
+      await requestTool({ ...toRequest(call, answers), isAnswerIgnored: true });
     },
 
     async *list(read, call) {
@@ -84,7 +84,7 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
         const { next, results } = await ask(read, { ...call, query });
         const isGoingOn = next === null || results.length > 0;
         if (!isGoingOn || !isInOrder(results, lastId)) {
-          throw wrongList(call, 'it does not go on in the order of the ids');
+          throw wrongList(call, 'it is not in the order of the ids');
         }
         yield* results;
         if (next === null) return;
@@ -97,12 +97,12 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
   };
 }
 
-/** One field of a list, exactly. */
+/** The items in which a field has this value. */
 export function isExactly(field: string, value: string | number): Rule {
   return { '==': [{ var: field }, value] };
 }
 
-/** Those in which one field is set. */
+/** The items in which a field is set. */
 export function isSet(field: string): Rule {
   return { var: field };
 }

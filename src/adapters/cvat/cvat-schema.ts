@@ -1,22 +1,19 @@
 import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
-import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/** What stands in `tools.<name>` of a tool with the adapter `cvat`, and what CVAT answers. */
+/** The settings of a tool with the adapter `cvat`, and the answers of CVAT. */
 
 const slug = /^[\w-]{1,16}$/;
 
 export const CvatSettings = z
   .strictObject({
-    url: z
-      .url({ protocol: /^https?$/, error: 'needs "url", where CVAT is opened in a browser' })
-      .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-      .transform((text) => text.replace(/\/+$/, '').replace(/\/api$/, ''))
+    url: rootUrl('needs "url", where CVAT is opened in a browser')
+      .transform((text) => text.replace(/\/api$/, ''))
       .describe('Where CVAT is opened in a browser.'),
-    token: z
-      .string({ error: 'needs "token", a personal access token' })
-      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
-      .describe('A personal access token of an owner or maintainer, not read-only.'),
+    token: credential('needs "token", a personal access token').describe(
+      'A personal access token of an owner or maintainer, not read-only.',
+    ),
     organization: z
       .string({ error: 'needs "organization", the short name of the organization' })
       .regex(slug, 'is the short name: up to 16 letters, digits, "-" and "_"')
@@ -29,12 +26,9 @@ export const CvatSettings = z
       .boolean()
       .default(true)
       .describe('Whether this CVAT records events. Without them there are no seconds or labels.'),
-    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
+    allowHttp,
   })
-  .refine(({ url, allowHttp }) => allowHttp || !isPlainBeyondLoopback(url), {
-    path: ['url'],
-    error: 'is plain http to another machine, which needs "allowHttp": true',
-  });
+  .refine(isTransportAllowed, plainHttp);
 export type CvatSettings = z.output<typeof CvatSettings>;
 
 const id = z.int().positive();
@@ -42,13 +36,13 @@ const User = z.object({ id, username: z.string() });
 
 const Membership = z.object({
   id,
-  /** Null where the account was deleted. */
+  /** Null if the account was deleted. */
   user: User.nullable(),
   is_active: z.boolean(),
   /** When they came in. */
   joined_date: z.string().nullish(),
   role: z.string(),
-  /** The key of the invitation by which they came. */
+  /** The key of the invitation. */
   invitation: z.string().nullable(),
 });
 export type Membership = z.output<typeof Membership>;
@@ -57,15 +51,15 @@ const Invitation = z.object({
   key: z.string().min(1),
   created_date: z.string(),
   user: User,
-  /** Not told by older versions. */
+  /** Missing in older versions. */
   accepted: z.boolean().optional(),
-  /** Null where no mail was sent: it never expires. */
+  /** Null if no mail was sent, because then it never expires. */
   expired: z.boolean().nullish(),
 });
 export type CvatInvitation = z.output<typeof Invitation>;
 
 const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
-/** What the server runs with. */
+/** The plugins of the server. */
 const Plugins = z.object({ ANALYTICS: z.boolean().optional() });
 const AccessToken = z.object({
   read_only: z.boolean(),
@@ -86,8 +80,8 @@ function reader<Answer>(schema: z.ZodType<Answer>): Reader<Answer> {
   return (body, purpose) => {
     const { success, data, error } = schema.safeParse(body);
     if (success) return data;
-    const place = error.issues[0]?.path.join('.') || 'all of it';
-    throw new AppError('invalid', `Could not ${purpose}: the answer is not CVAT's, at ${place}`);
+    const path = error.issues[0]?.path.join('.') || 'all of it';
+    throw new AppError('invalid', `Could not ${purpose}: the answer is not CVAT's, at ${path}`);
   };
 }
 
@@ -113,15 +107,15 @@ const Assigned = z.object({
 });
 export type Assigned = z.output<typeof Assigned>;
 
-/** Jobs, tasks and projects alike, as far as it matters who has them. */
+/** Jobs, tasks and projects, with their assignee. */
 export const readAssigned = pageReader(Assigned);
 export const readStartedExport = reader(z.object({ rq_id: z.string().min(1) }));
 export const readExport = reader(Export);
 
 /**
- * The id of an organization as it goes into a query, where none at all would mean "outside of all".
+ * The id of an organization for a query. An empty one would mean "outside of all organizations".
  *
- * @throws AppError `invalid` for what is no short name
+ * @throws AppError `invalid` for a text that is no short name
  */
 export function toOrganization(groupId: string): string {
   if (slug.test(groupId)) return groupId;

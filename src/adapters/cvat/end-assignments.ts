@@ -1,24 +1,24 @@
 import { mapAtOnce } from '../../lib/at-once.ts';
 import type { Adapter, Member } from '../adapter.ts';
+import { unless } from '../tool-request.ts';
 import { type CvatApi, type CvatCall, isExactly, isSet } from './cvat-api.ts';
 import { type Assigned, type CvatSettings, readAssigned, toOrganization } from './cvat-schema.ts';
 import type { CvatMembers } from './find-members.ts';
-import { unlessGone } from './remove-member.ts';
 
-/** What can be assigned to somebody, what its assignee is called in a change, and its project. */
+/** What can be assigned, with the change that ends an assignment and the field of its project. */
 const kinds = [
   { path: '/api/jobs', change: { assignee: null }, project: 'project_id' },
   { path: '/api/tasks', change: { assignee_id: null }, project: 'project_id' },
   { path: '/api/projects', change: { assignee_id: null }, project: 'id' },
 ] as const;
 
-/** So much is changed, or looked through, in one call: each has to fit into its time. */
+/** How much one call changes or reads at most, so that it ends within its time-out. */
 const mostChanges = 20;
 const mostLookedThrough = 2000;
-/** How many changes are under way at a time. */
+/** How many changes are made at the same time. */
 const atOnce = 5;
 
-/** How far it has come: a kind, and the id after which its list goes on. */
+/** How far the work has come: the kind, and the last id of it that was read. */
 interface Position {
   kind: number;
   afterId: number;
@@ -29,7 +29,7 @@ const beginning: Position = { kind: 0, afterId: 0 };
 interface Wish {
   organization: string;
   id: string;
-  /** Null where they are no member any more: then nobody tells it. */
+  /** Null if they are no member any more, because only the list of members has the name. */
   name: string | null;
   project: string | null;
   secrets: string[];
@@ -37,22 +37,21 @@ interface Wish {
 }
 
 /**
- * Assigns to nobody what is assigned to somebody: CVAT leaves it with whoever is taken out. It is
- * found by their name, which only members show; else by going through all that is assigned to
- * anybody, which takes longer.
+ * Ends the assignments of a member, because CVAT leaves them with a removed member. They are found by the
+ * member's name. Without the name, everything that is assigned is read, which takes longer.
  */
 export function createEndAssignments(
   { analytics }: CvatSettings,
   api: CvatApi,
   members: CvatMembers,
 ): NonNullable<Adapter['endAssignments']> {
-  /** Of those that answered `more`. What is lost with the process begins anew. */
+  /** Where calls that answered `more` go on. After a restart they begin again. */
   const positions = new Map<string, Position>();
 
   function isToEnd(one: Assigned, { id, project }: Wish, field: 'id' | 'project_id'): boolean {
     if (String(one.assignee?.id) !== id) return false;
     if (project === null) return true;
-    // Without events, the completed jobs that somebody has are the count of their work.
+    // Without events, the completed jobs that are assigned to a member are the count of their work.
     return String(one[field]) === project && (analytics || one.state !== 'completed');
   }
 
@@ -61,11 +60,11 @@ export function createEndAssignments(
     const purpose = "end the member's assignments";
     await mapAtOnce(theirs, atOnce, ({ id }) => {
       const call = { path: `${path}/${id}`, body: change, purpose, secrets, signal };
-      return api.tell({ ...call, method: 'PATCH' }).catch(unlessGone);
+      return unless([404], api.send({ ...call, method: 'PATCH' }));
     });
   }
 
-  /** @returns where it goes on; null where nothing is left of this kind */
+  /** @returns where the next call goes on; null if nothing of this kind is left */
   async function endSome(wish: Wish, { kind, afterId }: Position): Promise<Position | null> {
     const assignable = kinds[kind];
     if (assignable === undefined) return null;

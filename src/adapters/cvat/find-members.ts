@@ -4,20 +4,20 @@ import { type CvatApi, isExactly } from './cvat-api.ts';
 import { type Membership, readMemberships, readUsers, toOrganization } from './cvat-schema.ts';
 
 /**
- * Who is in an organization. CVAT shows no addresses: whoever was invited before they had an account
- * is called by their address until they register, and anybody else is known by the id of their
- * account, which the answer to the invitation told. Anybody may call themselves by somebody else's
- * address at any time, so that the name of whoever is in proves nothing.
+ * Finds the members of an organization. CVAT shows no addresses. A person who was invited without an
+ * account has their address as name until they register; all others are known by the id of their account,
+ * which was in the answer to the invitation. Every user may take the address of another person as their
+ * name at any time, so the name of a member who is in proves nothing.
  */
 export interface CvatMembers {
   find(groupId: string, person: Person, signal: AbortSignal): Promise<CvatMember | null>;
   findById(groupId: string, member: Member, signal: AbortSignal): Promise<CvatMember | null>;
-  /** Whether a member who is in calls themselves by this address. */
+  /** Whether a member who is in has this address as their name. */
   isNameTaken(groupId: string, email: string, signal: AbortSignal): Promise<boolean>;
   list(groupId: string, signal: AbortSignal): AsyncIterable<CvatMember>;
 }
 
-/** A membership of an account that is still there. */
+/** A membership whose account still exists. */
 export type CvatMember = Membership & { user: NonNullable<Membership['user']> };
 
 interface Search {
@@ -47,7 +47,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     }
   }
 
-  /** The memberships do not say by whose id to find them, only by whose name, which can change. */
+  /** Memberships cannot be searched by the id of an account, only by its name, which can change. */
   async function findById(id: string, search: Search): Promise<CvatMember | null> {
     if (!/^\d{1,15}$/.test(id)) return null;
     const { organization: org, secrets, signal } = search;
@@ -66,7 +66,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
     return null;
   }
 
-  /** `search` finds any part of a name in any case; an exact filter minds the case. */
+  /** `search` finds any part of a name in any case. An exact filter respects the case. */
   async function findByName(email: string, search: Search): Promise<CvatMember[]> {
     const named = await Array.fromAsync(read({ search: email.toLowerCase() }, search));
     return named.filter(({ user }) => isSameAddress(user.username, email));
@@ -95,10 +95,10 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
   };
 }
 
-/** The clocks of CVAT and of this machine may differ by so much. */
+/** How much the clocks of CVAT and of this machine may differ. */
 const clockMarginMs = 3_600_000;
 
-/** Whether somebody may be in, or may still come in, by what happened at or after an instant. */
+/** Whether a member may have come in, or may still come in, by a call made at or after `since`. */
 export function isNewcomer({ is_active, joined_date, role, invitation }: CvatMember, since: string): boolean {
   if (role === 'owner') return false;
   if (!is_active) return invitation !== null;
@@ -106,7 +106,7 @@ export function isNewcomer({ is_active, joined_date, role, invitation }: CvatMem
   return Number.isNaN(joinedMs) || joinedMs >= Date.parse(since) - clockMarginMs;
 }
 
-/** Of whoever has not come in yet, a name that looks like an address is the only address there is. */
+/** Only an invited person has their address as name. The name of a member who is in proves nothing. */
 export function toMember({ user, is_active }: CvatMember): Member {
   const isAddress = user.username.includes('@');
   return {

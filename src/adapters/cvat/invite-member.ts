@@ -1,10 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter, Added, Invitation, Member, Person } from '../adapter.ts';
+import { statusOf } from '../tool-request.ts';
 import type { CvatApi } from './cvat-api.ts';
 import { type CvatInvitation, type CvatSettings, readInvitation, toOrganization } from './cvat-schema.ts';
 import { type CvatMember, type CvatMembers, toMember } from './find-members.ts';
 
-/** How long an invitation is good for, unless the server was told otherwise, from when it was sent. */
+/** How long an invitation is valid by default, from when it was sent. A server may be configured differently. */
 const expiryMs = 7 * 86_400_000;
 
 type Invites = Required<Pick<Adapter, 'addMember' | 'renewInvitation'>>;
@@ -12,7 +13,7 @@ type Invites = Required<Pick<Adapter, 'addMember' | 'renewInvitation'>>;
 export function createInvites(settings: CvatSettings, api: CvatApi, members: CvatMembers): Invites {
   const invite = createInvite(settings, api, members);
 
-  /** Another invitation instead of one that may not be sent again: it goes with its membership. */
+  /** A new invitation if CVAT does not send the old one again. The old one ends with its membership. */
   async function inviteAnew(
     groupId: string,
     { pending, email }: { pending: CvatMember; email: string },
@@ -20,7 +21,7 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
   ): Promise<Invitation> {
     const path = `/api/memberships/${pending.id}`;
     const purpose = 'take an invitation back to renew it';
-    await api.tell({ method: 'DELETE', path, purpose, secrets: [email], signal });
+    await api.send({ method: 'DELETE', path, purpose, secrets: [email], signal });
     const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
     const { invitation } = await invite(groupId, person, signal);
     if (invitation === undefined) throw nothingToRenew(pending);
@@ -39,7 +40,8 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
         return toLink(settings.url, { key, email: member.email, expiresAt });
       } catch (error) {
         const { email } = member;
-        if (email === null || !isThrottled(error)) throw error;
+        // CVAT sends at most five invitations an hour again, for one account that invites.
+        if (email === null || statusOf(error) !== 429) throw error;
         return await inviteAnew(groupId, { pending: found, email }, signal);
       }
     },
@@ -47,7 +49,7 @@ export function createInvites(settings: CvatSettings, api: CvatApi, members: Cva
 }
 
 function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMembers) {
-  /** An account that was there before is let in at once; any other has to register. */
+  /** An account that existed before is in at once. A new one has to register first. */
   async function toAdded(
     groupId: string,
     { key, user, accepted, created_date }: CvatInvitation,
@@ -61,7 +63,7 @@ function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMe
     return { ...member, isInvited: true, invitation: toLink(url, { key, email, expiresAt }) };
   }
 
-  /** When they were sent their invitation, if ever, is not told. */
+  /** The expiry is unknown, because CVAT does not show when the invitation was sent. */
   function toPresent(found: CvatMember, email: string): Added {
     const key = found.is_active ? null : found.invitation;
     const invitation = key === null ? null : toLink(url, { key, email, expiresAt: null });
@@ -70,7 +72,7 @@ function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMe
 
   return async (groupId: string, person: Person, signal: AbortSignal): Promise<Added> => {
     const org = toOrganization(groupId);
-    // CVAT makes it the name of a new account, and finds names letter by letter.
+    // CVAT makes the address the name of a new account, and compares names letter by letter.
     const email = person.email.toLowerCase();
     const call = { path: '/api/invitations', query: { org }, purpose: 'invite the member' };
     const secrets = [email, person.email];
@@ -95,17 +97,12 @@ interface Sent {
 }
 
 function toLink(url: string, { key, email, expiresAt }: Sent): Invitation {
-  // As in CVAT's own mail: whichever page is opened with it remembers the invitation.
+  // As in CVAT's own mail. Every page that is opened with this query remembers the invitation.
   const query = new URLSearchParams({ ...(email && { email }), invitation: key });
   return { kind: 'link', url: `${url}/auth/login?${query.toString()}`, expiresAt };
 }
 
-/** CVAT sends five invitations again in an hour, for all that one account has invited. */
-function isThrottled(error: unknown): boolean {
-  return error instanceof AppError && error.status === 429;
-}
-
-/** 400 says that they are a member already; and 500, that they were made one but no mail was sent. */
+/** 400 may mean that they are a member already; 500, that they became one and no mail was sent. */
 function mayBeThere(error: unknown): error is AppError {
   return error instanceof AppError && (error.status === 400 || error.status === 500);
 }
@@ -119,7 +116,7 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
       { status },
     );
   }
-  // A new account is called by its address, and the server breaks down where somebody has that name.
+  // The address becomes the name of a new account. If another account has that name, CVAT answers 500.
   if (isNameTaken && status === 500) {
     return new AppError(
       'conflict',
@@ -132,7 +129,7 @@ function toRefusal(error: AppError, isNameTaken: boolean): AppError {
 }
 
 const nameHint =
-  '. Where this lasts, an account of somebody else may have this address for its name: have an administrator of CVAT give it another';
+  '. If this lasts, the account of another person may have this address as its name: have an administrator of CVAT give it another name';
 
 function nothingToRenew(found: CvatMember | null): AppError {
   const why = found === null ? 'they are no member' : 'they are in already, or were not invited';
@@ -140,9 +137,9 @@ function nothingToRenew(found: CvatMember | null): AppError {
 }
 
 /**
- * Sends it again.
+ * Sends the invitation again.
  *
- * @returns until when it is good; null where there is no mail, and so no end to it
+ * @returns when it expires; null if the server sends no mail, because then it never expires
  */
 async function resend(
   api: CvatApi,
@@ -152,10 +149,10 @@ async function resend(
   const secrets = [key, ...(member.email === null ? [] : [member.email])];
   const call = { path, purpose: 'renew the invitation', secrets, signal };
   try {
-    await api.tell({ ...call, method: 'POST', path: `${path}/resend` });
+    await api.send({ ...call, method: 'POST', path: `${path}/resend` });
     return new Date(Date.now() + expiryMs).toISOString();
   } catch (error) {
-    if (!(error instanceof AppError && error.status === 500)) throw error;
+    if (statusOf(error) !== 500) throw error;
     const { expired } = await api.ask(readInvitation, call);
     if (expired === true) throw error;
     return null;

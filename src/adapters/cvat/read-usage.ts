@@ -15,7 +15,7 @@ const maxLineBytes = 4 * 1024 * 1024;
 const firstWaitMs = 50;
 const maxWaitMs = 5000;
 
-/** The work in a project, by the days on which it was done: from an export of its events. */
+/** The work in a project by day, from an export of its events. */
 export async function* readEventUsage(
   api: CvatApi,
   settings: CvatSettings,
@@ -25,7 +25,7 @@ export async function* readEventUsage(
   const query = {
     org: settings.organization,
     project_id: toProjectId(project),
-    // Nowhere has a day begun more than 14 hours before it has in UTC.
+    // No time zone begins a day more than 14 hours before UTC.
     from: new Date(Date.parse(`${firstDay}T00:00:00Z`) - 14 * 3_600_000).toISOString(),
   };
   const path = '/api/events/export';
@@ -40,10 +40,7 @@ export async function* readEventUsage(
   yield* tally.observations();
 }
 
-/**
- * Without events: how many jobs each has completed until now, as far as they are still assigned to
- * them.
- */
+/** Without events: the number of completed jobs that are still assigned to each member. */
 export async function* readJobUsage(
   api: CvatApi,
   { organization }: CvatSettings,
@@ -60,8 +57,8 @@ export async function* readJobUsage(
 }
 
 /**
- * Days are told whole, so a reading of what changed begins with a day; and with the one before, as
- * the editor sends its events later than they happened.
+ * Observations are of whole days, so a reading of changes begins with a day. It begins one day earlier,
+ * because the editor sends its events late.
  */
 function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string {
   if (changedSince === null) return firstDay;
@@ -73,11 +70,11 @@ function toProjectId(project: string): string {
   if (/^[1-9]\d{0,14}$/.test(project)) return project;
   throw new AppError(
     'invalid',
-    'The id of the project is no number, as those of CVAT are: link it to the number in the address of the project in CVAT',
+    'The id of a CVAT project is a number: link the job to the number in the address of the project in CVAT',
   );
 }
 
-/** @returns where the file is; null where there is none */
+/** @returns the URL of the file; null if the export failed or has no file */
 async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Promise<string | null> {
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
@@ -91,7 +88,7 @@ async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Pro
   }
 }
 
-/** Nothing is read rather than nothing worked: no events are no zero. */
+/** An error, and not a reading without work: missing events do not mean zero. */
 function noExport(isRecording: boolean): AppError {
   return new AppError(
     isRecording ? 'unavailable' : 'invalid',
@@ -100,8 +97,8 @@ function noExport(isRecording: boolean): AppError {
 }
 
 /**
- * The place of the file below `url`, where the token goes and nowhere else. The scheme is not
- * compared: behind a proxy that ends TLS, CVAT takes itself for plain http.
+ * The path of the file below `url`, because the token is sent to no other server. The scheme is not
+ * compared: behind a proxy that ends TLS, CVAT gives URLs with plain http.
  */
 function toOwnPath(resultUrl: string, url: string): { path: string; query: Record<string, string> } {
   const own = new URL(url);

@@ -2,9 +2,9 @@ import { AppError } from '../../domain/errors.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
 
-/** What people did on each day, by the events that CVAT recorded. Pure. */
+/** Counts the work of each member and day in the events of CVAT. Pure. */
 
-/** The columns without which nothing can be told. */
+/** The columns that are needed. */
 export const eventColumns = [
   'scope',
   'timestamp',
@@ -22,7 +22,7 @@ type Event = ReadonlyMap<string, string>;
 interface Day {
   workingMs: number;
   labels: number;
-  /** Jobs that they completed, each once however often it was reopened. */
+  /** The jobs that they completed. A job that is reopened and completed again counts once. */
   jobs: Set<string>;
 }
 
@@ -32,8 +32,8 @@ export interface Tally {
 }
 
 /**
- * What counts. Only `send:working_time` is time: the events of the editor have durations of their
- * own, and together they would count twice.
+ * What each scope adds. Only `send:working_time` is time. The other events of the editor have durations
+ * too, and would count the same time twice.
  */
 const counters = new Map<string, (day: Day, event: Event) => void>([
   [
@@ -55,11 +55,10 @@ function countLabels(day: Day, event: Event): void {
   day.labels += toCount(event.get('count'));
 }
 
-/** Sums events up. */
 export function createTally({ timeZone, firstDay }: Pick<UsageRequest, 'timeZone' | 'firstDay'>): Tally {
   const members = new Map<string, Map<string, Day>>();
 
-  /** None for what nobody did, as the server itself, and for what is too long ago. */
+  /** Undefined for an event of the server itself, and for one before `firstDay`. */
   function dayOf(event: Event): Day | undefined {
     const memberId = event.get('user_id') ?? '';
     if (!/^[1-9]\d*$/.test(memberId)) return undefined;
@@ -91,13 +90,13 @@ export function createTally({ timeZone, firstDay }: Pick<UsageRequest, 'timeZone
   };
 }
 
-/** There is one event for every property that a change of a job has changed. */
+/** A change of a job gives one event for each changed property. */
 function isCompletion(event: Event): boolean {
   const isState = event.get('obj_name') === 'state';
   return isState && event.get('obj_val') === 'completed' && event.get('job_id') !== '';
 }
 
-/** Older servers leave the duration at 0, and say it in the payload. */
+/** Older servers have the duration only in the payload. */
 function workingMsOf(event: Event): number {
   const duration = toCount(event.get('duration'));
   if (duration > 0) return duration;
@@ -105,14 +104,14 @@ function workingMsOf(event: Event): number {
   return toCount(workingTime);
 }
 
-/** Empty where a column does not apply. What is not understood is an error: it is no zero. */
+/** Empty if the column does not apply. A text that is not understood is an error, and not zero. */
 function toCount(text = ''): number {
   if (text === '') return 0;
   if (/^\d{1,15}(\.\d+)?$/.test(text)) return Number(text);
   throw notUnderstood('a count');
 }
 
-/** `2026-03-15 09:30:00.250`, in UTC unless it says otherwise; the fraction is left out where it is 0. */
+/** `2026-03-15 09:30:00.250`, in UTC if it has no zone. A fraction of 0 is left out. */
 function toInstant(text: string): Date {
   const [, day, time, zone = 'Z'] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];

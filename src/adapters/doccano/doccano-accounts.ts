@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Person } from '../adapter.ts';
+import { statusOf } from '../tool-request.ts';
 import type { DoccanoApi } from './doccano-api.ts';
 import { type DoccanoSettings, User, Users } from './doccano-schema.ts';
 import { type LoginName, logIn } from './doccano-session.ts';
@@ -54,7 +55,7 @@ export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi)
       try {
         return { user: await api.send(request, User, signal), isNew: true };
       } catch (error) {
-        if (!(error instanceof AppError) || error.status !== 400) throw error;
+        if (statusOf(error) !== 400) throw error;
         // Another call may have made it first.
         const user = await find(username, signal);
         if (user !== null) return await recognise(person, user, signal);

@@ -2,8 +2,7 @@ import type { Adapter, Added, Capabilities } from '../adapter.ts';
 import { createDoccanoAccounts } from './doccano-accounts.ts';
 import { createDoccanoApi } from './doccano-api.ts';
 import { checkDoccano } from './doccano-check.ts';
-import { createDoccanoMembers, toMember } from './doccano-members.ts';
-import { findRole } from './doccano-role.ts';
+import { createDoccanoMembers, findRole, toMember } from './doccano-members.ts';
 import type { DoccanoSettings } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
 

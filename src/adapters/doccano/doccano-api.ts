@@ -1,8 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
-import { requestJson } from '../../lib/http-client.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
+import { requestTool, statusOf } from '../tool-request.ts';
 import type { DoccanoSettings } from './doccano-schema.ts';
-import { createSession } from './doccano-session.ts';
+import { createDoccanoSession } from './doccano-session.ts';
 
 /** Makes requests to doccano's API, each with a time-out and a size limit, and checks the answers. */
 export interface DoccanoApi {
@@ -11,7 +11,7 @@ export interface DoccanoApi {
    */
   send<Answer>(request: ApiRequest, schema: AnswerSchema<Answer>, signal: AbortSignal): Promise<Answer>;
   /** For a request whose answer is not needed. */
-  tell(request: ApiRequest, signal: AbortSignal): Promise<void>;
+  run(request: ApiRequest, signal: AbortSignal): Promise<void>;
 }
 
 export interface ApiRequest {
@@ -29,23 +29,16 @@ interface AnswerSchema<Answer> {
   safeParse(body: unknown): { success: true; data: Answer } | { success: false };
 }
 
-const timeoutMs = 15_000;
-const maxBytes = 4 * 1024 * 1024;
-
 export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
-  const session = createSession(settings);
+  const session = createDoccanoSession(settings);
 
   async function sendAs(token: string, request: ApiRequest, signal: AbortSignal): Promise<unknown> {
-    const { method = 'GET', path, body, purpose, secrets = [] } = request;
-    const answer = await requestJson({
-      method,
+    const { path, secrets = [], ...rest } = request;
+    const answer = await requestTool({
+      ...rest,
       url: `${settings.url}/v1${path}`,
-      purpose,
       headers: { authorization: `Token ${token}` },
-      ...(body !== undefined && { body }),
       secrets: [...session.secrets, ...secrets],
-      timeoutMs,
-      maxBytes,
       signal,
     });
     return answer.body;
@@ -71,14 +64,14 @@ export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
       const { purpose } = request;
       throw new AppError('invalid', `Could not ${purpose}: the answer is not one of doccano's`);
     },
-    async tell(request, signal) {
+    async run(request, signal) {
       await send(request, signal);
     },
   };
 }
 
 function isRefusal(error: unknown): boolean {
-  return error instanceof AppError && (error.status === 401 || error.status === 403);
+  return [401, 403].includes(statusOf(error) ?? 0);
 }
 
 /**

@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { reworded, unless } from '../tool-request.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
-import { findRole } from './doccano-role.ts';
+import { findRole } from './doccano-members.ts';
 import { type DoccanoSettings, Me, MemberRows, ProjectPage } from './doccano-schema.ts';
 
 const mostProjects = 10;
@@ -40,13 +41,7 @@ async function isAdminSomewhere(api: DoccanoApi, signal: AbortSignal): Promise<b
 /** An account that may do that may also add and remove members, whatever its role. */
 async function mayListMembers(api: DoccanoApi, project: number, signal: AbortSignal): Promise<boolean> {
   const path = `${projectPath(String(project))}/members`;
-  try {
-    await api.send({ path, purpose: 'list the members' }, MemberRows, signal);
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.status === 403) return false;
-    throw error;
-  }
+  return (await unless([403], api.send({ path, purpose: 'list the members' }, MemberRows, signal))) !== null;
 }
 
 const isItThere = 'does it run, and is "url" right?';
@@ -54,7 +49,7 @@ const mendUrl = 'is "url" the root of doccano, without "/v1", and with https whe
 const mendCredentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
 
 function withRemedy(error: AppError): AppError {
-  const { code, message, status, retryAfterMs } = error;
+  const { code, message, status } = error;
   const remedies: Partial<Record<AppError['code'], string>> = {
     invalid: mendUrl,
     not_found: mendUrl,
@@ -64,12 +59,7 @@ function withRemedy(error: AppError): AppError {
   // No server answered at all. A server that did may only be busy.
   const isSilent = code === 'unavailable' && status === undefined;
   const remedy = isSilent ? isItThere : remedies[code];
-  if (remedy === undefined) return error;
-  return new AppError(code, `${message}; ${remedy}`, {
-    cause: error,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  return remedy === undefined ? error : reworded(error, `${message}; ${remedy}`);
 }
 
 function noStaff(): AppError {
@@ -80,13 +70,13 @@ function noStaff(): AppError {
 }
 
 const nothingAssigned: Finding = {
-  says: 'from doccano 1.8.5 on, whoever is added sees no example before it is assigned to them',
+  says: 'from doccano 1.8.5 on, a new member sees no example before it is assigned to them',
   action: 'assign examples to new members in doccano: Dataset, Action, Assign to member',
   isFailure: false,
 };
 
 const noProjects: Finding = {
-  says: 'the account is no superuser, and project_admin in no project: it can add and remove nobody',
+  says: 'the account is no superuser, and project_admin in no project: it cannot add or remove members',
   action: 'add it to each project as project_admin, or make it a superuser',
   isFailure: true,
 };

@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Member } from '../adapter.ts';
+import { statusOf, unless } from '../tool-request.ts';
 import { type DoccanoApi, isId, projectPath } from './doccano-api.ts';
-import { Me, MemberRow, MemberRows, Project, type User } from './doccano-schema.ts';
+import { Me, MemberRow, MemberRows, Project, Roles, type User } from './doccano-schema.ts';
 
 /** The members of projects. The id of a member is the id of their account, the same in every project. */
 export interface DoccanoMembers {
@@ -23,14 +24,9 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
   async function find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null> {
     const path = `${projectPath(groupId)}/members?user=${memberId}`;
     if (!isId(memberId)) return null;
-    try {
-      const rows = await api.send({ path, purpose: 'find the member' }, MemberRows, signal);
-      return rows.find(({ user }) => String(user) === memberId) ?? null;
-    } catch (error) {
-      // This is its answer for an account that does not exist any more.
-      if (isBadRequest(error)) return null;
-      throw error;
-    }
+    // For an account that does not exist any more, doccano answers 400.
+    const rows = await unless([400], api.send({ path, purpose: 'find the member' }, MemberRows, signal));
+    return rows?.find(({ user }) => String(user) === memberId) ?? null;
   }
 
   async function list(groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
@@ -62,7 +58,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
         await api.send(request, MemberRow, signal);
       } catch (error) {
         // It answers the same for an account that is a member already and for a missing project.
-        if (!isBadRequest(error)) throw error;
+        if (statusOf(error) !== 400) throw error;
         if ((await find(groupId, String(user.id), signal)) === null) throw error;
       }
     },
@@ -71,18 +67,27 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
       if (row.rolename === adminRole) await refuseAdmin(groupId, row, signal);
       const path = `${projectPath(groupId)}/members`;
       const body = { ids: [row.id] };
-      await api.tell({ method: 'DELETE', path, body, purpose: 'remove the member' }, signal);
+      await api.run({ method: 'DELETE', path, body, purpose: 'remove the member' }, signal);
     },
   };
+}
+
+/**
+ * The id of a role, which differs between installations.
+ *
+ * @throws AppError `invalid` if there is no role with this name
+ */
+export async function findRole(api: DoccanoApi, name: string, signal: AbortSignal): Promise<number> {
+  const roles = await api.send({ path: '/roles', purpose: 'read the roles' }, Roles, signal);
+  const role = roles.find((one) => one.name === name);
+  if (role !== undefined) return role.id;
+  const known = roles.map((one) => one.name).join(', ');
+  throw new AppError('invalid', `doccano has no role "${name}", but ${known}: see "role"`);
 }
 
 /** doccano shows only the username. For accounts that Gangway made it is the address. */
 export function toMember({ user, username }: MemberRow): Member {
   return { id: String(user), email: username };
-}
-
-function isBadRequest(error: unknown): boolean {
-  return error instanceof AppError && error.status === 400;
 }
 
 function keeps(why: string): AppError {

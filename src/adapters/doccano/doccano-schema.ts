@@ -1,34 +1,23 @@
 import { z } from 'zod';
-import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
 /** The settings of a tool with the adapter `doccano`, and the answers of doccano. */
 
-const url = z
-  .url({ protocol: /^https?$/, error: 'needs "url", the root of doccano, without "/v1"' })
-  .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-  .refine((text) => !/\/v1\/*$/.test(text), 'without "/v1": it is the root of doccano')
-  .transform((text) => text.replace(/\/+$/, ''));
+const url = rootUrl('needs "url", the root of doccano, without "/v1"').refine(
+  (text) => !/\/v1$/.test(text),
+  'without "/v1": it is the root of doccano',
+);
 
 export const DoccanoSettings = z
   .strictObject({
     url: url.describe('The root of doccano, as people open it in a browser.'),
     username: z.string().min(1).optional().describe('The account that Gangway logs in as.'),
     password: z.string().min(1).optional().describe('Its password.'),
-    token: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
-      .optional()
-      .describe('Its token, instead of username and password.'),
+    token: credential().optional().describe('Its token, instead of username and password.'),
     role: z.string().min(1).default('annotator').describe('The name of the role that people get in a project.'),
-    allowHttp: z
-      .boolean()
-      .default(false)
-      .describe('Plain http to another machine: the credentials can be read on their way.'),
+    allowHttp,
   })
-  .refine(({ url: root, allowHttp }) => allowHttp || !isPlainBeyondLoopback(root), {
-    path: ['url'],
-    error: 'is plain http to another machine, which needs "allowHttp": true',
-  })
+  .refine(isTransportAllowed, plainHttp)
   .transform(({ username, password, token, ...rest }, context) => {
     const credentials = toCredentials({ username, password, token });
     if (credentials !== null) return { ...rest, credentials };

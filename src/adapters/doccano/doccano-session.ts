@@ -1,21 +1,18 @@
 import { AppError } from '../../domain/errors.ts';
-import { requestJson } from '../../lib/http-client.ts';
+import { requestDefaults, requestTool } from '../tool-request.ts';
 import { type DoccanoSettings, Login } from './doccano-schema.ts';
 
 /** The token for requests. It is only in memory, and no cookie is ever kept. */
-export interface Session {
+export interface DoccanoSession {
   /** What errors must not quote. */
   readonly secrets: readonly string[];
   /** Logs in if there is no token yet. Calls at the same time wait for the same login. */
   token(signal: AbortSignal): Promise<string>;
-  /** A new token in place of a refused one; null if there is none. */
+  /** A new token instead of a refused one; null if there is none. */
   renew(refused: string, signal: AbortSignal): Promise<string | null>;
 }
 
-const timeoutMs = 15_000;
-const maxBytes = 64 * 1024;
-
-export function createSession({ url, credentials }: DoccanoSettings): Session {
+export function createDoccanoSession({ url, credentials }: DoccanoSettings): DoccanoSession {
   if ('token' in credentials) {
     const { token } = credentials;
     return { secrets: [token], token: async () => token, renew: async () => null };
@@ -26,7 +23,7 @@ export function createSession({ url, credentials }: DoccanoSettings): Session {
   /** With a time-out of its own, because a caller that gives up must not fail the others. */
   async function start(): Promise<string> {
     try {
-      const token = await logIn(url, credentials as LoginName, AbortSignal.timeout(timeoutMs));
+      const token = await logIn(url, credentials as LoginName, AbortSignal.timeout(requestDefaults.timeoutMs));
       if (token === null) throw refused();
       secrets.add(token);
       return token;
@@ -72,23 +69,18 @@ export async function logIn(
   { username, password }: LoginName,
   signal: AbortSignal,
 ): Promise<string | null> {
-  try {
-    const { body } = await requestJson({
-      method: 'POST',
-      url: `${url}/v1/auth/login/`,
-      purpose: 'log in',
-      body: { username, password },
-      secrets: [username, password],
-      timeoutMs,
-      maxBytes,
-      signal,
-    });
-    const answer = Login.safeParse(body);
-    if (answer.success) return answer.data.key;
-  } catch (error) {
-    if (error instanceof AppError && error.status === 400) return null;
-    throw error;
-  }
+  const { status, body } = await requestTool({
+    method: 'POST',
+    url: `${url}/v1/auth/login/`,
+    purpose: 'log in',
+    body: { username, password },
+    secrets: [username, password],
+    expected: [400],
+    signal,
+  });
+  if (status === 400) return null;
+  const answer = Login.safeParse(body);
+  if (answer.success) return answer.data.key;
   throw new AppError('invalid', 'Could not log in: the answer has no token');
 }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { UsageNote, UsageObservation } from '../adapter.ts';
+import { unless } from '../tool-request.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
 import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
 
@@ -15,7 +16,7 @@ const labelKinds = new Map<string, readonly LabelKind[]>([
   ['IntentDetectionAndSlotFilling', ['category', 'span']],
 ]);
 
-/** Everybody who has confirmed an example or is a member, also without any work. */
+/** Everyone who has confirmed an example or is a member, also without any work. */
 export async function* readDoccanoUsage(
   api: DoccanoApi,
   groupId: string,
@@ -67,16 +68,11 @@ async function readDistribution(
   path: string,
   signal: AbortSignal,
 ): Promise<Map<string, number> | null> {
-  try {
-    return await api.send({ path, purpose: 'count the labels' }, Distribution, signal);
-  } catch (error) {
-    if (error instanceof AppError && error.status === 500) return null;
-    throw error;
-  }
+  return await unless([500], api.send({ path, purpose: 'count the labels' }, Distribution, signal));
 }
 
 const noLabels =
-  'doccano counts no labels of anybody in a project that holds labels of somebody who is no member of it any more: add them again, or delete those labels';
+  'doccano counts no labels in a project with labels of a person who is no member of it any more: add them again, or delete those labels';
 
 function renamed(): AppError {
   return new AppError('unavailable', 'An account was renamed or deleted while the work was read');

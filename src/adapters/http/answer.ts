@@ -1,9 +1,9 @@
 import type { Member } from '../adapter.ts';
 import type { MemberSettings } from './http-schema.ts';
 
-/** Finding one's way in what a tool answered: pure, and surprised by nothing. */
+/** Finds values in the answer of a tool. Pure; any answer is accepted. */
 
-/** What stands at `data.0.user`: own keys and indices, joined by dots; the whole at an empty path. */
+/** The value at a path such as `data.0.user`; an empty path means the whole answer. */
 export function pick(answer: unknown, path: string): unknown {
   if (path === '') return answer;
   return path.split('.').reduce<unknown>(childOf, answer);
@@ -15,9 +15,9 @@ function childOf(parent: unknown, key: string): unknown {
 }
 
 /**
- * The member that an item of an answer is.
+ * An item of an answer as a member.
  *
- * @returns null for somebody who is marked as gone, undefined for an item without an id
+ * @returns null for an item that is marked as gone, undefined for an item without an id
  */
 export function toMember(item: unknown, settings: MemberSettings): Member | null | undefined {
   const id = toId(pick(item, settings.id));
@@ -33,7 +33,7 @@ export function toMember(item: unknown, settings: MemberSettings): Member | null
 
 function toId(id: unknown): string | undefined {
   if (typeof id === 'string' && id !== '') return id;
-  // Beyond that, two numbers read as one.
+  // Greater numbers are not exact.
   return Number.isSafeInteger(id) ? String(id) : undefined;
 }
 

@@ -8,8 +8,8 @@ import { createMemberSearch, valuesOfPerson } from './member-search.ts';
 import { expandText, placeholdersOf, type TemplateValues } from './template.ts';
 
 /**
- * Any tool with an HTTP API of JSON, by requests that the settings declare (design section 7). It
- * believes what the tool shows, never what it was told to do: who was added is looked for.
+ * Any tool with a JSON API, by requests that the settings declare (design section 7). An answer of
+ * success is not enough: after an addition, the tool must show the member.
  */
 export function createHttpAdapter(settings: HttpSettings): Adapter {
   const api = createHttpApi(settings);
@@ -44,7 +44,7 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
 
     async addMember(groupId, person, signal) {
       const { add } = requests;
-      // A tool that does not say that somebody is there already may add them twice.
+      // Without such a status, the tool may add a member a second time.
       const present = add.present === undefined && (await search.find(groupId, person, signal));
       if (present) return present;
       const answer = await api.send(add, {
@@ -54,7 +54,7 @@ export function createHttpAdapter(settings: HttpSettings): Adapter {
         expected: add.present,
         isAnswerIgnored: add.item === undefined,
       });
-      const item = add.item === undefined ? undefined : pick(answer?.body, add.item);
+      const item = add.item === undefined ? undefined : pick(answer.body, add.item);
       const added = toMember(item, settings.member);
       if (added && isSameAddress(added.email, person.email)) return added;
       const found = await search.find(groupId, person, signal);
@@ -129,7 +129,7 @@ function goesById({ path, query, body }: HttpSettings['requests']['remove']): bo
   return placeholdersOf({ path, query, body: body ?? null }).includes('memberId');
 }
 
-/** Whoever is looked for on many pages can slip past them while somebody else is taken out. */
+/** While one member is removed, another may move to a page that was read already, and be missed. */
 function toExclusive({ exclusive, requests: { find, list } }: HttpSettings) {
   const isPaged = find === undefined && list?.pages.by !== 'none';
   return isPaged && exclusive === 'membership' ? 'group' : exclusive;

@@ -1,19 +1,20 @@
 import { AppError } from '../../domain/errors.ts';
-import { type HttpAnswer, requestJson } from '../../lib/http-client.ts';
+import type { HttpAnswer } from '../../lib/http-client.ts';
+import { requestTool } from '../tool-request.ts';
 import { pick } from './answer.ts';
 import type { HttpSettings, PageSettings } from './http-schema.ts';
 import { type AnswerPage, firstPage, type NextPage, nextPage } from './pages.ts';
 import { findSignOfMore } from './signs-of-more.ts';
 import { expandJson, expandPath, expandText, type JsonTemplate, type TemplateValues } from './template.ts';
 
-/** Makes the requests that are declared, each with an end and a bound. */
+/** Makes the requests of the settings, each with a time-out and a size limit. */
 export interface HttpApi {
   /**
-   * @returns null for a status that is `expected`
+   * @returns an answer without a body for a status that is `expected`
    * @throws AppError as `requestJson` does, and `invalid` for a value that a template cannot take
    */
-  send(request: DeclaredRequest, call: HttpCall): Promise<HttpAnswer | null>;
-  /** Every page; the items on each are what `itemsOf` says. Nothing for an `expected` status. */
+  send(request: DeclaredRequest, call: HttpCall): Promise<HttpAnswer>;
+  /** The items of every page, as `itemsOf` finds them. An `expected` status means no items. */
   readPages<Item>(
     request: DeclaredRequest & { items: string; pages: PageSettings },
     call: HttpCall,
@@ -30,7 +31,7 @@ interface DeclaredRequest {
 }
 
 export interface HttpCall {
-  /** What it is an attempt at: "add the member". */
+  /** What the call tries to do: "add the member". */
   purpose: string;
   values: TemplateValues;
   /** Statuses that are an answer and no error. */
@@ -39,8 +40,6 @@ export interface HttpCall {
   signal: AbortSignal;
 }
 
-const timeoutMs = 15_000;
-const maxBytes = 4 * 1024 * 1024;
 const maxPages = 1000;
 
 export function createHttpApi(settings: HttpSettings): HttpApi {
@@ -53,26 +52,16 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
     return headers;
   }
 
-  async function sendTo(url: string, request: DeclaredRequest, call: HttpCall) {
-    const { purpose, values, signal, isAnswerIgnored = false } = call;
+  async function sendTo(url: string, request: DeclaredRequest, { values, ...call }: HttpCall): Promise<HttpAnswer> {
     const headers = toHeaders(request);
-    try {
-      return await requestJson({
-        method: request.method,
-        url,
-        headers: Object.fromEntries(headers),
-        purpose,
-        ...(request.body !== undefined && { body: expandJson(request.body, values) }),
-        secrets: [...token.values(), ...secretsIn(headers, values)],
-        isAnswerIgnored,
-        timeoutMs,
-        maxBytes,
-        signal,
-      });
-    } catch (error) {
-      if (error instanceof AppError && call.expected?.includes(error.status ?? 0)) return null;
-      throw error;
-    }
+    return await requestTool({
+      ...call,
+      method: request.method,
+      url,
+      headers: Object.fromEntries(headers),
+      ...(request.body !== undefined && { body: expandJson(request.body, values) }),
+      secrets: [...token.values(), ...secretsIn(headers, values)],
+    });
   }
 
   function toUrl({ path, query }: DeclaredRequest, values: TemplateValues, next?: NextPage): string {
@@ -94,9 +83,9 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
       const refuseRepeat = createRepeatGuard(call.purpose);
       for (let index = 0; index < maxPages; index += 1) {
         const url = toUrl(request, call.values, next);
-        // That there is no such group, the first page says; a later one that is missing is an error.
+        // Only the first page may say that the group does not exist. A later missing page is an error.
         const answer = await sendTo(url, request, index === 0 ? call : { ...call, expected: [] });
-        if (answer === null) return;
+        if (call.expected?.includes(answer.status)) return;
         const items = itemsOf(answer);
         refuseRepeat(items);
         yield* items;
@@ -110,17 +99,17 @@ export function createHttpApi(settings: HttpSettings): HttpApi {
   };
 }
 
-/** What is not all must not be taken for all: whoever is missing would count as absent. */
+/** An incomplete list must not count as complete: the missing members would count as absent. */
 function findNext(
   { items, pages }: { items: string; pages: PageSettings },
   page: AnswerPage,
   purpose: string,
 ): NextPage | undefined {
   const next = nextPage(pages, page);
-  // A later page proves that the settings lead on; the first proves nothing.
+  // A later page proves that the settings lead to further pages; the first page proves nothing.
   if (next !== undefined || page.index > 0) return next;
   const { answer, count } = page;
-  // One object, where one person is looked for, is no page; what stands in it is about them.
+  // A search may answer one object. It is no page, and its fields are about the person.
   const isList = Array.isArray(pick(answer.body, items));
   const sign = findSignOfMore(answer, isList ? items : '', count);
   if (sign === null) return undefined;
@@ -130,13 +119,13 @@ function findNext(
   );
 }
 
-/** The token goes where the settings say, and where they say nothing, where most tools want it. */
+/** The token goes where the settings say; by default into the header that most tools want. */
 function defaultHeaders({ token, headers }: HttpSettings): Record<string, string> {
-  const isPlaced = Object.values(headers).some((value) => value.includes('{token}'));
-  return token === undefined || isPlaced ? {} : { authorization: 'Bearer {token}' };
+  const isUsed = Object.values(headers).some((value) => value.includes('{token}'));
+  return token === undefined || isUsed ? {} : { authorization: 'Bearer {token}' };
 }
 
-/** A tool that does not know the parameter for the next page answers the first one for ever. */
+/** A tool that does not know the parameter for the next page repeats the first one for ever. */
 function createRepeatGuard(purpose: string): (items: unknown[]) => void {
   let before = '[]';
   return (items) => {
@@ -150,7 +139,7 @@ function createRepeatGuard(purpose: string): (items: unknown[]) => void {
 
 const shortestSecret = 6;
 
-/** What a header holds may be a credential, and tools quote the address that stands in a path. */
+/** A header may contain a credential, and tools quote the address in a path. */
 function secretsIn(headers: Headers, values: TemplateValues): string[] {
   const words = [...headers.values()].flatMap((value) => [value, ...value.split(/\s+/)]);
   return [...words.filter(({ length }) => length >= shortestSecret), values.get('email') ?? ''];

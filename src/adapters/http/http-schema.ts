@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 import { type JsonTemplate, placeholdersOf } from './template.ts';
 
 /**
- * What stands in `tools.<name>` of a tool with the adapter `http`: every key and its meaning. The
- * README beside this file shows a whole one.
+ * The settings of a tool with the adapter `http`: every key and its meaning. The README in this folder
+ * has a whole example.
  */
 
 const answerPath = z
@@ -18,7 +18,7 @@ const headerValue = z
   .check(onlyPlaceholders(['token']));
 const headers = z.record(headerName, headerValue);
 
-/** Those that never speak of one person; whatever they answered, nothing is known. */
+/** These statuses are about the request and never about a person. */
 const neverAboutAPerson = [401, 403, 408, 425, 429];
 const statuses = z.array(
   z
@@ -39,15 +39,15 @@ const total = answerPath
   .optional()
   .describe('Where the number of all members is. Without it a list ends at its first empty page.');
 
-/** Left out, nobody could tell a tool without pages from one of which the first alone is read. */
+/** There is no default: it would read only the first page of a tool with pages, and not notice. */
 const pagesMissing =
-  'is missing: say how the answer goes on, by "page", "offset", "cursor", "link" or "link_header", or write "none" where one answer always has everybody';
+  'is missing: say how the answer goes on, by "page", "offset", "cursor", "link" or "link_header", or write "none" where one answer always has all members';
 
 const PagesByKind = z.discriminatedUnion(
   'by',
   [
     z.strictObject({
-      by: z.literal('none').describe('One answer always has everybody; also written "none".'),
+      by: z.literal('none').describe('One answer always has all members; also written "none".'),
     }),
     z.strictObject({
       by: z.literal('page').describe('Pages have numbers.'),
@@ -80,7 +80,7 @@ export type PageSettings = z.output<typeof PageSettings>;
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** What every request has; its templates may use these placeholders. */
+/** The keys that every request has. Its templates may use these placeholders. */
 function requestShape(method: (typeof methods)[number], placeholders: readonly string[]) {
   const template = z.string().check(onlyPlaceholders(placeholders));
   return {
@@ -110,12 +110,12 @@ const requests = z
     find: z
       .strictObject({
         ...requestShape('GET', aboutPerson),
-        items: answerPath.default('').describe('Where the found are: a list, one object, or null.'),
+        items: answerPath.default('').describe('Where the found people are: a list, one object, or null.'),
         pages: PageSettings.describe('How the answer goes on, or "none".'),
         absent: absent.default([]),
       })
       .optional()
-      .describe('Looks for a person by address. Others in its answer are passed over.'),
+      .describe('Looks for a person by address. Other people in its answer are ignored.'),
     findById: z
       .strictObject({
         ...requestShape('GET', ['group', 'memberId']),
@@ -123,11 +123,11 @@ const requests = z
         absent: absent.default([404, 410]),
       })
       .optional()
-      .describe("Looks for a member by the tool's own id: also finds whose address has changed."),
+      .describe("Looks for a member by the tool's own id. It also finds a member whose address has changed."),
     findAccount: z
       .strictObject({
         ...requestShape('GET', ['trainerId', 'email', 'displayName']),
-        items: answerPath.default('').describe('Where the found are: a list, one object, or null.'),
+        items: answerPath.default('').describe('Where the found accounts are: a list, one object, or null.'),
         pages: PageSettings.describe('How the answer goes on, or "none".'),
         absent: absent.default([]),
       })
@@ -171,37 +171,30 @@ const requests = z
   })
   .refine(
     ({ update, findById, find }) => update === undefined || findById !== undefined || find === undefined,
-    'with "update" also needs "findById", as an old address finds nobody',
+    'with "update" also needs "findById", as an old address finds no account',
   )
   .refine(
     ({ removeAccount, update, findAccount }) =>
       findAccount !== undefined || (removeAccount === undefined && update === undefined),
-    'with "removeAccount" or "update" also needs "findAccount": whose an account is has to be known before it is ended or changed',
+    'with "removeAccount" or "update" also needs "findAccount": the owner of an account must be known before it is ended or changed',
   )
   .refine(({ find, list }) => find !== undefined || list !== undefined, 'needs "find" or "list"');
 
 const MemberSettings = z.strictObject({
   id: answerPath.describe("Where the tool's id for the member is: text, or a whole number."),
   email: answerPath.describe('Where their address is.'),
-  invited: mark.optional().describe('What marks somebody who is invited and not in yet.'),
+  invited: mark.optional().describe('What marks a person who is invited and not in yet.'),
   gone: mark.optional().describe('What marks an entry that is no member (any more).'),
 });
 export type MemberSettings = z.output<typeof MemberSettings>;
 
-const url = z
-  .url({ protocol: /^https?$/, error: 'needs "url", the root of the tool\'s API' })
-  .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-  .transform((text) => text.replace(/\/+$/, ''));
-
 export const HttpSettings = z
   .strictObject({
-    url: url.describe("The root of the tool's API; every path is appended to it."),
-    token: z
-      .string()
-      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
-      .optional()
-      .describe('The credential. It goes into headers and nowhere else.'),
-    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
+    url: rootUrl('needs "url", the root of the tool\'s API').describe(
+      "The root of the tool's API; every path is appended to it.",
+    ),
+    token: credential().optional().describe('The credential. It goes into headers and nowhere else.'),
+    allowHttp,
     headers: headers
       .default({})
       .describe('Headers of every request. Where none has the token: Authorization: Bearer {token}.'),
@@ -220,7 +213,7 @@ export const HttpSettings = z
     readding: z
       .enum(['yes', 'new_account', 'no'])
       .default('yes')
-      .describe('Whether somebody who was removed can be added again.'),
+      .describe('Whether a removed person can be added again.'),
     exclusive: z
       .enum(['membership', 'group', 'tool'])
       .default('membership')
@@ -228,13 +221,10 @@ export const HttpSettings = z
     member: MemberSettings.describe('Where things are in an item that stands for a member.'),
     requests: requests.describe('What is asked of the tool.'),
   })
-  .refine(({ url: root, allowHttp }) => allowHttp || !isPlainBeyondLoopback(root), {
-    path: ['url'],
-    error: 'is plain http to another machine, which needs "allowHttp": true',
-  })
+  .refine(isTransportAllowed, plainHttp)
   .refine((tool) => tool.offboarding === 'locks_out' || tool.offboardingReason !== undefined, {
     path: ['offboardingReason'],
-    error: 'is needed with "membership_only": how does somebody who was removed still get in?',
+    error: 'is needed with "membership_only": how can a removed person still get in?',
   })
   .refine((tool) => tool.token !== undefined || !namesToken(tool), {
     path: ['token'],

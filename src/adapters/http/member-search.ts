@@ -6,14 +6,14 @@ import type { HttpApi } from './http-api.ts';
 import type { HttpSettings, PageSettings } from './http-schema.ts';
 import type { TemplateValues } from './template.ts';
 
-/** The reading half of the port, by whichever requests the settings declare. */
+/** The part of the port that reads, by the requests that the settings declare. */
 export interface MemberSearch {
   find: Adapter['findMember'];
   list: Adapter['listMembers'];
   findAccount: Adapter['findAccount'];
 }
 
-/** `find` and `list` alike: what reads members, on one page or many. */
+/** What requests that read members have in common. */
 interface Reading {
   items: string;
   absent: readonly number[];
@@ -37,11 +37,11 @@ export function createMemberSearch(settings: HttpSettings, api: HttpApi): Member
     ]);
     const call = { purpose: 'find the member', values, signal, expected: findById.absent };
     const answer = await api.send(findById, call);
-    const member = toMember(pick(answer?.body, findById.item), settings.member);
+    const member = toMember(pick(answer.body, findById.item), settings.member);
     return member?.id === memberId ? member : null;
   }
 
-  /** Where only a search by address is left: whoever has another one by now is in the list. */
+  /** Without `findById`, only the list shows a member whose address has changed. */
   const isListAsked = findById === undefined && find !== undefined && list !== undefined;
 
   async function findIn(request: ReadRequest, groupId: string, person: Person, signal: AbortSignal) {
@@ -80,7 +80,7 @@ type Read = (
   signal: AbortSignal,
 ) => AsyncGenerator<Member>;
 
-/** Each once, though a list that changes while it is read may show somebody on two pages. */
+/** Yields each member once: a list that changes meanwhile may show one on two pages. */
 function createReader(settings: HttpSettings, api: HttpApi): Read {
   return async function* read(request, purpose, values, signal) {
     const reading: Reading = request;
@@ -98,7 +98,7 @@ function createReader(settings: HttpSettings, api: HttpApi): Read {
   };
 }
 
-/** By the tool's id for them, wherever they stand; else by address. */
+/** The member with the tool's id, anywhere in the list; else the one with the address. */
 async function pickPerson(members: AsyncIterable<Member>, { memberId, email }: Person): Promise<Member | null> {
   let found: Member | null = null;
   for await (const member of members) {
@@ -116,14 +116,14 @@ export function valuesOfPerson(groupId: string | null, person: Person): Template
   return new Map([
     ...(groupId === null ? [] : ([['group', groupId]] as const)),
     ['trainerId', trainerId],
-    // Tools that compare addresses letter by letter then find whom they were given.
+    // So that tools that compare addresses letter by letter find the member again.
     ['email', email.toLowerCase()],
-    // Most tools refuse a name of nothing.
+    // Most tools refuse an empty name.
     ['displayName', displayName?.trim() || trainerId],
   ]);
 }
 
-/** Nobody is told by a list, by one object where one is looked for, or there by a null. */
+/** A search may also answer one object, or null for no result. */
 function toItems(items: unknown, isFinding: boolean, purpose: string): unknown[] {
   if (Array.isArray(items)) return items;
   if (isFinding && items === null) return [];

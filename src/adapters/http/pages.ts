@@ -3,30 +3,31 @@ import type { HttpAnswer } from '../../lib/http-client.ts';
 import { pick } from './answer.ts';
 import type { PageSettings } from './http-schema.ts';
 
-/** A page as it was read. */
+/** A page that was read. */
 export interface AnswerPage {
   answer: HttpAnswer;
   /** Where the answer came from. */
   url: string;
-  /** How many items stand on it, and on all pages so far. */
+  /** How many items are on it. */
   count: number;
+  /** How many items are on all pages so far. */
   gathered: number;
-  /** Which page this is, from 0. */
+  /** The number of the page, from 0. */
   index: number;
 }
 
 /** Where the next page is: one more parameter of the query, or another URL of the same tool. */
 export type NextPage = { query: [name: string, value: string] } | { url: string };
 
-/** What the first request has to ask for. */
+/** What the first request asks for. */
 export function firstPage(settings: PageSettings): NextPage | undefined {
   return settings.by === 'page' ? { query: [settings.query, String(settings.first)] } : undefined;
 }
 
 /**
- * Decides where a list goes on.
+ * Decides what to request next.
  *
- * @returns undefined where it has ended
+ * @returns undefined at the end of the list
  * @throws AppError `invalid` for a link that leads out of the tool or a total that is none,
  * `unavailable` for a list that ended before its total
  */
@@ -57,8 +58,8 @@ export function nextPage(settings: PageSettings, page: AnswerPage): NextPage | u
 }
 
 /**
- * A page is the last when nobody stands on it: a tool may give fewer at a time than it was asked
- * for, so a short page proves nothing.
+ * Without a total, only an empty page is the end. A short page proves nothing, because a tool may
+ * return fewer members than it was asked for.
  */
 function hasEnded(totalPath: string | undefined, { answer, count, gathered }: AnswerPage): boolean {
   if (totalPath === undefined) return count === 0;
@@ -71,7 +72,7 @@ function hasEnded(totalPath: string | undefined, { answer, count, gathered }: An
   throw new AppError('unavailable', `Could not list the members: they ended at ${gathered} of ${String(total)}`);
 }
 
-/** A cursor or a link; what is missing, null or empty says that there is no more. */
+/** A cursor or a link. If it is missing, null or empty, the list has ended. */
 function toMark(mark: unknown): string | undefined {
   if (mark === undefined || mark === null || mark === '' || mark === false) return undefined;
   if (typeof mark === 'string') return mark;
@@ -79,7 +80,7 @@ function toMark(mark: unknown): string | undefined {
   throw new AppError('invalid', 'Could not list the members: what leads to the next page is no text');
 }
 
-/** The credential goes with it, so it must not lead elsewhere. */
+/** The credential is sent there, so the link must not leave the server. */
 function toOwnUrl(link: string, from: string): string {
   const url = URL.parse(link, from);
   const isOwn = url !== null && url.origin === new URL(from).origin && url.username + url.password === '';

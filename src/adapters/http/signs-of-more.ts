@@ -2,7 +2,7 @@ import type { HttpAnswer } from '../../lib/http-client.ts';
 import { pick } from './answer.ts';
 import { nextLinkOf } from './pages.ts';
 
-/** Where tools say in an answer that it is not all: pure, by the names that are common. */
+/** Finds signs in an answer that it is not complete, by names that are common in tools. Pure. */
 
 const nextNames = new Set([
   'next',
@@ -42,7 +42,7 @@ const totalNames = new Set([
   'totalusers',
 ]);
 const pageCountNames = new Set(['totalpages', 'pagecount', 'numpages', 'lastpage']);
-/** What stands beside a list and speaks of it. */
+/** Objects beside a list that are about the list. */
 const aboutNames = new Set([
   'meta',
   'metadata',
@@ -62,10 +62,10 @@ const aboutNames = new Set([
 const totalHeaders = ['x-total-count', 'x-total'];
 
 /**
- * What an answer says of members that are not in it, as a sentence; null where it says nothing.
+ * The sign that members are missing in an answer, as a sentence; null without a sign.
  *
- * @param itemsPath where the list is in it
- * @param count how many it has
+ * @param itemsPath where the list is in the answer
+ * @param count how many items the list has
  */
 export function findSignOfMore({ body, headers }: HttpAnswer, itemsPath: string, count: number): string | null {
   const signs = fieldsAbout(body, itemsPath).map((field) => signOf(field, count));
@@ -79,33 +79,33 @@ function signInHeaders(headers: Headers, count: number): string | null {
   return total === undefined ? null : `its header ${total} is over ${count}`;
 }
 
-type Field = [place: string, value: unknown];
+type Field = [path: string, value: unknown];
 
-function signOf([place, value]: Field, count: number): string | null {
-  const name = toPlainName(place.split('.').at(-1) ?? '');
-  if (nextNames.has(name) && leadsOn(value)) return `"${place}" names a next page`;
-  if (totalNames.has(name) && isOver(value, count)) return `"${place}" is over ${count}`;
-  if (pageCountNames.has(name) && isOver(value, 1)) return `"${place}" is over 1`;
+function signOf([path, value]: Field, count: number): string | null {
+  const name = toPlainName(path.split('.').at(-1) ?? '');
+  if (nextNames.has(name) && leadsOn(value)) return `"${path}" names a next page`;
+  if (totalNames.has(name) && isOver(value, count)) return `"${path}" is over ${count}`;
+  if (pageCountNames.has(name) && isOver(value, 1)) return `"${path}" is over 1`;
   return null;
 }
 
-/** All fields that may speak of the list: of the objects it stands in, and of those beside it. */
+/** All fields that may be about the list: in the objects around it and in those beside it. */
 function fieldsAbout(body: unknown, itemsPath: string): Field[] {
   const keys = itemsPath === '' ? [] : itemsPath.split('.');
   return keys.flatMap((key, depth) => {
     const before = keys.slice(0, depth).join('.');
     return fieldsOf(before, pick(body, before))
-      .filter(([place]) => place !== (before === '' ? key : `${before}.${key}`))
-      .flatMap(([place, value]): Field[] => {
-        const isAbout = aboutNames.has(toPlainName(place.split('.').at(-1) ?? ''));
-        return [[place, value], ...(isAbout ? fieldsOf(place, value) : [])];
+      .filter(([path]) => path !== (before === '' ? key : `${before}.${key}`))
+      .flatMap(([path, value]): Field[] => {
+        const isAbout = aboutNames.has(toPlainName(path.split('.').at(-1) ?? ''));
+        return [[path, value], ...(isAbout ? fieldsOf(path, value) : [])];
       });
   });
 }
 
-function fieldsOf(place: string, value: unknown): Field[] {
+function fieldsOf(path: string, value: unknown): Field[] {
   if (!isObject(value)) return [];
-  return Object.entries(value).map(([name, inner]) => [place === '' ? name : `${place}.${name}`, inner]);
+  return Object.entries(value).map(([name, inner]) => [path === '' ? name : `${path}.${name}`, inner]);
 }
 
 /** `next_page`, `nextPage` and `next-page` are one name. */

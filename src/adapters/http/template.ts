@@ -2,8 +2,8 @@ import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
 
 /**
- * Texts with placeholders. Values are put in once and never looked at again, as strangers chose
- * them: one that reads `{email}` stays as it is.
+ * Texts with placeholders. Values are inserted once and not expanded again, because strangers chose
+ * them: a value `{email}` stays as it is.
  */
 export type TemplateValues = ReadonlyMap<string, string>;
 

@@ -1,23 +1,23 @@
 import { AppError } from '../../domain/errors.ts';
 import { TokenClaims } from './label-studio-schema.ts';
 
-/** What a request is authorised with. */
+/** What authorises a request. */
 export interface RequestCredentials {
   /** The value of `Authorization`. */
   header(signal: AbortSignal): Promise<string>;
-  /** To be told of a 401 to what `header` gave: whether it may give something better now. */
+  /** Called after a 401 for a value of `header`: whether another value may be accepted. */
   isRenewable(refused: string): boolean;
-  /** All that no error may quote. */
+  /** What no error may quote. */
   secrets(): string[];
 }
 
-/** An access token is renewed when this share of its life is over. */
+/** An access token is renewed after this share of its life. */
 const usedShare = 0.8;
 const refreshTimeoutMs = 15_000;
 
 /**
- * A personal access token is a JSON Web Token that buys access for some minutes; any other token is
- * a legacy one and is sent as it is.
+ * A personal access token is a JSON Web Token that is exchanged for access for some minutes. Every other
+ * token is a legacy token and is sent as it is.
  *
  * @param exchange asks Label Studio for an access token
  */
@@ -37,7 +37,7 @@ export function createCredentials(
 
   async function renew(): Promise<string> {
     try {
-      // Others wait for it too: it does not end with the call that happened to begin it.
+      // It has a time-out of its own, because other calls wait for it too.
       const value = await exchange(AbortSignal.timeout(refreshTimeoutMs));
       access = { header: `Bearer ${value}`, staleAt: performance.now() + lifeMsOf(value) };
       return access.header;
@@ -65,7 +65,7 @@ export function isPersonalToken(token: string): boolean {
   return claimsOf(token) !== undefined;
 }
 
-/** From issue to end, so that the two machines' clocks need not agree. */
+/** The time from issue to expiry, because the clocks of the two machines may differ. */
 function lifeMsOf(accessToken: string): number {
   const { exp = 0, iat = 0 } = claimsOf(accessToken) ?? {};
   return Math.max(exp - iat, 0) * 1000 * usedShare;

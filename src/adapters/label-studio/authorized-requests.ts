@@ -1,25 +1,26 @@
 import { AppError } from '../../domain/errors.ts';
-import { type HttpAnswer, type HttpRequest, requestJson } from '../../lib/http-client.ts';
+import type { HttpAnswer } from '../../lib/http-client.ts';
+import { requestTool, statusOf, type ToolRequest } from '../tool-request.ts';
 import { createCredentials } from './access-token.ts';
 import { AccessToken, type LabelStudioSettings } from './label-studio-schema.ts';
 
-/** Requests with the token, each with an end and a bound, whose answers are what a schema says. */
+/** Requests with the token, each with a time-out and a size limit. A schema checks each answer. */
 export interface AuthorizedRequests {
   read<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T>;
-  /** The same without the token, which what stands at a wrong address is not told. */
+  /** Without the token, which a server at a wrong address must not get. */
   readOpenly<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T>;
-  /** The same as somebody who is logged in. */
+  /** As the user of a session. */
   readBySession<T>(schema: Schema<T>, session: string, call: LabelStudioCall): Promise<T>;
-  /** Null where there is no such thing: 404. */
+  /** Null for 404. */
   readOrNull<T>(schema: Schema<T>, call: LabelStudioCall): Promise<T | null>;
-  /** Whatever is answered; that there is no such thing any more is no error. */
+  /** A 404 is no error. */
   remove(call: LabelStudioCall): Promise<void>;
   post(call: LabelStudioCall): Promise<void>;
 }
 
 export interface LabelStudioCall {
   path: string;
-  /** What it is an attempt at: "list the users". */
+  /** What the call tries to do: "list the users". */
   purpose: string;
   signal: AbortSignal;
 }
@@ -28,8 +29,7 @@ interface Schema<T> {
   safeParse(value: unknown): { success: true; data: T } | { success: false };
 }
 
-const timeoutMs = 15_000;
-/** Users and tasks come in lists whose size Label Studio decides. */
+/** Label Studio decides the size of a list of users or tasks. */
 const maxBytes = 64 * 1024 * 1024;
 
 export function createAuthorizedRequests({ url, token }: LabelStudioSettings): AuthorizedRequests {
@@ -37,41 +37,34 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
 
   async function exchange(signal: AbortSignal): Promise<string> {
     const purpose = 'get access with the personal access token';
-    const { body } = await requestJson({
+    const { body } = await requestTool({
       method: 'POST',
       url: `${url}/api/token/refresh/`,
       purpose,
       signal,
       body: { refresh: token },
       secrets: [token],
-      timeoutMs,
-      maxBytes,
     });
     return parse(AccessToken, body, purpose).access;
   }
 
-  const toRequest = ({ path, purpose, signal }: LabelStudioCall): HttpRequest => ({
-    method: 'GET',
-    url: `${url}${path}`,
-    purpose,
-    signal,
-    timeoutMs,
-    maxBytes,
-    secrets: credentials.secrets(),
-  });
-
-  async function sendAs(authorization: string, call: LabelStudioCall, more: Partial<HttpRequest>): Promise<HttpAnswer> {
-    return await requestJson({ ...toRequest(call), headers: { authorization }, ...more });
+  async function sendAs(
+    headers: Record<string, string>,
+    { path, ...call }: LabelStudioCall,
+    more: Partial<ToolRequest> = {},
+  ): Promise<HttpAnswer> {
+    const secrets = [...credentials.secrets(), ...(more.secrets ?? [])];
+    return await requestTool({ ...call, ...more, url: `${url}${path}`, headers, secrets, maxBytes });
   }
 
-  async function send(call: LabelStudioCall, more: Partial<HttpRequest> = {}): Promise<HttpAnswer> {
+  async function send(call: LabelStudioCall, more: Partial<ToolRequest> = {}): Promise<HttpAnswer> {
     const authorization = await credentials.header(call.signal);
     try {
-      return await sendAs(authorization, call, more);
+      return await sendAs({ authorization }, call, more);
     } catch (error) {
       const isStale = statusOf(error) === 401 && credentials.isRenewable(authorization);
       if (!isStale) throw error;
-      return await sendAs(await credentials.header(call.signal), call, more);
+      return await sendAs({ authorization: await credentials.header(call.signal) }, call, more);
     }
   }
 
@@ -79,24 +72,21 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
     read: async (schema, call) => parse(schema, (await send(call)).body, call.purpose),
 
     async readOpenly(schema, call) {
-      const { body } = await requestJson(toRequest(call));
-      return parse(schema, body, call.purpose);
+      return parse(schema, (await sendAs({}, call)).body, call.purpose);
     },
 
     async readBySession(schema, session, call) {
-      const { secrets = [], ...request } = toRequest(call);
-      const headers = { cookie: `sessionid=${session}` };
-      const { body } = await requestJson({ ...request, headers, secrets: [...secrets, session] });
+      const { body } = await sendAs({ cookie: `sessionid=${session}` }, call, { secrets: [session] });
       return parse(schema, body, call.purpose);
     },
 
     async readOrNull(schema, call) {
-      const answer = await send(call).catch(toNullWhereAbsent);
-      return answer === null ? null : parse(schema, answer.body, call.purpose);
+      const { status, body } = await send(call, { expected: [404] });
+      return status === 404 ? null : parse(schema, body, call.purpose);
     },
 
     async remove(call) {
-      await send(call, { method: 'DELETE', isAnswerIgnored: true }).catch(toNullWhereAbsent);
+      await send(call, { method: 'DELETE', isAnswerIgnored: true, expected: [404] });
     },
 
     async post(call) {
@@ -109,13 +99,4 @@ function parse<T>(schema: Schema<T>, value: unknown, purpose: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   throw new AppError('invalid', `Could not ${purpose}: the answer is not what Label Studio gives`);
-}
-
-function toNullWhereAbsent(error: unknown): null {
-  if (statusOf(error) === 404) return null;
-  throw error;
-}
-
-function statusOf(error: unknown): number | undefined {
-  return (error as { status?: number }).status;
 }

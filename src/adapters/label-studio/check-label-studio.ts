@@ -1,15 +1,16 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
+import { reworded } from '../tool-request.ts';
 import { isPersonalToken } from './access-token.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings, Version } from './label-studio-schema.ts';
 import type { SignUpPage } from './sign-up.ts';
 
-/** From the first that this was tried with, to the last: major and minor. */
+/** The first and the last version that the adapter was tried with: major and minor. */
 const oldest = [1, 20] as const;
 const newest = [1, 23] as const;
 
-/** Proves that Label Studio can be worked with, and tells what an operator should know of it. */
+/** Checks whether Gangway can work with Label Studio, and what an operator should know. */
 export async function checkLabelStudio(
   settings: LabelStudioSettings,
   api: LabelStudioApi,
@@ -44,13 +45,13 @@ const weakToken: Finding = {
 };
 
 const openSignUp: Finding = {
-  says: 'Anybody may sign up, also whoever was removed',
+  says: 'Every person may sign up, also one who was removed',
   action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
   isFailure: true,
 };
 
 const closedForm: Finding = {
-  says: 'The sign-up form is refused although it has the right link, so nobody new gets in by it',
+  says: 'The sign-up form is refused although it has the right link, so no new person gets in by it',
   action: 'Behind https, start Label Studio with CSRF_TRUSTED_ORIGINS=<its public address>',
   isFailure: true,
 };
@@ -85,7 +86,7 @@ function laxVersion(release: string): Finding {
 
 function newerVersion(release: string): Finding {
   return {
-    says: `Label Studio ${release} is newer than what this was tried with, ${newest.join('.')}`,
+    says: `Label Studio ${release} is newer than ${newest.join('.')}, the last that Gangway was tried with`,
     action: 'Rehearse with "gangway adapter test" before you rely on it',
     isFailure: false,
   };
@@ -93,23 +94,17 @@ function newerVersion(release: string): Finding {
 
 function otherEdition(edition: string): Finding {
   return {
-    says: `This is the ${edition.slice(0, 20)} edition, which this was never tried with`,
-    action: 'Rehearse with "gangway adapter test", or use the adapter "scim", which it has a door for',
+    says: `This is the ${edition.slice(0, 20)} edition, which Gangway was never tried with`,
+    action: 'Rehearse with "gangway adapter test", or use the adapter "scim", which this edition supports',
     isFailure: false,
   };
 }
 
-/** The same error, with what to do about it. */
+/** The error with what to do about it. */
 function explain(error: unknown, remedyFor: (error: AppError) => string): unknown {
   if (!(error instanceof AppError)) return error;
-  const { code, message, status, retryAfterMs, cause } = error;
   const remedy = remedyFor(error);
-  if (remedy === '') return error;
-  return new AppError(code, `${message.replace(/\.$/, '')}. ${remedy}`, {
-    cause,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  return remedy === '' ? error : reworded(error, `${error.message.replace(/\.$/, '')}. ${remedy}`);
 }
 
 function remedyForAddress({ code, status, message }: AppError): string {
@@ -125,7 +120,7 @@ function remedyForAddress({ code, status, message }: AppError): string {
 }
 
 function remedyForToken({ token }: LabelStudioSettings, error: AppError): string {
-  // Label Studio tells its version below its root as well.
+  // Label Studio also answers its version below its root, so only here a wrong path is noticed.
   if (error.code !== 'unauthenticated') return remedyForAddress(error);
   return isPersonalToken(token)
     ? 'The personal access token is wrong, revoked, or switched off under Organization > Access Token Settings'

@@ -5,9 +5,9 @@ import type { Member, Person } from '../adapter.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { User } from './label-studio-schema.ts';
 
-/** Who of Label Studio's users is a member, and which of them somebody is. */
+/** Finds members among the users of Label Studio. */
 
-/** The list of all users: there is no search, and it grows with them. */
+/** The list of all users. It is shared because Label Studio has no search. */
 export type SharedUsers = SharedReading<readonly User[]>;
 
 export async function findUser(
@@ -26,7 +26,7 @@ export function findByAddress(users: readonly User[], email: string | null): Mem
   return found === undefined ? null : toMember(found);
 }
 
-/** Null for who is invited and has not come. */
+/** Null for a person who is invited and has not come yet. */
 export async function idOfMember(
   users: SharedUsers,
   { id, email }: Member,
@@ -36,12 +36,12 @@ export async function idOfMember(
   return findByAddress(await users.read(0, signal), email)?.id ?? null;
 }
 
-/** An address and the case of it may change; a number never does. */
+/** Users have numbers. An invited person has the id `invited:…` instead. */
 export function isUserId(id: string | null): id is string {
   return id !== null && /^[1-9]\d{0,15}$/.test(id);
 }
 
-/** Former members stay in every list, as `Deleted` or as an address that is made up. */
+/** Former members stay in every list, with the address `Deleted` or an invented one. */
 export function isMember({ id, email }: User): boolean {
   return Boolean(email?.includes('@')) && email !== `deleted-${id}-user@example.com`;
 }

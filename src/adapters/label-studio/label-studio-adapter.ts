@@ -11,8 +11,8 @@ import { createSignUpPage } from './sign-up.ts';
 import { readWork } from './work.ts';
 
 /**
- * Label Studio, community edition. Its members are those of the organization, who all see every
- * project; what it cannot do, and what follows from that, is in the README beside this file.
+ * Label Studio, community edition. The group is the organization, whose members see every project. The
+ * README in this folder says what it cannot do, and what follows from that.
  */
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
   const api = createLabelStudioApi(settings);
@@ -23,7 +23,7 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
   function refuseOthers(groupId: string): void {
     if (groupId === organization) return;
-    throw new AppError('invalid', `Only organization ${organization} is worked on, as configured`);
+    throw new AppError('invalid', `Only organization ${organization} is configured`);
   }
 
   return {
@@ -62,7 +62,7 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     readUsage: (scope, request, signal) => readWork(api, scope, request, signal),
 
-    // Also where nobody is given the link: whoever was in could read it, up to the last moment.
+    // Also needed with `sign_up`, because every member can read the link.
     resetInvitations: (_groupId, signal) => api.resetInviteToken(signal),
 
     ...(onboarding === 'invite_link' && {
@@ -83,7 +83,7 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
   const keepsAccount = offboarding === 'membership';
   return {
     removal: removals[offboarding],
-    // A membership that was ended is kept as ended, and nothing in the API begins it again.
+    // The API cannot begin an ended membership again.
     readding: keepsAccount ? 'no' : 'new_account',
     ...(!keepsAccount && { keepingAccount: { removal: removals.membership, readding: 'no' } }),
     exclusive: 'membership',

@@ -12,21 +12,21 @@ import {
   Version,
 } from './label-studio-schema.ts';
 
-/** What is asked of Label Studio. */
+/** The calls to Label Studio. */
 export interface LabelStudioApi {
   version(signal: AbortSignal): Promise<Version>;
   me(signal: AbortSignal): Promise<Me>;
-  /** Whoever has just signed up. */
+  /** The user who has just signed up. */
   meBySession(session: string, signal: AbortSignal): Promise<Me>;
-  /** Null where there is none with this id. */
+  /** Null if there is none with this id. */
   organization(id: string, signal: AbortSignal): Promise<Organization | null>;
-  /** Null for who is not in the organization and never was; who was is masked. */
+  /** Null for a user who never was in the organization. A former member is masked. */
   user(id: string, signal: AbortSignal): Promise<User | null>;
-  /** All who are in the organization, and masked all who were: there is no search by address. */
+  /** All members of the organization, and all former members, masked. There is no search by address. */
   users(signal: AbortSignal): AsyncIterable<User>;
   deleteUser(id: string, signal: AbortSignal): Promise<void>;
   deleteMembership(organization: string, id: string, signal: AbortSignal): Promise<void>;
-  /** What the one link for all has in it. */
+  /** The token in the one link for all people. */
   inviteToken(signal: AbortSignal): Promise<string>;
   resetInviteToken(signal: AbortSignal): Promise<void>;
   taskPage(query: TaskQuery, signal: AbortSignal): Promise<TaskPage>;
@@ -43,7 +43,7 @@ export interface TaskQuery {
 const tasksOnPage = 100;
 const maxPages = 10_000;
 
-/** Of a task and of its annotations alike: without it their data and drafts come too. */
+/** The fields of tasks and of annotations. Without it the answer has their data and drafts too. */
 const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
@@ -99,7 +99,7 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
   };
 }
 
-/** By id and not by page number: nobody's task slips to a page that was read already. */
+/** By id and not by page number, so that no task moves to a page that was read already. */
 function toSearch({ project, afterId, updatedSince }: TaskQuery): URLSearchParams {
   const items = [
     { filter: 'filter:tasks:id', operator: 'greater', type: 'Number', value: afterId },

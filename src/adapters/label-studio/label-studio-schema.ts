@@ -1,29 +1,25 @@
 import { z } from 'zod';
-import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
 /**
- * What stands in `tools.<name>` of a Label Studio, and what it answers, as far as it is used. The
- * README beside this file says what the settings are for.
+ * The settings of a tool with the adapter `label-studio`, and the used fields of Label Studio's answers.
+ * The README in this folder explains the settings.
  */
 
-const root = z
-  .url({ protocol: /^https?$/, error: 'needs "url", where Label Studio is' })
-  .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-  .transform((text) => text.replace(/\/+$/, ''));
+const root = rootUrl('needs "url", where Label Studio is');
 
 export const LabelStudioSettings = z
   .strictObject({
     url: root.describe('Where Label Studio is, as Gangway reaches it.'),
     publicUrl: root.optional().describe('Where people open it, if that is another address.'),
-    token: z
-      .string({ error: 'needs "token", a personal access token of the organization\'s owner' })
-      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
-      .describe('A personal access token, or a legacy token, of the owner.'),
-    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
+    token: credential('needs "token", a personal access token of the organization\'s owner').describe(
+      'A personal access token, or a legacy token, of the owner.',
+    ),
+    allowHttp,
     onboarding: z
       .enum(['invite_link', 'sign_up'])
       .default('invite_link')
-      .describe('How somebody without an account gets one.'),
+      .describe('How a person without an account gets one.'),
     offboarding: z
       .enum(['membership', 'delete_user'], {
         error:
@@ -36,10 +32,7 @@ export const LabelStudioSettings = z
       .default('1')
       .describe('The organization people become members of.'),
   })
-  .refine(({ url, allowHttp }) => allowHttp || !isPlainBeyondLoopback(url), {
-    path: ['url'],
-    error: 'is plain http to another machine, which needs "allowHttp": true',
-  });
+  .refine(isTransportAllowed, plainHttp);
 export type LabelStudioSettings = z.output<typeof LabelStudioSettings>;
 
 export const Version = z.object({ release: z.string(), edition: z.string().optional() });
@@ -56,7 +49,7 @@ export type User = z.output<typeof User>;
 export const Me = User.extend({ active_organization: z.int().nullable() });
 export type Me = z.output<typeof Me>;
 
-/** A plain list in the community edition; a page where an edition has pages. */
+/** A list in the community edition, and a page in an edition with pages. */
 export const Users = z.union([
   z.array(User).transform((users) => ({ users, hasMore: false })),
   z
@@ -67,7 +60,7 @@ export const Users = z.union([
 export const Organization = z.object({
   id: z.int(),
   created_by: z.int().nullish(),
-  /** To the microsecond: no other server has one of the same. */
+  /** With microseconds, so it identifies the server. */
   created_at: z.string().nullish(),
 });
 export type Organization = z.output<typeof Organization>;
@@ -76,7 +69,7 @@ export const Invite = z.object({ token: z.string().min(1) });
 
 export const AccessToken = z.object({ access: z.string().min(1) });
 
-/** The part of a JSON Web Token that anybody can read. Instants in seconds. */
+/** The readable part of a JSON Web Token. Instants in seconds. */
 export const TokenClaims = z.object({
   token_type: z.string().optional(),
   exp: z.number().optional(),
@@ -88,12 +81,12 @@ const completedBy = z.union([z.int(), z.object({ id: z.int() }).transform(({ id 
 
 export const Annotation = z.object({
   id: z.int(),
-  /** Null once the user is deleted. */
+  /** Null if the user was deleted. */
   completed_by: completedBy,
   was_cancelled: z.boolean().nullish(),
   created_at: z.string(),
   updated_at: z.string(),
-  /** Seconds so far; null where the annotation was not made in the browser. */
+  /** Seconds so far; null if the annotation was not made in the browser. */
   lead_time: z.number().nullish(),
   result: z.array(z.object({ id: z.string().optional() })).nullish(),
 });

@@ -4,16 +4,16 @@ import { findByAddress, isUserId, type SharedUsers } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import { type NewAccount, type SignUpPage, toSearch } from './sign-up.ts';
 
-/** The two ways to an account: Gangway fills the form in, or the person does. */
+/** Gets an account for a person: Gangway fills in the sign-up form, or the person does. */
 export interface OnboardDeps {
   api: LabelStudioApi;
   users: SharedUsers;
   page: SignUpPage;
-  /** Where people open it. */
+  /** Where people open Label Studio. */
   publicUrl: string;
 }
 
-/** An account with the password that was asked for. */
+/** Makes an account with `person.newPassword`. */
 export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
   const { email, newPassword } = person;
   if (newPassword === undefined) {
@@ -24,12 +24,12 @@ export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSig
     session = await submit(deps, { email: email.toLowerCase(), password: newPassword }, signal);
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
-    // Somebody signed them up meanwhile, or once, and removed them.
+    // Another hand signed them up meanwhile, or they were a member before and were removed.
     const found = findByAddress(await deps.users.read(0, signal), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
   }
-  // Asked as they are: a list of all users would take longer with each of them.
+  // Asked with their own session, because the list of all users is long.
   const added = findByAddress([await deps.api.meBySession(session, signal)], email);
   if (added === null) {
     throw new AppError('unavailable', 'Label Studio says it signed them up but shows another');
@@ -42,7 +42,7 @@ export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSig
   };
 }
 
-/** A removal that is under way at the same time makes the link worthless: there is a new one. */
+/** A removal at the same time may reset the link. Then the new one is used. */
 async function submit({ api, page }: OnboardDeps, account: NewAccount, signal: AbortSignal): Promise<string> {
   const inviteToken = await api.inviteToken(signal);
   try {
@@ -54,11 +54,11 @@ async function submit({ api, page }: OnboardDeps, account: NewAccount, signal: A
   }
 }
 
-/** The link; Label Studio knows nothing of them until they follow it. */
+/** Gives the link. Label Studio does not know the person until they follow it. */
 export async function invite(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
   const { memberId, email, trainerId } = person;
   const known = isUserId(memberId) ? await deps.api.user(memberId, signal) : null;
-  // Their address is taken, so the link would not let them in.
+  // Their account still has the address, so they could not sign up by the link.
   if (known !== null) throw endedBefore();
   const invitation = await toInvitation(deps, signal);
   return { id: `invited:${trainerId}`, email, isInvited: true, isUnlisted: true, invitation };

@@ -5,15 +5,15 @@ import type { LabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings } from './label-studio-schema.ts';
 
 /**
- * Two ways out: the membership of the organization is ended, or the whole user is deleted, where that
- * was chosen. The owner, and whoever the token belongs to, goes by neither.
+ * A removal ends the membership of the organization or, with `delete_user`, deletes the user. The owner
+ * and the token's own user are never removed.
  */
 export function createLabelStudioRemoval(
   { organization, offboarding }: LabelStudioSettings,
   { api, users }: { api: LabelStudioApi; users: SharedUsers },
   refuseOthers: (groupId: string) => void,
 ): Pick<Adapter, 'removeMember' | 'removeAccount' | 'findAccountById'> {
-  /** Null for who is not there any more. */
+  /** Null for a member who does not exist any more. */
   async function idToRemove(groupId: string, member: Member, signal: AbortSignal) {
     refuseOthers(groupId);
     const id = await idOfMember(users, member, signal);
@@ -28,7 +28,7 @@ export function createLabelStudioRemoval(
     },
 
     ...(offboarding === 'delete_user' && {
-      /** Whose membership was ended by hand is masked wherever they are shown, and gets in all the same. */
+      /** A user whose membership was ended by hand is masked, but still gets in. */
       async findAccountById(id: string, signal: AbortSignal) {
         const user = isUserId(id) ? await api.user(id, signal) : null;
         if (user === null) return null;
@@ -43,7 +43,7 @@ export function createLabelStudioRemoval(
   };
 }
 
-/** Label Studio refuses most of this too, in its newest versions. */
+/** Only the newest versions of Label Studio refuse most of this by themselves. */
 async function refuseOwner(api: LabelStudioApi, organization: string, id: string, signal: AbortSignal): Promise<void> {
   const [me, { created_by: owner = null } = {}] = [
     await api.me(signal),

@@ -1,23 +1,23 @@
 import { AppError } from '../../domain/errors.ts';
-import { type HttpAnswer, type HttpRequest, requestJson } from '../../lib/http-client.ts';
 import { maskText } from '../../lib/mask.ts';
+import { requestTool, statusOf, type ToolRequest } from '../tool-request.ts';
 
 /**
- * The page on which people sign up. Label Studio has no other way to an account that can log in:
- * one that its API makes has no password.
+ * The page on which people sign up. Only this page makes accounts that can log in: an account that the
+ * API makes has no password.
  */
 export interface SignUpPage {
   /**
-   * Fills the form in, for a person whom Label Studio does not know.
+   * Fills in the form for a person who has no account in Label Studio.
    *
    * @returns their session
-   * @throws AppError `conflict` where it knows the address after all, `invalid` where it does not
-   * like it or the password, `forbidden` for a token that is not good any more
+   * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
+   * is refused, `forbidden` if the token is not valid any more
    */
   signUp(account: NewAccount, inviteToken: string, signal: AbortSignal): Promise<string>;
   /**
-   * Whether the form would be looked at: it is sent empty, which makes no account. Without a token
-   * it asks for anybody, with one for those who have the link.
+   * Whether the form is accepted for people with this token, or for people without the link if it is
+   * null. The form is sent empty, which makes no account.
    */
   isOpen(inviteToken: string | null, signal: AbortSignal): Promise<boolean>;
 }
@@ -27,9 +27,6 @@ export interface NewAccount {
   password: string;
 }
 
-const timeoutMs = 15_000;
-const maxBytes = 4 * 1024 * 1024;
-
 export function createSignUpPage(root: string): SignUpPage {
   async function submit(
     fields: Readonly<Record<string, string>>,
@@ -37,15 +34,14 @@ export function createSignUpPage(root: string): SignUpPage {
     signal: AbortSignal,
   ): Promise<Submitted> {
     const url = `${root}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
-    const bounds = { url, timeoutMs, maxBytes, signal, isAnswerText: true };
-    const purpose = 'open the sign-up page';
-    const page = await requestJson({ ...bounds, method: 'GET', headers: asPage, purpose });
+    const request = { url, signal, isAnswerText: true };
+    const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
     const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
     return await send({
-      ...bounds,
+      ...request,
       method: 'POST',
       purpose: 'sign them up',
-      // Over https Django wants to know which page the form stood on.
+      // Over https, Django requires the address of the page with the form.
       headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
       form: { ...fields, csrfmiddlewaretoken: csrf },
       secrets: [...Object.values(fields), inviteToken ?? '', csrf],
@@ -67,7 +63,7 @@ export function createSignUpPage(root: string): SignUpPage {
         await submit({}, inviteToken, signal);
         return true;
       } catch (error) {
-        if ((error as { status?: number }).status === 403) return false;
+        if (statusOf(error) === 403) return false;
         throw error;
       }
     },
@@ -78,18 +74,17 @@ const asPage = { accept: 'text/html' };
 
 type Submitted = { isIn: true; session: string } | { isIn: false; page: string };
 
-/** Whoever is signed up is logged in and sent on; the form comes back with what is wrong with it. */
-async function send(request: HttpRequest): Promise<Submitted> {
+/** After a sign-up Label Studio logs the user in and redirects. Otherwise it shows the form with the errors. */
+async function send(request: ToolRequest): Promise<Submitted> {
   let session: string | undefined;
   const onHeaders = (headers: Headers) => {
     session = cookieIn(headers, 'sessionid');
   };
   try {
-    const { body }: HttpAnswer = await requestJson({ ...request, onHeaders });
+    const { body } = await requestTool({ ...request, onHeaders });
     return { isIn: false, page: String(body) };
   } catch (error) {
-    const { status } = error as { status?: number };
-    if (status === 302 && session !== undefined) return { isIn: true, session };
+    if (statusOf(error) === 302 && session !== undefined) return { isIn: true, session };
     throw error;
   }
 }

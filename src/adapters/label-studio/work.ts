@@ -4,18 +4,17 @@ import { isMember, toMember } from './find-user.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { Annotation, TaskPage } from './label-studio-schema.ts';
 
-/** A day may begin this much before it begins in UTC. Milliseconds. */
+/** A day begins at most this much before it begins in UTC. Milliseconds. */
 const earliestZoneMs = 14 * 3_600_000;
-/** A task is stamped a moment after its annotation, which is what was asked about. */
+/** The time of a task is a moment later than the time of its annotation. Milliseconds. */
 const slackMs = 60_000;
 
 /**
- * The annotations of a project, each as one piece of work, and the tasks that there are. Tasks are
- * read in the order of their ids, so that what is added or deleted meanwhile hides none of the
- * others. Whatever happens to an annotation stamps its task, so those that were not changed since
- * hold no work that is asked for.
+ * The annotations of a project, each as one piece of work, and the existing tasks. Tasks are read in the
+ * order of their ids, so that no task is missed if others are added or deleted meanwhile. A change of an
+ * annotation also changes the time of its task, so unchanged tasks need not be read.
  *
- * @throws AppError `invalid` for what cannot be a project, `not_found` for one that is not there
+ * @throws AppError `invalid` for an id that is no number, `not_found` for a project that does not exist
  */
 export async function* readWork(
   api: LabelStudioApi,
@@ -36,7 +35,7 @@ export async function* readWork(
   }
 }
 
-/** Tasks name people by their ids alone. Who is not listed yet may have come after the list was read. */
+/** Tasks have only the ids of people. For an unknown id the list is read again: the user may be new. */
 function createAddressBook(api: LabelStudioApi, signal: AbortSignal) {
   const known = new Map<string, string | null>();
   return async (memberId: string): Promise<string | null> => {
@@ -62,28 +61,28 @@ async function* readTasks(
   for (;;) {
     const { tasks, total } = await api.taskPage({ project, afterId, updatedSince }, signal);
     yield* tasks;
-    // Those after `afterId` as it was before this page.
+    // `total` counts the tasks after `afterId`, with those of this page.
     if (total <= tasks.length) return;
     const lastId = tasks.at(-1)?.id ?? 0;
     if (lastId <= afterId) {
-      throw new AppError('unavailable', `Could not read the work: ${total} tasks do not come`);
+      throw new AppError('unavailable', `Could not read the work: ${total} tasks were not sent`);
     }
     afterId = lastId;
   }
 }
 
-/** Changing an annotation stamps its task, and so does adding or deleting one. */
+/** Adding, changing or deleting an annotation changes the time of its task. */
 function sinceOf({ firstDay, changedSince }: UsageRequest): string {
   const firstMs = Date.parse(firstDay) - earliestZoneMs;
   const changedMs = changedSince === null ? firstMs : Date.parse(changedSince) - slackMs;
   return new Date(Math.max(firstMs, changedMs)).toISOString();
 }
 
-/** Null where it is nobody's any more. */
+/** Null if the user was deleted. */
 function toObservation(taskId: string, annotation: Annotation): UsageObservation | null {
   const { id, completed_by: memberId, created_at: doneAt, updated_at: changedAt } = annotation;
   if (memberId === null) return null;
-  // A skipped task took its time, and nothing came of it.
+  // A skipped task took time, but has no result.
   const isSkipped = annotation.was_cancelled === true;
   const regions = new Set(annotation.result?.flatMap((entry) => entry.id ?? []));
   return {

@@ -9,8 +9,8 @@ const capabilities: Adapter['capabilities'] = {
 };
 
 /**
- * A JSON file as a tool (design section 7): for tools that read their members from one, and for
- * trying Gangway out. Being off the list is being out.
+ * A JSON file as a tool (design section 7): for tools that read their members from a file, and to try
+ * Gangway out. A person who is not on the list is out.
  */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
   const change = createChange(file);
@@ -39,7 +39,7 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
         isThere = members.some(({ id }) => id === added.id);
         return isThere ? members : [...members, added];
       });
-      // Somebody's account is what stands of them in the file.
+      // The entry in the file is the account.
       return { ...toMember(added), account: isThere ? 'found' : 'made' };
     },
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
 import { Roster } from './roster-schema.ts';
 
-/** Reads the roster; a file that is not there yet is an empty one. */
+/** Reads the roster. A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
   const text = await readText(file, signal);
   if (text === undefined) return { groups: new Map() };
@@ -29,13 +29,13 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
 /**
  * Replaces the file as a whole: a reader sees the old one or the new one, also after a crash.
  *
- * Never with what was read before somebody else replaced it, however long this process was frozen in
- * between: whoever changes the file first makes a draft, then takes away the drafts of all others,
- * and only then reads. Of two at once, one has its draft taken away by the other before either has
- * read, or after it has replaced the file; and a draft that is gone replaces nothing. What is no
- * Gangway and replaces the file meanwhile is noticed by how the file looks.
+ * It never overwrites the change of another process, however long this process was frozen between
+ * reading and writing. Each process first makes a draft, then deletes the drafts of all others, and only
+ * then reads. Of two processes at the same time, one deletes the other's draft before either has read,
+ * or after it has replaced the file itself; and without its draft a process replaces nothing. Another
+ * program that replaces the file meanwhile is noticed by the file's inode, time and size.
  *
- * @throws AppError `unavailable` where it was another's turn: look again, then try again
+ * @throws AppError `unavailable` if another process changed the file meanwhile: look again, then try again
  */
 export async function changeRoster(file: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
   await withDraft(file, async (draft, handle) => {
@@ -55,12 +55,12 @@ export async function changeRoster(file: string, signal: AbortSignal, edit: (ros
   });
 }
 
-/** Proves that the roster could be written, and leaves it alone. */
+/** Proves that the roster could be written. Changes nothing. */
 export async function checkWritable(file: string): Promise<void> {
   await withDraft(file, (_draft, handle) => handle.sync());
 }
 
-/** The draft is gone after it, in the place of the file or not at all: it holds addresses. */
+/** No draft stays behind, because it contains addresses: it becomes the file or is deleted. */
 async function withDraft(file: string, use: (draft: string, handle: FileHandle) => Promise<void>): Promise<void> {
   const draft = `${file}.${randomUUID()}.tmp`;
   let handle: FileHandle | undefined;
@@ -77,7 +77,7 @@ async function withDraft(file: string, use: (draft: string, handle: FileHandle) 
   }
 }
 
-/** Those of processes that were killed, and of those that are changing the file at this moment. */
+/** Drafts of processes that were killed, or that are changing the file at this moment. */
 async function removeOtherDrafts(file: string, own: string): Promise<void> {
   const folder = path.dirname(file);
   for (const name of await readdir(folder)) {
@@ -87,7 +87,7 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
   }
 }
 
-/** @returns false where the draft was taken away */
+/** @returns false if another process has deleted the draft */
 async function replace(file: string, draft: string): Promise<boolean> {
   try {
     await rename(draft, file);
@@ -98,7 +98,7 @@ async function replace(file: string, draft: string): Promise<boolean> {
   }
 }
 
-/** Another for each file that ever stood there. */
+/** It differs for every version of the file. */
 async function stampOf(file: string): Promise<string | null> {
   try {
     const { ino, mtimeNs, size } = await stat(file, { bigint: true });
@@ -109,7 +109,7 @@ async function stampOf(file: string): Promise<string | null> {
   }
 }
 
-/** A rename is durable once the folder that records it is. */
+/** A rename is durable only after the folder is. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

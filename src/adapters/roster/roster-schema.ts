@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 export const RosterSettings = z.object({
-  /** Absolute by the time it gets here. */
+  /** Absolute: the configuration has resolved it. */
   path: z.string({ error: 'a roster needs "path", the JSON file it keeps' }).min(1),
 });
 export type RosterSettings = z.infer<typeof RosterSettings>;
 
-/** A person as they stand in the file; fields of somebody else's are kept. */
+/** A person's entry in the file. Fields that another program added are kept. */
 export const RosterMember = z.looseObject({
   id: z.string(),
   email: z.string(),
@@ -15,12 +15,12 @@ export const RosterMember = z.looseObject({
 });
 export type RosterMember = z.infer<typeof RosterMember>;
 
-/** As a Map: their ids come from customers, who may call a project `__proto__`. */
+/** A Map, because customers choose the ids and may call a project `__proto__`. */
 const Groups = z
   .custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
   .transform((groups) => new Map<string, unknown>(Object.entries(groups)))
   .pipe(z.map(z.string(), z.array(RosterMember)));
 
-/** The whole file (design section 7); what else stands in it is kept. */
+/** The whole file (design section 7). Other fields in it are kept. */
 export const Roster = z.looseObject({ groups: Groups });
 export type Roster = z.infer<typeof Roster>;

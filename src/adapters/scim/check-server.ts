@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Adapter, Finding } from '../adapter.ts';
+import { unless } from '../tool-request.ts';
 import type { Dialect, Discovery } from './discovery.ts';
 import type { Groups } from './groups.ts';
 import { withRemedy } from './remedy.ts';
 import { isObject } from './resource.ts';
-import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
+import type { ScimApi, ScimCall } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
-import { tokenExpiry } from './token-expiry.ts';
 
 interface CheckDeps {
   settings: ScimSettings;
@@ -53,6 +53,22 @@ function tokenFinding({ settings, clock }: CheckDeps): Finding | null {
     action: 'Make a new one before then, and put it into "token"',
     isFailure: false,
   };
+}
+
+/**
+ * When a token expires that is a JWT, as in some tools. Pure; it verifies nothing.
+ *
+ * @returns null for a token without that, or of another kind
+ */
+export function tokenExpiry(token: string): Date | null {
+  const [, payload, signature] = token.split('.');
+  if (payload === undefined || signature === undefined) return null;
+  try {
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { exp?: unknown };
+    return Number.isSafeInteger(claims.exp) ? new Date(Number(claims.exp) * 1000) : null;
+  } catch {
+    return null;
+  }
 }
 
 function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): Finding | null {

@@ -1,5 +1,6 @@
+import { unless } from '../tool-request.ts';
 import { isObject } from './resource.ts';
-import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
+import type { ScimApi, ScimCall } from './scim-api.ts';
 
 /** The parts of `/ServiceProviderConfig` that matter. */
 export interface Dialect {

@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import { isPathSegment } from '../../lib/path-segment.ts';
+import { unless } from '../tool-request.ts';
 import { type Resource, rawMembersOf, textAt, toResource } from './resource.ts';
-import { pathOf, type ScimApi, unless } from './scim-api.ts';
+import { pathOf, type ScimApi } from './scim-api.ts';
 import type { Search } from './search.ts';
 
 /** Finds groups by their exact display names, because strangers choose the names of projects. */

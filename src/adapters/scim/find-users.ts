@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import { createCaseProbe } from './case-probe.ts';
-import { hasAddress, type Resource, toResource } from './resource.ts';
-import { pathOf, type ScimApi, unless } from './scim-api.ts';
+import { unless } from '../tool-request.ts';
+import { hasAddress, isObject, type Resource, textAt, toResource } from './resource.ts';
+import { pathOf, type ScimApi, type ScimCall } from './scim-api.ts';
 import type { Search } from './search.ts';
 
 /** Finds accounts. Each answer is checked, because servers may return other accounts. */
@@ -56,4 +56,38 @@ function pickAccount(shown: readonly Resource[], email: string): Resource | null
     throw new AppError('invalid', `The address is that of ${candidates.size} accounts of the tool`);
   }
   return [...candidates.values()][0] ?? null;
+}
+
+/**
+ * Whether the server's filters respect the case of a name. By the RFC they do not. If they do, a person
+ * whose name has another case is not found, and would be added a second time.
+ */
+function createCaseProbe(api: ScimApi): (signal: AbortSignal) => Promise<boolean> {
+  let known: boolean | undefined;
+
+  async function firstUser(filter: object, call: ScimCall): Promise<Resource | undefined> {
+    const query = { ...filter, startIndex: 1, count: 1 };
+    const answer = await unless([400, 404, 501], api.get('/Users', query, call));
+    const { Resources: users } = isObject(answer) ? answer : {};
+    return Array.isArray(users) ? toResource(users[0]) : undefined;
+  }
+
+  /** Asks for any account by its name with the case inverted. */
+  return async (signal) => {
+    if (known !== undefined) return known;
+    const call = { purpose: 'try a filter', signal };
+    const anyUser = await firstUser({}, call);
+    const userName = (anyUser && textAt(anyUser, 'userName')) ?? '';
+    const turned = [...userName].map(turn).join('');
+    if (turned === userName) return false;
+    const filter = `userName eq ${JSON.stringify(turned)}`;
+    const found = await firstUser({ filter }, { ...call, hidden: [userName, turned] });
+    known = found?.id !== anyUser?.id;
+    return known;
+  };
+}
+
+function turn(letter: string): string {
+  const lower = letter.toLowerCase();
+  return letter === lower ? letter.toUpperCase() : lower;
 }

@@ -1,9 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
+import { unless } from '../tool-request.ts';
 import type { Discovery } from './discovery.ts';
 import { createGroupFinder, quote } from './find-groups.ts';
 import { createMemberSteps } from './member-steps.ts';
 import { groupSchema, memberIds, type Resource } from './resource.ts';
-import { type ScimApi, type ScimCall, unless } from './scim-api.ts';
+import type { ScimApi, ScimCall } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
 import { type ChangeAttempt, tryChanges } from './try-changes.ts';

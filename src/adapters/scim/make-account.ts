@@ -1,8 +1,9 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Person } from '../adapter.ts';
+import { unless } from '../tool-request.ts';
 import type { UserFinder } from './find-users.ts';
 import { hasAddress, type Resource, toResource, userSchema } from './resource.ts';
-import { type ScimApi, unless } from './scim-api.ts';
+import type { ScimApi } from './scim-api.ts';
 
 /** Makes accounts, each with the address of its person. */
 

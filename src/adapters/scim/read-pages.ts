@@ -10,7 +10,7 @@ const maxPages = 10_000;
  * @throws AppError `invalid` for an answer that is no list, for repeated pages, and for a list without an
  * end; `unavailable` for a list that ends before its total
  */
-export async function* readPages(
+export async function* readScimPages(
   purpose: string,
   readPage: (startIndex: number) => Promise<unknown>,
 ): AsyncGenerator<Resource> {

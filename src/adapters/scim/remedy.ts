@@ -1,16 +1,11 @@
 import { AppError } from '../../domain/errors.ts';
+import { reworded } from '../tool-request.ts';
 
 /** What an operator can do about an error that a check has met. Pure. */
 export function withRemedy(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const remedy = remedyOf(error);
-  if (remedy === undefined) return error;
-  const { code, message, status, retryAfterMs } = error;
-  return new AppError(code, `${message}; ${remedy}`, {
-    cause: error,
-    ...(status !== undefined && { status }),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  });
+  return remedy === undefined ? error : reworded(error, `${error.message}; ${remedy}`);
 }
 
 const unreachable = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH']);

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
-import { requestJson } from '../../lib/http-client.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
+import { requestTool, statusOf } from '../tool-request.ts';
 import { isObject, type Resource, textAt } from './resource.ts';
 import type { ScimSettings } from './scim-schema.ts';
 
@@ -34,7 +34,6 @@ export interface TypedResource {
 
 export type ResourceType = 'Users' | 'Groups';
 
-const timeoutMs = 15_000;
 /** A group is read with all its members. This is enough for some hundred thousand. */
 const maxBytes = 16 * 1024 * 1024;
 
@@ -47,7 +46,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
   let contentType: ScimSettings['contentType'] = settings.contentType;
 
   async function sendOnce(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
-    const { purpose, hidden = [], signal } = call;
+    const { hidden = [], ...request } = call;
     const headers = {
       accept: 'application/scim+json, application/json',
       authorization: `Bearer ${token}`,
@@ -55,9 +54,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
       ...rest.headers,
     };
     const secrets = [token, ...hidden.flatMap((text) => [text, text.toLowerCase()])];
-    const request = { method, url: `${root}${url}`, headers, body: rest.body, purpose, secrets };
-    const isAnswerIgnored = rest.isAnswerIgnored === true;
-    const answer = await requestJson({ ...request, isAnswerIgnored, timeoutMs, maxBytes, signal });
+    const answer = await requestTool({ ...request, ...rest, method, url: `${root}${url}`, headers, secrets, maxBytes });
     return answer.body;
   }
 
@@ -115,18 +112,4 @@ export function toPatch(operation: object): object {
 function versionOf(resource: Resource): string | null {
   const meta = resource['meta'];
   return isObject(meta) ? textAt({ id: resource.id, ...meta }, 'version') : null;
-}
-
-/** @returns null for an answer with one of these statuses */
-export async function unless<T>(statuses: readonly number[], call: Promise<T>): Promise<T | null> {
-  try {
-    return await call;
-  } catch (error) {
-    if (statuses.includes(statusOf(error) ?? 0)) return null;
-    throw error;
-  }
-}
-
-export function statusOf(error: unknown): number | undefined {
-  return error instanceof AppError ? error.status : undefined;
 }

@@ -1,12 +1,7 @@
 import { z } from 'zod';
-import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
+import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
 /** The settings of a tool with the adapter `scim`: every key and its meaning. */
-
-const url = z
-  .url({ protocol: /^https?$/, error: 'needs "url", the root of SCIM: https://host/scim/v2' })
-  .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-  .transform((text) => text.replace(/\/+$/, ''));
 
 const group = z
   .string()
@@ -18,12 +13,13 @@ const group = z
 
 export const ScimSettings = z
   .strictObject({
-    url: url.describe('The root of SCIM, such as https://host/scim/v2.'),
-    token: z
-      .string({ error: 'needs "token", the bearer token that may change users and groups' })
-      .regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces')
-      .describe('The bearer token. It goes into one header and nowhere else.'),
-    allowHttp: z.boolean().default(false).describe('Plain http to another machine: the token can be read on its way.'),
+    url: rootUrl('needs "url", the root of SCIM: https://host/scim/v2').describe(
+      'The root of SCIM, such as https://host/scim/v2.',
+    ),
+    token: credential('needs "token", the bearer token that may change users and groups').describe(
+      'The bearer token. It goes into one header and nowhere else.',
+    ),
+    allowHttp,
     group: group
       .nullable()
       .default('{externalProjectId}')
@@ -49,10 +45,7 @@ export const ScimSettings = z
       .default(false)
       .describe('Whether changes name the version they are of, for servers that support ETags.'),
   })
-  .refine(({ url: root, allowHttp }) => allowHttp || !isPlainBeyondLoopback(root), {
-    path: ['url'],
-    error: 'is plain http to another machine, which needs "allowHttp": true',
-  })
+  .refine(isTransportAllowed, plainHttp)
   .refine((tool) => tool.group !== null || tool.offboarding === 'deactivate', {
     path: ['offboarding'],
     error: 'must be "deactivate" without groups: there is nothing else to take away',

@@ -1,7 +1,8 @@
+import { statusOf } from '../tool-request.ts';
 import type { Discovery } from './discovery.ts';
-import { readPages } from './read-pages.ts';
+import { readScimPages } from './read-pages.ts';
 import type { Resource } from './resource.ts';
-import { type Query, type ResourceType, type ScimApi, type ScimCall, statusOf } from './scim-api.ts';
+import type { Query, ResourceType, ScimApi, ScimCall } from './scim-api.ts';
 
 /** Searches users and groups on servers that filter, that refuse filters, or that ignore them. */
 export interface Search {
@@ -30,12 +31,12 @@ export function createSearch(api: ScimApi, discovery: Discovery): Search {
 
   async function* all(type: ResourceType, call: ScimCall): AsyncGenerator<Resource> {
     const { pageSize: count } = await discovery.read(call.signal);
-    yield* readPages(call.purpose, (startIndex) => readAt(type, { startIndex, count }, call));
+    yield* readScimPages(call.purpose, (startIndex) => readAt(type, { startIndex, count }, call));
   }
 
   async function probe(type: ResourceType, call: ScimCall): Promise<void> {
     const first = readAt(type, { startIndex: 1, count: 1 }, call);
-    await readPages(call.purpose, () => first).next();
+    await readScimPages(call.purpose, () => first).next();
   }
 
   return {
@@ -50,7 +51,9 @@ export function createSearch(api: ScimApi, discovery: Discovery): Search {
       // A wrong address would answer the same, and must not look like a tool without members.
       if (first === 'none') return await probe(type, call);
       if (first === 'refused') return yield* isNeeded ? all(type, call) : [];
-      yield* readPages(call.purpose, async (startIndex) => (startIndex === 1 ? first.page : await read(startIndex)));
+      yield* readScimPages(call.purpose, async (startIndex) =>
+        startIndex === 1 ? first.page : await read(startIndex),
+      );
     },
   };
 }

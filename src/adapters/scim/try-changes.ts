@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
+import { statusOf } from '../tool-request.ts';
 import type { Resource } from './resource.ts';
-import { statusOf } from './scim-api.ts';
 
 /** One way to request a change. Servers differ in the ways they understand. */
 export interface ChangeAttempt {

@@ -1,13 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Person } from '../adapter.ts';
-import { activeSteps } from './active-steps.ts';
 import type { Discovery } from './discovery.ts';
 import { createUserFinder, type UserFinder } from './find-users.ts';
 import { createAccountMaker, found, type Provided } from './make-account.ts';
 import { hasAddress, isActive, type Resource } from './resource.ts';
-import type { ScimApi } from './scim-api.ts';
+import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
 import type { Search } from './search.ts';
-import { tryChanges } from './try-changes.ts';
+import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
 /** Finds accounts, makes them, and activates or deactivates them. */
 export interface Users extends Pick<UserFinder, 'byId' | 'byAddress'> {
@@ -69,6 +68,23 @@ export function createUsers(api: ScimApi, search: Search, discovery: Discovery):
       if (user !== null && isActive(user)) await setActive(user, false, signal);
     },
   };
+}
+
+/** As in the RFC; as Okta does it; the whole user; and as Entra did before it followed the RFC. */
+function activeSteps(api: ScimApi, active: boolean, hasPatch: boolean, call: ScimCall): ChangeAttempt[] {
+  const patch = (operation: object): ChangeAttempt => ({
+    send: (resource) => api.change('PATCH', { type: 'Users', resource }, toPatch(operation), call),
+  });
+  const put: ChangeAttempt = {
+    send: (resource) => api.change('PUT', { type: 'Users', resource }, { ...resource, active }, call),
+  };
+  if (!hasPatch) return [put];
+  return [
+    patch({ op: 'replace', path: 'active', value: active }),
+    patch({ op: 'replace', value: { active } }),
+    put,
+    patch({ op: 'Replace', path: 'active', value: active ? 'True' : 'False' }),
+  ];
 }
 
 function notActive(): AppError {

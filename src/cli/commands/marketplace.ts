@@ -5,11 +5,11 @@ import { dispatchStates } from '../../domain/notice.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
 import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber } from '../options.ts';
 
-/** What the marketplace says, what it is told, and who is connected to it. */
+/** What the marketplace says, what is sent to it, and who is connected to it. */
 
-export const notifications = defineGroup(
+export const notificationsCommand = defineGroup(
   'notifications',
-  'what people outside were told of, and whether they can be told',
+  'the notices that were sent to your channels, and a test of the channels',
   [
     defineCommand({
       name: 'list',
@@ -17,14 +17,14 @@ export const notifications = defineGroup(
       options: { state: choice('<state>', 'only those in one state:', dispatchStates), limit: limit(50) },
       json: jsonInsteadOfTable,
       opens: 'storage',
-      run: async () => (await import('../notifications-command.ts')).listNotifications,
+      run: async () => (await import('../notifications-command.ts')).runNotificationsList,
     }),
     defineCommand({
       name: 'test',
-      description: 'send a test notice now, and say what came of it; status 1 where one failed',
+      description: 'send a test notice now, and say whether it arrived; status 1 if one failed',
       options: { channel: option('<name>', 'only to this channel') },
       json: jsonInsteadOfTable,
-      run: async () => (await import('../notifications-command.ts')).testChannels,
+      run: async () => (await import('../notifications-command.ts')).runNotificationsTest,
     }),
   ],
 );
@@ -32,7 +32,7 @@ export const notifications = defineGroup(
 const ofInstall = option('<name>', 'only those of one install');
 const installOfSeveral = option('<name>', 'of which install, where there are several');
 
-export const links = defineGroup('links', 'which projects are linked at the marketplace, and where they lead', [
+export const linksCommand = defineGroup('links', 'which projects are linked at the marketplace, and where they lead', [
   defineCommand({
     name: 'list',
     description: 'list the links as the marketplace has them now',
@@ -40,7 +40,7 @@ export const links = defineGroup('links', 'which projects are linked at the mark
     json: jsonInsteadOfTable,
     opens: 'services',
     isDry: true,
-    run: async () => (await import('../links-command.ts')).listLinks,
+    run: async () => (await import('../links-command.ts')).runLinksList,
   }),
   defineCommand({
     name: 'add',
@@ -48,159 +48,175 @@ export const links = defineGroup('links', 'which projects are linked at the mark
     arguments: { project: argument('<project>', "your tool's id of the project") },
     options: {
       install: installOfSeveral,
-      job: option('<id>', "the customer's job; without one nobody is ever hired by it"),
+      job: option('<id>', "the customer's job; without one no trainer is ever hired for it"),
       name: option('<name>', 'what the project is called'),
       url: option('<url>', 'where it is found'),
       managed: flag('the marketplace provisions it by itself, and Gangway does not'),
     },
     opens: 'services',
-    run: async () => (await import('../links-command.ts')).addLink,
+    run: async () => (await import('../links-command.ts')).runLinksAdd,
   }),
   defineCommand({
     name: 'remove',
-    description: 'remove a link for good: whoever is in the project by it alone is taken out',
+    description: 'remove a link for good: trainers who are in the project by it alone are taken out',
     arguments: { link: argument('<link>', 'its id, or the project') },
     options: { install: installOfSeveral, yes: flag('do it; without, it is only shown') },
     opens: 'services',
     isDry: ({ yes }) => !yes,
-    run: async () => (await import('../links-command.ts')).removeLink,
+    run: async () => (await import('../links-command.ts')).runLinksRemove,
   }),
 ]);
 
 const contract = argument('<contract>', 'its id');
 const installOfContract = option('<name>', 'of which install, where several have one of this id');
 
-export const contracts = defineGroup('contracts', 'what is known of the contracts, and your own word about one', [
-  defineCommand({
-    name: 'list',
-    description: 'list contracts and how they stand',
-    options: {
-      install: ofInstall,
-      status: choice('<status>', 'only those that are', contractStatuses),
-      budget: choice('<state>', 'only those whose budget is', budgetStates),
-      suspects: flag('only those that are no longer listed, although nothing says they ended'),
-      limit: limit(500),
-    },
-    json: jsonInsteadOfTable,
-    opens: 'storage',
-    run: async () => (await import('../contracts-command.ts')).listContracts,
-  }),
-  defineCommand({
-    name: 'end',
-    description: 'say that a contract has ended, where the marketplace cannot be heard',
-    arguments: { contract },
-    options: { install: installOfContract },
-    opens: 'storage',
-    run: async () => (await import('../contracts-command.ts')).endContract,
-  }),
-  defineCommand({
-    name: 'reopen',
-    description: 'say that a contract goes on, whatever was delivered about its end',
-    arguments: { contract },
-    options: { install: installOfContract },
-    opens: 'storage',
-    run: async () => (await import('../contracts-command.ts')).reopenContract,
-  }),
-]);
+export const contractsCommand = defineGroup(
+  'contracts',
+  'what is known of the contracts, and your decision about one',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list contracts and their status',
+      options: {
+        install: ofInstall,
+        status: choice('<status>', 'only those that are', contractStatuses),
+        budget: choice('<state>', 'only those whose budget is', budgetStates),
+        suspects: flag('only those that are no longer listed, although nothing says they ended'),
+        limit: limit(500),
+      },
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../contracts-command.ts')).runContractsList,
+    }),
+    defineCommand({
+      name: 'end',
+      description: 'say that a contract has ended, for when the marketplace cannot be reached',
+      arguments: { contract },
+      options: { install: installOfContract },
+      opens: 'storage',
+      run: async () => (await import('../contracts-command.ts')).runContractsEnd,
+    }),
+    defineCommand({
+      name: 'reopen',
+      description: 'say that a contract goes on, although its end was delivered',
+      arguments: { contract },
+      options: { install: installOfContract },
+      opens: 'storage',
+      run: async () => (await import('../contracts-command.ts')).runContractsReopen,
+    }),
+  ],
+);
 
-export const installs = defineGroup('installs', 'the customers that are connected, by configuration or by command', [
-  defineCommand({
-    name: 'list',
-    description: 'list them, and when each was last read from the marketplace',
-    json: jsonInsteadOfTable,
-    opens: 'storage',
-    run: async () => (await import('../installs-command.ts')).listInstalls,
-  }),
-  defineCommand({
-    name: 'remove',
-    description: 'forget one that was connected by command, with its token; removes nobody',
-    arguments: { install: argument('<install>', 'its name') },
-    options: { acceptOrphans: flag('although it leads to people who are in a tool: they are kept') },
-    opens: 'services',
-    run: async () => (await import('../installs-command.ts')).removeInstall,
-  }),
-]);
+export const installsCommand = defineGroup(
+  'installs',
+  'the customers that are connected, by configuration or by command',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list them, and when each was last read from the marketplace',
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../installs-command.ts')).runInstallsList,
+    }),
+    defineCommand({
+      name: 'remove',
+      description: 'forget one that was connected by command, with its token; its people stay in the tools',
+      arguments: { install: argument('<install>', 'its name') },
+      options: { acceptOrphans: flag('do it although the install leads to people who are in a tool: they are kept') },
+      opens: 'services',
+      run: async () => (await import('../installs-command.ts')).runInstallsRemove,
+    }),
+  ],
+);
 
-export const tools = defineGroup('tools', 'the tools that are configured, and the servers that their people are in', [
-  defineCommand({
-    name: 'list',
-    description: 'list them, with the server that each was when it was first asked',
-    json: jsonInsteadOfTable,
-    opens: 'storage',
-    run: async () => (await import('../tools-command.ts')).listTools,
-  }),
-  defineCommand({
-    name: 'accept',
-    description: 'take the server that a tool leads to now as the one that its people are in',
-    arguments: { tool: argument('<tool>', 'its name in the configuration') },
-    opens: 'services',
-    callsTools: true,
-    run: async () => (await import('../tools-command.ts')).acceptTool,
-  }),
-]);
+export const toolsCommand = defineGroup(
+  'tools',
+  'the tools that are configured, and the servers that their people are in',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list them, with the server that each was when Gangway first asked it',
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../tools-command.ts')).runToolsList,
+    }),
+    defineCommand({
+      name: 'accept',
+      description: 'take the server that a tool leads to now as the one that its people are in',
+      arguments: { tool: argument('<tool>', 'its name in the configuration') },
+      opens: 'services',
+      callsTools: true,
+      run: async () => (await import('../tools-command.ts')).runToolsAccept,
+    }),
+  ],
+);
 
-export const deliveries = defineGroup('deliveries', 'what was received, and what became of it', [
-  defineCommand({
-    name: 'list',
-    description: 'list deliveries, the newest first',
-    options: {
-      install: option('<name>', 'only those for one install'),
-      state: choice('<state>', 'only those in one state:', deliveryStates),
-      limit: limit(50),
-    },
-    json: jsonInsteadOfTable,
-    opens: 'storage',
-    run: async () => (await import('../deliveries-command.ts')).listDeliveries,
-  }),
-  defineCommand({
-    name: 'show',
-    description: 'show one delivery; its body, which names people, only with --raw',
-    arguments: { id: argument('<id>', 'its number in the list', toRowNumber) },
-    options: { raw: flag('print its body as it came in, and nothing else') },
-    misuse: ({ raw, json }) => raw && json && "option '--raw' cannot be used with option '--json'",
-    opens: 'storage',
-    run: async () => (await import('../deliveries-command.ts')).showDelivery,
-  }),
-  defineCommand({
-    name: 'replay',
-    description: 'look at deliveries again, as if they had just come in',
-    arguments: { ids: repeatedArgument('[ids...]', 'their numbers in the list', toRowNumber) },
-    options: { failed: flag('all that could not be handled') },
-    misuse: ({ ids, failed }) => ids.length === 0 && !failed && 'name deliveries by their numbers, or use --failed',
-    opens: 'storage',
-    run: async () => (await import('../deliveries-command.ts')).replayDeliveries,
-  }),
-]);
+export const deliveriesCommand = defineGroup(
+  'deliveries',
+  'the deliveries that were received, and how they were handled',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list deliveries, the newest first',
+      options: {
+        install: option('<name>', 'only those for one install'),
+        state: choice('<state>', 'only those in one state:', deliveryStates),
+        limit: limit(50),
+      },
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../deliveries-command.ts')).runDeliveriesList,
+    }),
+    defineCommand({
+      name: 'show',
+      description: 'show one delivery; its body, which names people, only with --raw',
+      arguments: { id: argument('<id>', 'its number in the list', toRowNumber) },
+      options: { raw: flag('print its body as it arrived, and nothing else') },
+      misuse: ({ raw, json }) => raw && json && "option '--raw' cannot be used with option '--json'",
+      opens: 'storage',
+      run: async () => (await import('../deliveries-command.ts')).runDeliveriesShow,
+    }),
+    defineCommand({
+      name: 'replay',
+      description: 'handle deliveries again, as if they had just arrived',
+      arguments: { ids: repeatedArgument('[ids...]', 'their numbers in the list', toRowNumber) },
+      options: { failed: flag('all that could not be handled') },
+      misuse: ({ ids, failed }) => ids.length === 0 && !failed && 'name deliveries by their numbers, or use --failed',
+      opens: 'storage',
+      run: async () => (await import('../deliveries-command.ts')).runDeliveriesReplay,
+    }),
+  ],
+);
 
 const install = argument('[install]', 'its name; not needed where there is one');
 
-export const endpoint = defineGroup(
+export const endpointCommand = defineGroup(
   'endpoint',
   'the webhook endpoints at the marketplace: where it delivers to, and whether it does',
   [
     defineCommand({
       name: 'status',
       description: 'ask the marketplace how the endpoints are doing',
-      arguments: { install: argument('[install]', 'only that of this one') },
+      arguments: { install: argument('[install]', 'only the endpoint of this install') },
       opens: 'services',
       isDry: true,
-      run: async () => (await import('../endpoint-command.ts')).showEndpoints,
+      run: async () => (await import('../endpoint-command.ts')).runEndpointStatus,
     }),
     defineCommand({
       name: 'rotate',
       description: 'replace an endpoint and its secret, without a gap: both are accepted in between',
       arguments: { install },
       opens: 'services',
-      run: async () => (await import('../endpoint-command.ts')).rotateEndpoint,
+      run: async () => (await import('../endpoint-command.ts')).runEndpointRotate,
     }),
     defineCommand({
       name: 'redeliver',
       description: 'have the marketplace send again what failed',
       arguments: { install },
-      options: { delivery: option('<id>', 'this one, whatever became of it: its id at the marketplace') },
+      options: { delivery: option('<id>', 'this delivery, whether it failed or not: its id at the marketplace') },
       opens: 'services',
       isDry: true,
-      run: async () => (await import('../endpoint-command.ts')).redeliver,
+      run: async () => (await import('../endpoint-command.ts')).runEndpointRedeliver,
     }),
   ],
 );

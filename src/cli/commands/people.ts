@@ -1,106 +1,130 @@
 import { planStates } from '../../domain/brake.ts';
 import { membershipStates } from '../../domain/membership.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, choice, duration, flag, limit, option, toRowNumber, wait } from '../options.ts';
+import {
+  argument,
+  choice,
+  durationOption,
+  flag,
+  limit,
+  option,
+  toDays,
+  toRowNumber,
+  wait,
+  withDefault,
+} from '../options.ts';
 
 /** Who is in the tools, why, and who is to leave. */
 
-export const status = defineCommand({
+export const statusCommand = defineCommand({
   name: 'status',
-  description: 'how it is doing, what happened lately, and what needs somebody',
-  options: { since: duration('how far back to count', '24h') },
+  description: 'show how Gangway is doing, what happened lately, and what needs an operator',
+  options: { since: durationOption('how far back to count', '24h') },
   opens: 'storage',
-  run: async () => (await import('../status-command.ts')).showStatus,
+  run: async () => (await import('../status-command.ts')).runStatus,
 });
 
 const membership = argument('<membership>', 'its number in the list', toRowNumber);
 
-export const members = defineCommand({
+export const membersCommand = defineCommand({
   name: 'members',
-  description: 'list the memberships: who belongs where, and how far that has come',
+  description: 'list the memberships: which trainer belongs to which group, and the state of each',
   options: {
     tool: option('<name>', 'only those of one tool'),
     state: choice('<state>', 'only those in one state:', membershipStates),
-    waiting: flag('only those that wait: for a work email, or for being told how they get in'),
+    waiting: flag('only those that wait: for a work email, or for their invitation to be handed over'),
     limit: limit(500),
   },
   json: jsonInsteadOfTable,
   opens: 'storage',
-  run: async () => (await import('../members-command.ts')).listMembers,
+  run: async () => (await import('../members-command.ts')).runMembers,
   subcommands: [
     defineCommand({
       name: 'invitation',
-      description: 'show, this once, what somebody gets in with, for you to tell them',
+      description: 'show the invitation of a trainer once, so that you can hand it over',
       arguments: { membership },
       opens: 'storage',
-      run: async () => (await import('../invitation-commands.ts')).showInvitation,
+      run: async () => (await import('../invitation-commands.ts')).runMembersInvitation,
     }),
     defineCommand({
       name: 'renew',
-      description: 'have the tool invite somebody anew who has not come yet',
+      description: 'have the tool renew an invitation that was not accepted yet',
       arguments: { membership },
       opens: 'storage',
-      run: async () => (await import('../invitation-commands.ts')).renewInvitation,
+      run: async () => (await import('../invitation-commands.ts')).runMembersRenew,
     }),
     defineCommand({
       name: 'adopt',
-      description:
-        'count a member as added by Gangway: they are removed once nothing speaks for them, which may be at once',
+      description: 'count a member as added by Gangway: they are removed when no reason is left, which may be at once',
       arguments: { membership },
       options: {
-        account: flag('their account too: it is ended or changed as one that Gangway made'),
+        account: flag('count their account too as made by Gangway, so that it may be changed or ended'),
         address: option(
           '<address>',
-          'what their account shows by now: it is theirs, under an address that nobody told',
+          'the address that their account shows now, if no source has reported it: the account is theirs',
         ),
       },
       opens: 'storage',
-      run: async () => (await import('../members-command.ts')).adoptMember,
+      run: async () => (await import('../members-command.ts')).runMembersAdopt,
     }),
     defineCommand({
       name: 'release',
       description:
-        'count a member as not added by Gangway: they stay, whatever ends; an account of which it is not known whose it is, first',
+        'count a member as not added by Gangway: they stay, whatever ends; the first step for an account whose owner is not known',
       arguments: { membership },
       opens: 'storage',
-      run: async () => (await import('../members-command.ts')).releaseMember,
+      run: async () => (await import('../members-command.ts')).runMembersRelease,
     }),
   ],
 });
 
-export const explain = defineCommand({
+export const explainCommand = defineCommand({
   name: 'explain',
-  description: 'say why somebody is in a tool or is not, from contract to login',
+  description: 'say why a trainer is in a tool or is not, from contract to login',
   arguments: { subject: argument('<person|contract>', "a trainer's id or work address, or a contract's id") },
   opens: 'storage',
-  run: async () => (await import('../explain-command.ts')).explainAccess,
+  run: async () => (await import('../explain-command.ts')).runExplain,
 });
 
-export const reconcile = defineCommand({
+export const forecastCommand = defineCommand({
+  name: 'forecast',
+  description: 'say who is to leave, which budgets run out, and who waits for what',
+  options: {
+    days: withDefault('<count>', 'how many days ahead', 7, toDays),
+    limit: limit(500),
+  },
+  json: jsonInsteadOfTable,
+  notes: `The end of a contract is mostly not known before it comes: those who are listed as leaving
+have lost their reason already, and wait for a grace period or for a decision about a plan.`,
+  opens: 'storage',
+  run: async () => (await import('../forecast-command.ts')).runForecast,
+});
+
+export const reconcileCommand = defineCommand({
   name: 'reconcile',
   description: 'read every install from the marketplace, and bring the tools in line with it',
   options: {
     install: option('<name>', 'only this one'),
     dryRun: flag('say what would be done, and change nothing'),
-    wait: wait('for how long at most to wait until it is done'),
+    wait: wait('how long to wait at most until it is done'),
   },
   json: jsonInsteadOfTable,
   notes: `Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
-3 held by the brake, 64 used wrongly. A dry run ends as the run would, but for 2 where
-that would apply something. It lists groups and looks for nobody by name: what another
-hand has done already, and whom a tool refuses from now on, only the run finds out.`,
+3 held by the brake, 64 used wrongly. A dry run ends as the run would, but with 2 if the
+run would change something. It lists groups and does not ask for single accounts: only the
+run finds out what was already changed by hand, and which trainers a tool refuses.`,
   opens: 'services',
   callsTools: true,
   isDry: ({ dryRun }) => dryRun,
-  run: async () => (await import('../reconcile-command.ts')).reconcile,
+  run: async () => (await import('../reconcile-command.ts')).runReconcile,
 });
 
 const plan = argument('<plan>', 'its number in the list', toRowNumber);
 
-export const plans = defineGroup('plans', 'removals that the brake holds, for an operator to decide about', [
+export const plansCommand = defineGroup('plans', 'removals that the brake holds, for an operator to decide about', [
   defineCommand({
     name: 'list',
-    description: 'list the plans that nobody has decided about yet',
+    description: 'list the plans that wait for a decision',
     options: {
       install: option('<name>', 'only those of one install'),
       state: choice('<state>', 'those in another state:', planStates),
@@ -108,7 +132,7 @@ export const plans = defineGroup('plans', 'removals that the brake holds, for an
     },
     json: jsonInsteadOfTable,
     opens: 'storage',
-    run: async () => (await import('../plans-command.ts')).listPlans,
+    run: async () => (await import('../plans-command.ts')).runPlansList,
   }),
   defineCommand({
     name: 'show',
@@ -116,30 +140,30 @@ export const plans = defineGroup('plans', 'removals that the brake holds, for an
     arguments: { plan },
     json: jsonInsteadOfTable,
     opens: 'storage',
-    run: async () => (await import('../plans-command.ts')).showPlan,
+    run: async () => (await import('../plans-command.ts')).runPlansShow,
   }),
   defineCommand({
     name: 'approve',
-    description: 'remove those of a plan for whom nothing has changed since it was made',
+    description: 'remove the people of a plan whose evidence has not changed since it was made',
     arguments: { plan },
     options: {
-      withoutReading: flag('go by what is known, without asking the marketplace first: where it cannot be asked'),
-      wait: wait('for how long at most to wait until they are'),
+      withoutReading: flag('do not ask the marketplace first, for when it cannot be asked'),
+      wait: wait('how long to wait at most until they are removed'),
     },
     opens: 'services',
     callsTools: true,
-    run: async () => (await import('../plans-command.ts')).approvePlan,
+    run: async () => (await import('../plans-command.ts')).runPlansApprove,
   }),
   defineCommand({
     name: 'reject',
     description: 'keep the people of a plan until there is new evidence about them',
     arguments: { plan },
     opens: 'storage',
-    run: async () => (await import('../plans-command.ts')).rejectPlan,
+    run: async () => (await import('../plans-command.ts')).runPlansReject,
   }),
 ]);
 
-export const retire = defineCommand({
+export const retireCommand = defineCommand({
   name: 'retire',
   description: 'remove those whose install, tool or group is no longer configured',
   options: {
@@ -151,10 +175,10 @@ export const retire = defineCommand({
   misuse: ({ install, tool, all }) =>
     install === undefined && tool === undefined && !all && 'name them with --install or --tool, or use --all',
   opens: 'storage',
-  run: async () => (await import('../retire-command.ts')).retireOrphans,
+  run: async () => (await import('../retire-command.ts')).runRetire,
 });
 
-export const forget = defineCommand({
+export const forgetCommand = defineCommand({
   name: 'forget',
   description:
     'clear everything personal of one person, at every install that does not need them any more; only ids stay',
@@ -166,5 +190,5 @@ export const forget = defineCommand({
   },
   misuse: ({ dryRun, yes }) => !(dryRun || yes) && 'this cannot be undone: look with --dry-run, do it with --yes',
   opens: 'storage',
-  run: async () => (await import('../forget-command.ts')).forget,
+  run: async () => (await import('../forget-command.ts')).runForget,
 });

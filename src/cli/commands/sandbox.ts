@@ -22,7 +22,7 @@ const hire = defineCommand({
     email: option('<address>', 'the work address of the trainer'),
   },
   json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).hire,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxHire,
 });
 
 const contract = argument('<contract>', 'the id of the contract');
@@ -33,7 +33,7 @@ const end = defineCommand({
   arguments: { contract },
   options: { url },
   json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).endContract,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxEnd,
 });
 
 const fund = defineCommand({
@@ -46,7 +46,7 @@ const fund = defineCommand({
     amount: withDefault('<usd>', 'what it costs, in US dollars', 200, toAmount),
   },
   json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).fund,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxFund,
 });
 
 const install = argument('<install>', 'the id of the install');
@@ -57,7 +57,7 @@ const consent = defineCommand({
   arguments: { install },
   options: { url, withdraw: flag('take the consent back') },
   json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).setConsent,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxConsent,
 });
 
 const reconnect = defineCommand({
@@ -66,12 +66,12 @@ const reconnect = defineCommand({
   arguments: { install },
   options: { url },
   json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).reconnect,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxReconnect,
 });
 
 const setFaults = defineCommand({
   name: 'faults',
-  description: 'have things go wrong from now on, or show what did',
+  description: 'have things go wrong from now on, or show what went wrong',
   options: {
     url,
     install: option('<id>', 'for this install alone (default: all)'),
@@ -79,7 +79,7 @@ const setFaults = defineCommand({
     ...faultOptions,
   },
   json,
-  run: async () => (await import('../sandbox-faults-command.ts')).setOrShowFaults,
+  run: async () => (await import('../sandbox-faults-command.ts')).runSandboxFaults,
 });
 
 const state = defineCommand({
@@ -87,10 +87,10 @@ const state = defineCommand({
   description: 'show what the marketplace holds, without tokens and secrets',
   options: { url },
   json,
-  run: async () => (await import('../sandbox-state-command.ts')).showState,
+  run: async () => (await import('../sandbox-state-command.ts')).runSandboxState,
 });
 
-export const sandbox = defineCommand({
+export const sandboxCommand = defineCommand({
   name: 'sandbox',
   description: 'run a simulated marketplace on this machine, or act as its customers',
   options: {

@@ -1,14 +1,16 @@
 import { builtInAdapters } from '../../adapters/built-in-adapters.ts';
 import { configFileName } from '../../config/find-configuration.ts';
 import { nameRule, projectRule } from '../../config/text-rules.ts';
-import { defineCommand, defineGroup } from '../define-command.ts';
+import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
 import {
   argument,
   flag,
   keepsTo,
+  limit,
   option,
   repeatedOption,
   toDomain,
+  toRowNumber,
   toWholeNumber,
   wait,
   withDefault,
@@ -16,120 +18,135 @@ import {
 
 /** What sets a bridge up, runs it and looks after it. */
 
-export const init = defineCommand({
+export const initCommand = defineCommand({
   name: 'init',
   description: 'write a configuration to start from',
   options: {
     config: withDefault('<file>', 'the file to write', configFileName),
-    install: option('<name>', 'write an install of this name into it, rather than to connect it by command'),
+    install: option('<name>', 'write an install of this name into it, instead of connecting it by command later'),
     publicUrl: option('<url>', 'where the marketplace reaches this machine'),
     marketplaceUrl: option('<url>', "the root of the marketplace's API, such as a sandbox's"),
     tool: withDefault('<adapter>', `${builtInAdapters.join(', ')}, a file or a package`, 'roster'),
-    offboarding: option('<choice>', 'what a removal does in it, where there is a choice'),
+    offboarding: option('<choice>', 'what a removal does in the tool, if there is a choice'),
     force: flag('replace a configuration that is already there'),
   },
   json: 'say what was written as JSON',
-  run: async () => (await import('../init-command.ts')).initialize,
+  run: async () => (await import('../init-command.ts')).runInit,
 });
 
-export const connect = defineCommand({
+export const connectCommand = defineCommand({
   name: 'connect',
   description: 'connect a customer: from their platform token to people in your tool',
   arguments: {
     install: withDefault('[install]', 'your name for the customer', 'default', keepsTo(nameRule)),
   },
   options: {
-    tokenFile: option('<file>', 'where the token is, instead of being asked for it'),
+    tokenFile: option('<file>', 'the file with the token; without it, the token is asked for'),
     tool: option('<name>', 'the tool of the configuration that gets the people'),
-    projects: option('<patterns>', 'the projects that are theirs: ids or prefix*, by commas', toPatterns),
-    yes: flag('agree to what it would ask: to link projects again'),
-    move: flag('let events be delivered here that are delivered elsewhere now'),
-    acceptOrphans: flag('go on although people in a tool are no longer led to: they are kept'),
+    projects: option('<patterns>', 'the projects of the customer: ids or prefix*, separated by commas', toPatterns),
+    yes: flag('link projects again without asking'),
+    move: flag('have events delivered here that are delivered elsewhere now'),
+    acceptOrphans: flag('go on although the configuration no longer leads to people who are in a tool: they are kept'),
     acceptOtherCustomer: flag(
-      'go on although the install was another customer, whose people are then taken out in time',
+      'go on although the install belonged to another customer, whose people are then removed after a grace period',
     ),
-    wait: wait('for how long at most to wait for the tool'),
+    wait: wait('how long to wait for the tool at most'),
   },
-  notes: `The token is asked for, and not shown; or it is taken from --token-file or GANGWAY_CONNECT_TOKEN.
-It is stored encrypted in the database. To run this again is harmless; with another token it
-connects a customer again who has disconnected. Exit status: as of gangway reconcile.`,
+  notes: `The command asks for the token without showing it, or takes it from --token-file or
+GANGWAY_CONNECT_TOKEN. It is stored encrypted in the database. It is harmless to run this again. With
+another token it connects a customer again who has disconnected. Exit status: as of gangway reconcile.`,
   opens: 'services',
   callsTools: true,
-  run: async () => (await import('../connect-command.ts')).connect,
+  run: async () => (await import('../connect-command.ts')).runConnect,
 });
 
 function toPatterns(text: string): string[] {
   return text.split(',').map((pattern) => keepsTo(projectRule)(pattern.trim()));
 }
 
-export const start = defineCommand({
+export const startCommand = defineCommand({
   name: 'start',
   description: 'receive deliveries and keep the tools in line, until stopped',
   options: {
     acceptOrphans: flag('start although the configuration no longer leads to people who are in a tool: they are kept'),
-    restored: flag('the database comes from a backup: ask the marketplace before acting on what lies in it'),
+    restored: flag('the database comes from a backup: read the marketplace before acting on what is stored'),
   },
   json: 'print the addresses as one JSON object on stdout',
-  run: async () => (await import('../start-command.ts')).start,
+  run: async () => (await import('../start-command.ts')).runStart,
 });
 
 /** `gangway try` */
-export const tryOut = defineCommand({
+export const tryCommand = defineCommand({
   name: 'try',
-  description: 'see it work: a simulated marketplace, the bridge, and a roster as the tool',
+  description: 'see Gangway work: a simulated marketplace, the bridge, and a roster as the tool',
   options: { exit: flag('stop after the tour, with status 0 if it went well') },
-  json: 'print one JSON object, when the tour has gone well, instead of text',
-  run: async () => (await import('../try-command.ts')).tryOut,
+  json: 'print one JSON object after a successful tour, instead of text',
+  run: async () => (await import('../try-command.ts')).runTry,
 });
 
 /**
  * What `npm start` runs in a checkout: `start` where anything looks like a configuration, else `try`.
- * Nothing else falls back to `try`, least of all the image.
+ * No other command tries instead, least of all the one of the image.
  */
-export const auto = defineCommand({
+export const autoCommand = defineCommand({
   name: 'auto',
   description: 'start with a configuration, try without one',
   options: { exit: flag('stop after the tour of `try`') },
-  run: async () => (await import('../start-command.ts')).startOrTry,
+  run: async () => (await import('../start-command.ts')).runAuto,
 });
 
-export const doctor = defineCommand({
+export const doctorCommand = defineCommand({
   name: 'doctor',
   description: 'look at configuration, tools, marketplace, database and clocks, and say what to do',
   options: {
     rehearse: flag('add a made-up person to a group of a tool, and remove them again'),
     tool: option('<name>', 'the tool to rehearse with'),
     group: option('<id>', 'the group to rehearse in'),
-    emailDomain: withDefault('<domain>', 'where the made-up address is', 'example.com', toDomain),
+    emailDomain: withDefault('<domain>', 'the domain of the made-up address', 'example.com', toDomain),
   },
   misuse({ rehearse, tool, group }) {
     const isComplete = tool !== undefined && group !== undefined;
     if (rehearse && !isComplete) return '--rehearse needs --tool <name> and --group <id>';
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
-  run: async () => (await import('../doctor-command.ts')).examineAll,
+  run: async () => (await import('../doctor-command.ts')).runDoctor,
 });
 
-export const key = defineGroup('key', 'the key that everything secret is sealed with', [
+export const auditCommand = defineGroup('audit', 'what operators decided and had done, and who of them', [
+  defineCommand({
+    name: 'list',
+    description: 'list what operators did, the latest first',
+    options: {
+      actor: option('<name>', 'only what this one did'),
+      before: option('<id>', 'only what was done before this row', toRowNumber),
+      limit: limit(100),
+    },
+    json: jsonInsteadOfTable,
+    opens: 'storage',
+    run: async () => (await import('../audit-command.ts')).runAuditList,
+  }),
+]);
+
+export const keyCommand = defineGroup('key', 'the key that everything secret is sealed with', [
   defineCommand({
     name: 'show',
     description: 'print the fingerprint of the key, which tells it from others and nothing else',
-    run: async () => (await import('../key-command.ts')).showKey,
+    run: async () => (await import('../key-command.ts')).runKeyShow,
   }),
   defineCommand({
     name: 'rotate',
     description: 'seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file',
-    run: async () => (await import('../key-command.ts')).replaceKey,
+    run: async () => (await import('../key-command.ts')).runKeyRotate,
   }),
 ]);
 
-export const migrate = defineCommand({
+export const migrateCommand = defineCommand({
   name: 'migrate',
   description: "bring the database to this version's tables; harmless to repeat",
-  run: async () => (await import('../migrate-command.ts')).migrate,
+  run: async () => (await import('../migrate-command.ts')).runMigrate,
 });
 
-export const adapter = defineGroup('adapter', 'try an adapter out', [
+export const adapterCommand = defineGroup('adapter', 'try an adapter out', [
   defineCommand({
     name: 'test',
     description: 'run the suite that every adapter must pass against a tool, with made-up people',
@@ -139,11 +156,11 @@ export const adapter = defineGroup('adapter', 'try an adapter out', [
       settings: option('<file>', 'JSON: what would stand under "tools.<name>", for the file'),
       group: repeatedOption('<id>', 'a group to add them to; name two that exist'),
       crowd: option('<people>', 'add so many at once: more than the tool shows on a page', toCrowd),
-      emailDomain: withDefault('<domain>', 'where their addresses are', 'example.com', toDomain),
+      emailDomain: withDefault('<domain>', 'the domain of their addresses', 'example.com', toDomain),
       yes: flag('do it: without this it says what it would do'),
     },
     json: 'print one JSON object instead of a line for each case',
-    run: async () => (await import('../adapter-command.ts')).testAdapter,
+    run: async () => (await import('../adapter-command.ts')).runAdapterTest,
   }),
 ]);
 

@@ -1,7 +1,7 @@
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
 import { argument, flag, limit, option, toDay, toRowNumber, wait } from '../options.ts';
 
-/** The work done in the tools, and what the marketplace is told of it. */
+/** The work done in the tools, and what is reported of it to the marketplace. */
 
 const report = defineCommand({
   name: 'report',
@@ -11,17 +11,17 @@ const report = defineCommand({
     contract: option('<id>', 'only this one'),
     from: option('<day>', 'no day before this one: 2026-03-15', toDay),
     to: option('<day>', 'no day after this one', toDay),
-    dryRun: flag('say what would be sent by what was read last, and change nothing'),
-    acceptLowered: flag('lower what was reported, however much of it'),
-    wait: wait('for how long at most to read the tools'),
+    dryRun: flag('say what would be sent according to the last reading, and change nothing'),
+    acceptLowered: flag('lower what was reported, however many days that concerns'),
+    wait: wait('how long to read the tools at most'),
   },
   json: jsonInsteadOfTable,
   notes: `Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
-3 held for somebody to look at, 64 used wrongly.`,
+3 held for an operator, 64 used wrongly.`,
   opens: 'services',
   callsTools: true,
   isDry: ({ dryRun }) => dryRun,
-  run: async () => (await import('../usage-command.ts')).reportUsage,
+  run: async () => (await import('../usage-command.ts')).runUsageReport,
 });
 
 const held = defineCommand({
@@ -38,18 +38,18 @@ const held = defineCommand({
     return decisions !== Number(id !== undefined) && 'to decide, give an id with either --assign or --discard';
   },
   opens: 'services',
-  run: async () => (await import('../usage-held-command.ts')).listOrDecideHeld,
+  run: async () => (await import('../usage-held-command.ts')).runUsageHeld,
 });
 
 const show = defineCommand({
   name: 'show',
-  description: 'show what was seen, sent and consumed of a contract, and why they differ',
+  description: 'show the work on a contract that was seen, sent and consumed, and why these differ',
   arguments: { contract: argument('<contract>', 'its id') },
   options: { install: option('<name>', 'of which install, where several have one of this id') },
   json: jsonInsteadOfTable,
   opens: 'services',
   isDry: true,
-  run: async () => (await import('../usage-show-command.ts')).showContractUsage,
+  run: async () => (await import('../usage-show-command.ts')).runUsageShow,
 });
 
 const importFile = defineCommand({
@@ -58,17 +58,17 @@ const importFile = defineCommand({
   arguments: { file: argument('[file]', 'a .csv or .ndjson; "gangway usage template" prints one to start from') },
   options: {
     install: option('<name>', 'of which install, where there are several'),
-    undo: option('<id>', 'let an earlier import count no more, and what it replaced again', toRowNumber),
+    undo: option('<id>', 'undo an earlier import: what it replaced counts again', toRowNumber),
     yes: flag('do not ask'),
   },
-  notes: `A file counts whole or not at all; a later one replaces the same person, place and day.
+  notes: `A file counts whole or not at all; a later one replaces the same person, contract or project, and day.
 Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed, 64 used wrongly.`,
   misuse({ file, undo }) {
     if ((file === undefined) === (undo === undefined)) return 'name a file, or an import with --undo';
     return file !== undefined && !/\.(csv|ndjson|jsonl)$/i.test(file) && 'the file must be a .csv or an .ndjson';
   },
   opens: 'storage',
-  run: async () => (await import('../usage-import-command.ts')).importOrUndo,
+  run: async () => (await import('../usage-import-command.ts')).runUsageImport,
 });
 
 const imports = defineCommand({
@@ -77,7 +77,7 @@ const imports = defineCommand({
   options: { install: option('<name>', 'only those of one install'), limit: limit(100) },
   json: jsonInsteadOfTable,
   opens: 'storage',
-  run: async () => (await import('../usage-import-command.ts')).listImports,
+  run: async () => (await import('../usage-import-command.ts')).runUsageImports,
 });
 
 const template = defineCommand({
@@ -85,14 +85,11 @@ const template = defineCommand({
   description: 'print a file to start an import from: every column, and two example lines',
   options: { ndjson: flag('as one JSON object a line instead of CSV') },
   json: 'print one JSON object with the file in it',
-  run: async () => (await import('../usage-import-command.ts')).showTemplate,
+  run: async () => (await import('../usage-import-command.ts')).runUsageTemplate,
 });
 
-export const usage = defineGroup('usage', 'the work done in the tools, and what the marketplace is told of it', [
-  report,
-  held,
-  show,
-  importFile,
-  imports,
-  template,
-]);
+export const usageCommand = defineGroup(
+  'usage',
+  'the work done in the tools, and what is reported of it to the marketplace',
+  [report, held, show, importFile, imports, template],
+);

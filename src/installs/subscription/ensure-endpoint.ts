@@ -48,7 +48,7 @@ export async function ensureEndpoint(
   });
 }
 
-/** For a command, which waits for its turn. @throws AppError `unavailable` if it waits too long */
+/** Waits until the subscription is free, and holds it during the work. @throws AppError `unavailable` if it waits too long */
 export async function whileHeld<T>(
   deps: SubscriptionDeps,
   install: string,

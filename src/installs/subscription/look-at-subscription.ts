@@ -109,7 +109,7 @@ export async function listEndpoints(
   return [...listed, ...found];
 }
 
-/** Only if it matters: if an endpoint is disabled, or if a delivery was refused. */
+/** Reads it only if it matters: if an endpoint is disabled, or if a delivery was refused. */
 async function findAccepted(
   { subscriptions }: SubscriptionDeps,
   install: string,

@@ -17,7 +17,7 @@ export interface SubscriptionStore {
   find(install: string): Promise<SubscriptionRecord>;
   /** The installs with trouble. */
   listTroubled(): Promise<{ install: string; trouble: Trouble }[]>;
-  /** For when nothing is checked any more, so that no trouble would ever end. */
+  /** Forgets all troubles, because without checks no trouble would ever end. */
   forgetTroubles(): Promise<void>;
   /** @param checkedAt null if the check failed */
   check(install: string, checkedAt: string | null, trouble: Trouble | null): Promise<void>;
@@ -167,7 +167,7 @@ async function upsert(tx: Transaction, install: string, changes: Partial<Row>): 
     .execute();
 }
 
-/** Nothing is known of an install that is removed. */
+/** Forgets the subscription of an install that is removed. */
 export async function dropSubscription(tx: Transaction, install: string): Promise<void> {
   await tx.deleteFrom('subscription').where('install', '=', install).execute();
 }

@@ -11,8 +11,8 @@ export interface MissingLinks {
 }
 
 /**
- * Compares the links before a customer reconnected with the links now: links belong to their grant. By project,
- * because the ids are new.
+ * Compares the links before a customer reconnected with the links now: links belong to their grant. They are compared
+ * by project, because the ids are new.
  *
  * @param known links without a reported removal
  */

@@ -52,7 +52,7 @@ export async function findLink(api: LinkApi, named: string, signal: AbortSignal)
   throw new AppError('not_found', `There is no link ${named}, and none of such a project`);
 }
 
-/** For good: trainers who are in the project only by this link are removed after `removals.grace`. */
+/** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */
 export async function removeLink(
   deps: ChangeDeps,
   api: LinkApi,

@@ -1,4 +1,4 @@
-import type { UsagePlaceRow } from '../../db/usage-tables.ts';
+import type { UsageScopeRow } from '../../db/usage-tables.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -17,11 +17,11 @@ export interface ListedLink {
   jobId: string | null;
   /** `managed`: the marketplace provisions it itself; `outside`: beyond the wall of its install. */
   leads: 'here' | 'managed' | 'outside' | 'nowhere';
-  /** Why it is outside; null where it is not. */
+  /** Why it is outside; null if it is inside. */
   outside: Crossing | null;
   tool: string | null;
   groupId: string | null;
-  /** How the work there is read; null where it is not. */
+  /** How the work in the project is read; null if it is not read. */
   work: ListedWork | null;
 }
 
@@ -43,10 +43,10 @@ interface ListDeps extends Walls {
   routeLink: RouteLink;
   platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
   scopeOf: ScopeOf;
-  scopes: readonly UsagePlaceRow[];
+  scopes: readonly UsageScopeRow[];
 }
 
-/** One install after the other; one that cannot be asked does not hide the others. */
+/** Asks for one install after the other. One that cannot be asked does not hide the others. */
 export async function listLinks(
   deps: ListDeps,
   installs: readonly string[],

@@ -5,6 +5,13 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
+import {
+  findUnconfirmed,
+  lookAtMemberships,
+  lookToConfirm,
+  noteConfirmed,
+  removeAgain,
+} from '../../memberships/look-store.ts';
 import type { Group } from './drift-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 import {
@@ -83,16 +90,16 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
 
 /** A tool without a list needs a look for each membership that waits for confirmation. */
 async function lookAtUnlisted(
-  { database, drifts, adapters, clock, onMembershipDue }: CheckDriftDeps,
+  { database, adapters, clock, onMembershipDue }: CheckDriftDeps,
   install: string,
 ): Promise<void> {
   const now = toInstant(clock.now());
-  const ids = (await drifts.unconfirmed(install, now))
+  const ids = (await findUnconfirmed(database.kysely, install, now))
     .filter(({ tool }) => adapters.get(tool)?.listMembers === undefined)
     .slice(0, maxChanges)
     .map(({ id }) => id);
   if (ids.length === 0) return;
-  await inTransaction(database, (tx) => drifts.lookToConfirm(tx, ids, now));
+  await inTransaction(database, (tx) => lookToConfirm(tx, ids, now));
   onMembershipDue();
 }
 
@@ -132,7 +139,7 @@ async function judgeAndWrite(
   group: Group,
   listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
-  const { database, drifts, evidence } = deps;
+  const { database, evidence } = deps;
   const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
   const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
@@ -144,9 +151,9 @@ async function judgeAndWrite(
   return await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
     const current = await judge(tx);
-    const removedAgain = await removeAgain(deps, tx, current.verdicts);
-    await drifts.confirm(tx, current.confirmed, toInstant(deps.clock.now()));
-    const looked = await lookAgain(deps, tx, current);
+    const removedAgain = await removeFoundAgain(deps, tx, current.verdicts);
+    await noteConfirmed(tx, current.confirmed, toInstant(deps.clock.now()));
+    const looked = await lookAtChanged(deps, tx, current);
     return { listed, removedAgain, ...looked, verdicts: current.verdicts };
   });
 }
@@ -155,7 +162,7 @@ function isToWrite({ kind }: DriftVerdict): boolean {
   return kind !== 'stranger' && kind !== 'leak';
 }
 
-async function lookAgain(
+async function lookAtChanged(
   deps: CheckDriftDeps,
   tx: Transaction,
   { verdicts, stillIn }: GroupVerdicts,
@@ -170,18 +177,18 @@ async function lookAgain(
     ...idsOf(verdicts, 'id_changed'),
     ...stillIn.filter((id) => !undecided.has(id)),
   ];
-  await drifts.lookAgain(tx, ids, toInstant(clock.now()));
+  await lookAtMemberships(tx, ids, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
   return { lookedAt: ids.length, vanishing };
 }
 
 /** @returns the memberships */
-async function removeAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
-  const { drifts, graceMs, clock } = deps;
+async function removeFoundAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
+  const { graceMs, clock } = deps;
   const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   for (const { membershipId, memberId } of decided) {
-    await drifts.removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
+    await removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
   }
   return decided.map(membershipIdOf);
 }

@@ -2,17 +2,9 @@ import type { Database, Transaction } from '../../db/database.ts';
 import { lockRows } from '../../db/lease.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import {
-  confirm,
-  findUnconfirmed,
-  lookAgain,
-  lookToConfirm,
-  type RepeatedRemoval,
-  removeAgain,
-} from '../../memberships/look-store.ts';
 import type { Arrival, ComparedMembership } from './judge-drift.ts';
 
-/** The only SQL of drift: the groups an install has members in, these members, and what follows from a comparison. */
+/** The SQL that reads for drift: the groups an install has members in, and these members. */
 export interface DriftStore {
   /** Groups in which a trainer of the install is a member, or was removed after `since`. Ordered by tool and group. */
   groupsOf(install: string, since: string): Promise<Group[]>;
@@ -28,15 +20,6 @@ export interface DriftStore {
    * @param reading an install whose evidence is complete now
    */
   undecided(tx: Transaction, membershipIds: number[], reading?: string): Promise<Set<number>>;
-  lookAgain(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** Ends the waiting for confirmation. A membership that is gone does not count as ours any more. */
-  confirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** The memberships that need one more look, and for which no call can arrive any more. */
-  unconfirmed(install: string, now: string): Promise<(Group & { id: number })[]>;
-  /** Makes a look due, which confirms the membership. */
-  lookToConfirm(tx: Transaction, membershipIds: number[], now: string): Promise<void>;
-  /** Makes the removal due; the brake decides about it as about every other. */
-  removeAgain(tx: Transaction, removal: RepeatedRemoval, now: string): Promise<void>;
 }
 
 export interface Group {
@@ -134,12 +117,6 @@ export function createDriftStore(database: Database): DriftStore {
         .execute();
       return new Set(rows.map(({ id }) => id));
     },
-
-    unconfirmed: (install, now) => findUnconfirmed(kysely, install, now),
-    lookAgain,
-    confirm,
-    lookToConfirm,
-    removeAgain,
   };
 }
 

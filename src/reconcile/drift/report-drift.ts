@@ -95,14 +95,14 @@ function findingsOf(drift: GroupDrift): DriftFinding[] {
       key: `removed_again ${membership}`,
       alert: 'removed_member_returned' as const,
       fields: { membership },
-      message: 'A member whom we removed is back, and is removed again unless a contract begins',
+      message: 'A removed member is back, and is removed again unless a contract begins',
     })),
     ...vanishing.map(({ membershipId: membership, timesAddedBack }) => ({
       key: `vanishing ${membership} ${timesAddedBack}`,
       alert: 'member_keeps_vanishing' as const,
       fields: { membership, timesAddedBack },
       message:
-        'A member whom we add back keeps being removed by another hand: from now on it is added back once an hour',
+        'A member that is added back keeps being removed from outside: from now on it is added back once an hour',
     })),
   ];
 }

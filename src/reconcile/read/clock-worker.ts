@@ -32,7 +32,7 @@ export interface ClockWorkerDeps {
   onReadWanted(): void;
 }
 
-/** It asks nobody; but what is stamped must not go far beyond what was set back. */
+/** The check only reads the clock. It runs often, so that few rows get a wrong time before the clock is noticed. */
 const lookEveryMs = 1000;
 const correctEveryMs = 10_000;
 /** How often the latest time is stored, for the next process. */

@@ -7,7 +7,7 @@ import type { InstallListing, KnownInstall } from './read-install.ts';
  * What an answered read left in doubt. `empty_list`: no active contract although some are known.
  * `cut_off_list`: the list of active contracts may have been longer. `unknown_status`: a contract has
  * one that Gangway does not know. `unlisted_link`, `unlisted_contract`: a known one is in no list.
- * `unknown_contract`: its participants were asked for and answered 404. `nobody_on_contract`: they
+ * `unknown_contract`: its participants were asked for and answered 404. `empty_contract`: they
  * were answered with an empty list. No doubt removes a member.
  */
 export const doubtKinds = [
@@ -17,7 +17,7 @@ export const doubtKinds = [
   'unlisted_link',
   'unlisted_contract',
   'unknown_contract',
-  'nobody_on_contract',
+  'empty_contract',
 ] as const;
 
 export type DoubtKind = (typeof doubtKinds)[number];
@@ -38,7 +38,7 @@ export function doubtsOfListing(
     unlisted_link: missingLinkIds.length,
     unlisted_contract: unlisted.size,
     unknown_contract: 0,
-    nobody_on_contract: 0,
+    empty_contract: 0,
   };
 }
 
@@ -52,7 +52,7 @@ export function addDoubts(
 ): void {
   doubts.unknown_contract += asked.filter((id) => !participants.has(id)).length;
   for (const present of participants.values()) {
-    if (present.length === 0) doubts.nobody_on_contract += 1;
+    if (present.length === 0) doubts.empty_contract += 1;
   }
 }
 

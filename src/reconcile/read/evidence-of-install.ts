@@ -15,7 +15,7 @@ import type { InstallRead, KnownInstall } from './read-install.ts';
 type Participants = InstallRead['participants'];
 type Listing = Omit<InstallRead, 'participants'>;
 
-/** By contract: the known trainers whom an answer with other trainers left out. */
+/** By contract: the known trainers that are missing from an answer which lists other trainers. */
 type Absent = ReadonlyMap<string, string[]>;
 
 /** How many contracts, or links, one transaction takes. */

@@ -15,7 +15,7 @@ export interface HoldStore {
   release(since: string): Promise<void>;
 }
 
-/** All but what an operator said. */
+/** All causes except those by an operator. */
 const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));
 
 export function createHoldStore(database: Database): HoldStore {

@@ -1,7 +1,7 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import type { MembershipRow } from '../../db/tables.ts';
 
-/** The SQL of the dry run: whom a read affects, and what is under way already. */
+/** The SQL of the dry run: which trainers a read affects, and what is under way already. */
 export interface PreviewStore {
   /** Trainers whose memberships are still to be derived. */
   postponed(tx: Transaction): Promise<string[]>;

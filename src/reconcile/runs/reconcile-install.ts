@@ -57,7 +57,7 @@ export async function reconcileNext(
 ): Promise<boolean> {
   const taken = await takeNext(deps, which);
   if (taken === null) return false;
-  await reconcile(
+  await reconcileInstall(
     deps,
     createInstallLease(deps, taken, () => undefined),
     signal,
@@ -65,7 +65,7 @@ export async function reconcileNext(
   return true;
 }
 
-/** Only claims the install; the caller reads it with `reconcile`. */
+/** Only claims the install; the caller reads it with `reconcileInstall`. */
 export async function takeNext(
   { installStates, clock }: ReconcileDeps,
   which: WhichInstall,
@@ -74,7 +74,7 @@ export async function takeNext(
 }
 
 /** Reads a claimed install, adds the answers as evidence, and records the run. */
-export async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
+export async function reconcileInstall(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());

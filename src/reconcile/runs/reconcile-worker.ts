@@ -2,7 +2,7 @@ import { toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
 import { createInstallLease } from '../read/hold-lease.ts';
-import { type ReconcileDeps, reconcile, takeNext } from './reconcile-install.ts';
+import { type ReconcileDeps, reconcileInstall, takeNext } from './reconcile-install.ts';
 import type { OpenRun } from './run-store.ts';
 
 const stallMs = 15 * 60_000;
@@ -27,7 +27,7 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
       if (!(await installStates.hasDue(toInstant(clock.now())))) return null;
       const taken = await takeNext(deps, { except: [...underway] });
       if (taken === null) return null;
-      const work = (beat: () => void) => reconcile(deps, createInstallLease(deps, taken, beat), signal);
+      const work = (beat: () => void) => reconcileInstall(deps, createInstallLease(deps, taken, beat), signal);
       return { name: taken.install, work };
     },
   });

@@ -2,14 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
 import { AppError } from '../../domain/errors.ts';
 import { operationOf, type PlatformRoute } from '../platform-route.ts';
-import type { Install } from '../sandbox-state.ts';
+import type { SandboxInstall } from '../sandbox-state.ts';
 import type { FaultDice, FaultTarget } from './fault-dice.ts';
 
-/** What goes wrong between a platform and the marketplace's API, for calls with a good token. */
+/** The faults of calls of the platform API that have a valid token. */
 export interface ApiFaults {
-  /** Goes before the operation, and so what it refuses has changed nothing. */
+  /** Runs before the operation, so a refused call changes nothing. */
   meetCalls(route: PlatformRoute): RequestHandler;
-  /** Goes after it: what was done is done, whatever becomes of the answer. */
+  /** Runs after the operation, so the call has taken effect even if its answer is spoiled. */
   sendAnswer(response: Response, status: number, answer: object): void;
 }
 
@@ -18,7 +18,7 @@ export function createApiFaults(dice: FaultDice): ApiFaults {
     meetCalls(route) {
       const operation = operationOf(route);
       return async (_request, response, next) => {
-        const { id: installId } = response.locals['install'] as Install;
+        const { id: installId } = response.locals['install'] as SandboxInstall;
         const name = `${operation} ${dice.countNext(installId, operation)}`;
         const call: FaultTarget = { installId, name, operation };
         response.locals['call'] = call;
@@ -38,10 +38,10 @@ export function createApiFaults(dice: FaultDice): ApiFaults {
   };
 }
 
-/** What stands between the two says sorry in its own way. */
+/** The answer of a proxy between the platform and the marketplace. */
 const webPage = '<!doctype html><title>One moment</title><p>The service will be back shortly.</p>\n';
 
-/** Or until nobody waits for the answer any more. */
+/** Waits for `ms`, or until the caller closes the connection. */
 async function holdUp(response: Response, ms: number): Promise<void> {
   const gone = new AbortController();
   const leave = (): void => gone.abort();
@@ -69,14 +69,14 @@ function refuse(dice: FaultDice, call: FaultTarget, response: Response): void {
   }
 }
 
-/** The length that is announced is never reached. */
+/** The answer is shorter than its Content-Length. */
 function breakOff(response: Response, answer: object): void {
   const bytes = Buffer.from(JSON.stringify(answer));
   response.type('json').set('Content-Length', String(bytes.length));
   response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.destroy());
 }
 
-/** Only a list that has something can be without it. */
+/** Changes nothing if no list in the answer has entries. */
 function shorten(dice: FaultDice, call: FaultTarget, answer: object): object {
   const list = Object.entries(answer).find(([, value]) => Array.isArray(value) && value.length > 0);
   if (list === undefined) return answer;

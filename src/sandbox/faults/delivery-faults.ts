@@ -1,27 +1,27 @@
 import { reopen } from '../delivery-rules.ts';
-import type { Delivery, WebhookEndpoint } from '../sandbox-state.ts';
-import type { DeliveryRequest } from '../sign-delivery.ts';
+import type { Delivery, SandboxEndpoint } from '../sandbox-state.ts';
+import type { DeliveryRequest } from '../send-delivery.ts';
 import type { FaultDice, FaultTarget } from './fault-dice.ts';
 
-/** What goes wrong between the marketplace and a receiver. */
+/** The faults of deliveries. */
 export interface DeliveryFaults {
-  /** What becomes of an event that was just raised: it is lost, or sent after a wait. */
+  /** Whether a new event is lost, or after which wait it is sent. */
   planSending(delivery: Delivery): { isLost: true } | { isLost: false; waitMs: number };
-  /** The request as it arrives, which may not be what was signed. */
+  /** The request as it is sent, which may differ from what was signed. */
   distort(delivery: Delivery, request: DeliveryRequest): { request: DeliveryRequest; isCorrupted: boolean };
-  /** Lets go of who waited for this attempt, and has what is to be repeated wait for its turn. */
+  /** Frees the delivery that waited for this attempt, and plans the repeat of this one. */
   followAttempt(delivery: Delivery, nowMs: number): void;
 }
 
-/** "A few minutes": an event is not held back for longer, though no other follows it. */
+/** The specification says "a few minutes". An event waits no longer, even if no other follows. */
 const maxHoldMs = 3 * 60_000;
 
-/** After a delivery, so that the repeat of one may come after the first of another. */
+/** So long that the repeat of one event may come after a later event. */
 const maxRepeatWaitMs = 2 * 60_000;
 
 export function createDeliveryFaults(dice: FaultDice): DeliveryFaults {
-  /** One at a time, or with enough of them all would wait and nobody would be overtaken. */
-  const held = new WeakMap<WebhookEndpoint, Delivery>();
+  /** Only one event per endpoint waits at a time; if all waited, their order would not change. */
+  const held = new WeakMap<SandboxEndpoint, Delivery>();
 
   function planWait(delivery: Delivery, target: FaultTarget): number {
     const delay = dice.strike('delay', target);
@@ -77,10 +77,10 @@ function toTarget({ id, number, endpoint }: Delivery, suffix = ''): FaultTarget 
   };
 }
 
-/** @param place from 0 to below 1 */
-function flipByte(body: string, place: number): Buffer {
+/** @param position in the body, from 0 to below 1 */
+function flipByte(body: string, position: number): Buffer {
   const bytes = Buffer.from(body);
-  const index = Math.floor(place * bytes.length);
+  const index = Math.floor(position * bytes.length);
   bytes[index] = (bytes[index] ?? 0) ^ 1;
   return bytes;
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
 /**
- * Which fault happens how often. A number alone is a probability; unknown keys are refused: they
- * are typing errors.
+ * Which faults happen, and how often. A bare number is a probability. Unknown keys are refused, because
+ * they are typing errors.
  */
 
 const probability = z.number().min(0).max(1);
-/** At most so often, counted for each install since it was set; without end by default. */
+/** The greatest number of times per install since it was set; unlimited by default. */
 const times = z.int().min(1).optional();
-/** Only these, as `GET /contracts`; all by default. */
+/** Only these, such as `GET /contracts`; all by default. */
 const operations = z.array(z.string()).min(1).optional();
-/** A day: nothing waits for longer, and a timer could not hold it. */
+/** A day at most, because timers cannot wait for much longer. */
 const ms = z.number().min(0).max(86_400_000);
 
 const DeliveryFault = z.strictObject({ probability, times });
@@ -26,50 +26,50 @@ const RateLimit = z.strictObject({
 const Slowness = z.strictObject({ probability, times, operations, ms });
 
 export const Faults = z.strictObject({
-  /** The event is never emitted. */
+  /** The event is never sent. */
   lose: orProbability(DeliveryFault),
-  /** Sent once more after it was delivered, as if that had gone unnoticed. */
+  /** It is sent again after it was delivered. */
   repeat: orProbability(DeliveryFault),
-  /** Held back until the next one was attempted, or for a few minutes. */
+  /** It waits until the next event was attempted, or for a few minutes. */
   reorder: orProbability(DeliveryFault),
-  /** Sent later, by up to `ms` of the sandbox's time. */
+  /** It is sent later, by up to `ms` of the timeline. */
   delay: Delay.optional(),
-  /** One byte of the body of an attempt is not the one that was signed. */
+  /** One byte of the sent body differs from the signed body. */
   corrupt: orProbability(DeliveryFault),
 
-  /** Answered 429 with Retry-After, and nothing comes of the call. */
+  /** The call is answered 429 with Retry-After, and has no effect. */
   rateLimited: orProbability(RateLimit),
-  /** Answered 500 or 503, and nothing comes of the call. */
+  /** The call is answered 500 or 503, and has no effect. */
   serverError: orProbability(ApiFault),
-  /** Answered 401, though the token is good, and nothing comes of the call. */
+  /** The call is answered 401 although the token is valid, and has no effect. */
   unauthenticated: orProbability(ApiFault),
-  /** Answered 403, though the install is ACTIVE, and nothing comes of the call. */
+  /** The call is answered 403 although the install is ACTIVE, and has no effect. */
   forbidden: orProbability(ApiFault),
-  /** The call is held up for `ms` of real time. */
+  /** The call takes `ms` of real time longer. */
   slow: Slowness.optional(),
-  /** The call succeeds, and a web page is the answer. */
+  /** The call takes effect, and the answer is a web page. */
   notJson: orProbability(ApiFault),
-  /** The call succeeds, and the connection ends in the middle of the answer. */
+  /** The call takes effect, and the connection ends in the middle of the answer. */
   cutOff: orProbability(ApiFault),
-  /** A list has nothing in it, where there is something. */
+  /** A list is empty although there are entries. */
   empty: orProbability(ApiFault),
-  /** A list ends after its first half. */
+  /** Only the first half of a list is answered. */
   truncated: orProbability(ApiFault),
 });
-/** What every one of them may have. */
+/** What all faults have in common. */
 export interface Fault {
   probability: number;
   times?: number | undefined;
   operations?: string[] | undefined;
 }
 export type Faults = z.output<typeof Faults>;
-/** As it is asked for: with bare numbers, too. */
+/** As it is requested, which may have bare numbers. */
 export type WantedFaults = z.input<typeof Faults>;
 
 export const SetFaults = z.strictObject({
-  /** All of them by default, those that come later included. */
+  /** All installs by default, also those that are created later. */
   installId: z.string().optional(),
-  /** None by default: what was set is over. */
+  /** None by default: nothing goes wrong any more. */
   faults: Faults.optional(),
 });
 
@@ -78,7 +78,7 @@ function orProbability<T extends z.ZodType<Fault, Fault>>(fault: T) {
   return z.union([alone, fault], { error: explain }).optional();
 }
 
-/** Of the two things that it could have been, what it looks like says which was meant. */
+/** Explains the errors of the branch that was probably meant: the record for an object, else the number. */
 function explain({ input, errors }: { input?: unknown; errors?: unknown }): string {
   const isObject = typeof input === 'object' && input !== null;
   const branch = Array.isArray(errors) ? errors[isObject ? 1 : 0] : [];

@@ -1,3 +1,4 @@
+import type { ContractKey } from '../../domain/evidence.ts';
 import {
   addCounts,
   type Counts,
@@ -201,8 +202,6 @@ function sumOf(parts: Claim['parts']): Counts {
 function claimKey({ install, contractId }: ContractKey, { trainerId, day }: Observation): string {
   return JSON.stringify([install, contractId, trainerId, day]);
 }
-
-type ContractKey = Pick<ContractCandidate, 'install' | 'contractId'>;
 
 function isSameContract(a: ContractKey, b: ContractKey): boolean {
   return a.contractId === b.contractId && a.install === b.install;

@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
 import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
-import type { TrainerPage } from '../read/observation-store.ts';
+import type { ObservationSource, TrainerPage } from '../read/observation-store.ts';
 
 /** The SQL of imports that count, or counted. */
 export interface ImportStore {
@@ -63,13 +63,13 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
     const isAfter =
       after === undefined
         ? sql`true`
-        : sql`(e.day, e.place_by, e.place_id, e.trainer_id, e.import_id)
-          > (${after.day}, ${after.placeBy}, ${after.placeId}, ${after.trainerId}, ${after.importId})`;
+        : sql`(e.day, e.worked_on_by, e.worked_on_id, e.trainer_id, e.import_id)
+          > (${after.day}, ${after.workedOnBy}, ${after.workedOnId}, ${after.trainerId}, ${after.importId})`;
     const query = sql<ObservedRow>`select e.*, i.install, i.counted_at
       from usage_import_entry e join usage_import i on i.id = e.import_id
       where e.day >= ${after?.day ?? from} and e.day <= ${to} and ${ofInstall} and ${isAfter}
       and ${ofTrainers} and ${isMeant}
-      order by e.day, e.place_by, e.place_id, e.trainer_id, e.import_id limit ${pageSize}`;
+      order by e.day, e.worked_on_by, e.worked_on_id, e.trainer_id, e.import_id limit ${pageSize}`;
     return (await query.execute(kysely)).rows;
   }
 
@@ -147,14 +147,14 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
  */
 export const countsMost: RawBuilder<boolean> = sql<boolean>`i.state = 'counted' and not exists (
   select 1 from usage_import_entry later join usage_import j on j.id = later.import_id
-  where later.day = e.day and later.place_by = e.place_by and later.place_id = e.place_id
+  where later.day = e.day and later.worked_on_by = e.worked_on_by and later.worked_on_id = e.worked_on_id
   and later.trainer_id = e.trainer_id and j.install = i.install and j.state = 'counted'
   and (j.counted_at, j.id) > (i.counted_at, i.id))`;
 
 /** The same for undone imports: of several, the one that counted last. */
 const wasUndoneLast: RawBuilder<boolean> = sql<boolean>`i.state = 'undone' and not exists (
   select 1 from usage_import_entry other join usage_import j on j.id = other.import_id
-  where other.day = e.day and other.place_by = e.place_by and other.place_id = e.place_id
+  where other.day = e.day and other.worked_on_by = e.worked_on_by and other.worked_on_id = e.worked_on_id
   and other.trainer_id = e.trainer_id and j.install = i.install
   and (j.state = 'counted'
     or (j.state = 'undone' and (j.counted_at, j.id) > (i.counted_at, i.id))))`;
@@ -171,10 +171,10 @@ function toObservation(row: ObservedRow): Observation {
   };
 }
 
-function toWorkedOn({ install, placeBy, placeId }: ObservedRow): WorkedOn {
-  return placeBy === 'contract'
-    ? { by: 'contract', install, contractId: placeId }
-    : { by: 'project', install, externalProjectId: placeId };
+function toWorkedOn({ install, workedOnBy, workedOnId }: ObservedRow): WorkedOn {
+  return workedOnBy === 'contract'
+    ? { by: 'contract', install, contractId: workedOnId }
+    : { by: 'project', install, externalProjectId: workedOnId };
 }
 
 /** Empty where the import never counted. */
@@ -185,4 +185,23 @@ function toListed(row: Omit<UsageImportTable, 'id' | 'lines'> & { id: number; li
   return [
     { id, install, state, fileName, actor, countedAt, undoneAt, lines, people, firstDay, lastDay },
   ] satisfies ListedImport[];
+}
+
+const lastDay = '9999-12-31';
+
+/** The imports as a source of work, beside the tools. */
+export function createImportObservations(database: Database): ObservationSource {
+  const imports = createImportStore(database);
+  return {
+    async list(firstDay, trainerIds) {
+      const observations: Observation[] = [];
+      const wanted = { from: firstDay, to: lastDay, trainerIds };
+      for (const some of [imports.observations(wanted), imports.takenBack(wanted)]) {
+        for await (const observation of some) observations.push(observation);
+      }
+      return observations;
+    },
+
+    trainerIds: (page) => imports.trainerIds(page),
+  };
 }

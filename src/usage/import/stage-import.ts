@@ -100,7 +100,7 @@ async function stageChunk(
     const { day, workedOn, counts } = read.entry;
     const who = resolveEntry(read.entry, known);
     if ('fault' in who) return { line, fault: who.fault };
-    return { line, day, placeBy: workedOn.by, placeId: workedOn.id, ...who, ...counts };
+    return { line, day, workedOnBy: workedOn.by, workedOnId: workedOn.id, ...who, ...counts };
   });
   const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
   const keptUntil = instantIn(clock, keptMs);

@@ -76,22 +76,22 @@ export function createStagingStore(database: Database): StagingStore {
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return 'given_up';
       if (lines.length === 0) return new Set();
-      const rows = lines.map(({ line, day, placeBy, placeId, trainerId, ...counts }) => [
+      const rows = lines.map(({ line, day, workedOnBy, workedOnId, trainerId, ...counts }) => [
         line,
         day,
-        placeBy,
-        placeId,
+        workedOnBy,
+        workedOnId,
         trainerId,
         counts.seconds,
         counts.tasks,
         counts.labels,
       ]);
       const added = await sql<{ line: number }>`insert into usage_import_entry
-        (import_id, line, day, place_by, place_id, trainer_id, seconds, tasks, labels)
+        (import_id, line, day, worked_on_by, worked_on_id, trainer_id, seconds, tasks, labels)
         select ${id}, cast(value ->> 0 as bigint), value ->> 1, value ->> 2, value ->> 3, value ->> 4,
         cast(value ->> 5 as bigint), cast(value ->> 6 as bigint), cast(value ->> 7 as bigint)
         from ${jsonRows(database, rows)} as given where true
-        on conflict (day, place_by, place_id, trainer_id, import_id) do nothing
+        on conflict (day, worked_on_by, worked_on_id, trainer_id, import_id) do nothing
         returning line`.execute(tx);
       return new Set(added.rows.map(({ line }) => line));
     },
@@ -126,14 +126,14 @@ function createReports(
   kysely: Database['kysely'],
 ): Pick<StagingStore, 'lineLike' | 'summarise' | 'replacedBy' | 'listDropped'> {
   return {
-    async lineLike(id, { day, placeBy, placeId, trainerId }) {
+    async lineLike(id, { day, workedOnBy, workedOnId, trainerId }) {
       const { line } = await kysely
         .selectFrom('usageImportEntry')
         .select('line')
         .where('importId', '=', id)
         .where('day', '=', day)
-        .where('placeBy', '=', placeBy)
-        .where('placeId', '=', placeId)
+        .where('workedOnBy', '=', workedOnBy)
+        .where('workedOnId', '=', workedOnId)
         .where('trainerId', '=', trainerId)
         .executeTakeFirstOrThrow();
       return line;
@@ -142,8 +142,8 @@ function createReports(
     async summarise(id) {
       const query = sql<Omit<ImportSummary, 'sums'> & Counts>`select
         count(distinct e.trainer_id) as people,
-        count(distinct case when e.place_by = 'contract' then e.place_id end) as contracts,
-        count(distinct case when e.place_by = 'project' then e.place_id end) as projects,
+        count(distinct case when e.worked_on_by = 'contract' then e.worked_on_id end) as contracts,
+        count(distinct case when e.worked_on_by = 'project' then e.worked_on_id end) as projects,
         count(distinct e.day) as days, min(e.day) as first_day, max(e.day) as last_day, ${sumsOf}
         from usage_import_entry e where e.import_id = ${id}`;
       const { rows } = await query.execute(kysely);
@@ -156,8 +156,8 @@ function createReports(
         select e.import_id, count(*) as lines, ${sumsOf}
         from usage_import_entry mine
         join usage_import me on me.id = mine.import_id
-        join usage_import_entry e on e.day = mine.day and e.place_by = mine.place_by
-          and e.place_id = mine.place_id and e.trainer_id = mine.trainer_id
+        join usage_import_entry e on e.day = mine.day and e.worked_on_by = mine.worked_on_by
+          and e.worked_on_id = mine.worked_on_id and e.trainer_id = mine.trainer_id
         join usage_import i on i.id = e.import_id and i.install = me.install
         where mine.import_id = ${id} and mine.line >= ${from} and mine.line <= ${to}
         and ${countsMost} group by e.import_id order by e.import_id`;

@@ -130,8 +130,8 @@ async function postpone(
     refusedAt: isRefusal(error) && claim.attempts > 0 ? toInstant(beganAt) : null,
   });
   const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
-  const toldAt = says === null ? trouble.toldAt : toInstant(now);
-  await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, toldAt } });
+  const alertedAt = says === null ? trouble.alertedAt : toInstant(now);
+  await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
   logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
   if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);

@@ -1,6 +1,5 @@
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
-import { lookAtSettled } from '../../memberships/look-store.ts';
 
 /** The SQL that reads the members of a scope, as their tool knows them. */
 
@@ -66,12 +65,4 @@ async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<n
     }
   }
   return digests;
-}
-
-/** Has converge look at the wanted ones of these members in the tool. */
-export async function lookAgain(database: Database, members: readonly ScopeMember[], now: string): Promise<void> {
-  if (members.length === 0) return;
-  await inTransaction(database, async (tx) => {
-    for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
-  });
 }

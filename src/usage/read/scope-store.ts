@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
-import type { UsagePlaceRow } from '../../db/usage-tables.ts';
+import type { UsageScopeRow } from '../../db/usage-tables.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
 /** The only SQL about which scopes are due and how far they were read. */
@@ -18,7 +18,7 @@ export interface ScopeStore {
   claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
   settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
   postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
-  list(): Promise<UsagePlaceRow[]>;
+  list(): Promise<UsageScopeRow[]>;
 }
 
 export interface ScopeKey {
@@ -59,7 +59,7 @@ export function createScopeStore(database: Database): ScopeStore {
   const { kysely } = database;
   return {
     async keep(scopes, now) {
-      const known = await kysely.selectFrom('usagePlace').select(['tool', 'scope']).execute();
+      const known = await kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
       const keys = new Set(known.map(keyOf));
       const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
       await inTransaction(database, (tx) => insert(tx, added, now));
@@ -70,7 +70,7 @@ export function createScopeStore(database: Database): ScopeStore {
 
     async countDue(now, { tool, dueSince } = {}) {
       let due = kysely
-        .selectFrom('usagePlace')
+        .selectFrom('usageScope')
         .select((eb) => eb.fn.countAll<number>().as('n'))
         .where('nextReadAt', '<=', now);
       if (tool !== undefined) due = due.where('tool', '=', tool);
@@ -89,10 +89,10 @@ export function createScopeStore(database: Database): ScopeStore {
           eb.not(
             eb.exists(
               eb
-                .selectFrom('usagePlaceGroup')
+                .selectFrom('usageScopeGroup')
                 .select('scope')
-                .whereRef('usagePlaceGroup.tool', '=', 'membership.tool')
-                .whereRef('usagePlaceGroup.groupId', '=', 'membership.groupId'),
+                .whereRef('usageScopeGroup.tool', '=', 'membership.tool')
+                .whereRef('usageScopeGroup.groupId', '=', 'membership.groupId'),
             ),
           ),
         );
@@ -102,10 +102,10 @@ export function createScopeStore(database: Database): ScopeStore {
     claim: (now, leasedUntil, tool) =>
       inTransaction(database, async (tx) => {
         let due = tx
-          .selectFrom('usagePlace')
+          .selectFrom('usageScope')
           .selectAll()
           .where('nextReadAt', '<=', now)
-          .where(isFree('usagePlace', now))
+          .where(isFree('usageScope', now))
           .orderBy('nextReadAt')
           .limit(1);
         if (tool !== undefined) due = due.where('tool', '=', tool);
@@ -134,7 +134,7 @@ export function createScopeStore(database: Database): ScopeStore {
     },
 
     async postpone(claim, { failure, nextReadAt, trouble }) {
-      const { failingSince, goneSince, refusedAt, toldAt } = trouble;
+      const { failingSince, goneSince, refusedAt, alertedAt } = trouble;
       const failed = {
         leaseToken: null,
         leasedUntil: null,
@@ -143,7 +143,7 @@ export function createScopeStore(database: Database): ScopeStore {
         failingSince,
         goneSince,
         refusedAt,
-        toldAt,
+        alertedAt,
       };
       await inTransaction(database, (tx) =>
         at(tx, claim)
@@ -153,19 +153,19 @@ export function createScopeStore(database: Database): ScopeStore {
       );
     },
 
-    list: () => kysely.selectFrom('usagePlace').selectAll().orderBy('tool').orderBy('scope').execute(),
+    list: () => kysely.selectFrom('usageScope').selectAll().orderBy('tool').orderBy('scope').execute(),
   };
 }
 
 function at(tx: Transaction, { tool, scope }: ScopeKey) {
-  return tx.updateTable('usagePlace').where('tool', '=', tool).where('scope', '=', scope);
+  return tx.updateTable('usageScope').where('tool', '=', tool).where('scope', '=', scope);
 }
 
 async function insert(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void> {
   for (const part of inParts(scopes)) {
     const rows = part.map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
     await tx
-      .insertInto('usagePlace')
+      .insertInto('usageScope')
       .values(rows)
       .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }))
       .execute();
@@ -178,7 +178,7 @@ function keyOf({ tool, scope }: ScopeKey): string {
 
 /** Groups that are stored already are not written again: this runs every minute. */
 async function keepGroups(database: Database, scopes: readonly KeptScope[]): Promise<void> {
-  const stored = await database.kysely.selectFrom('usagePlaceGroup').selectAll().execute();
+  const stored = await database.kysely.selectFrom('usageScopeGroup').selectAll().execute();
   const toText = (row: { tool: string; groupId: string; scope: string }) =>
     JSON.stringify([row.tool, row.groupId, row.scope]);
   const known = new Set(stored.map(toText));
@@ -188,7 +188,7 @@ async function keepGroups(database: Database, scopes: readonly KeptScope[]): Pro
   for (const part of inParts(rows)) {
     await inTransaction(database, (tx) =>
       tx
-        .insertInto('usagePlaceGroup')
+        .insertInto('usageScopeGroup')
         .values(part)
         .onConflict((conflict) => conflict.doNothing())
         .execute(),

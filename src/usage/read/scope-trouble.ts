@@ -1,9 +1,9 @@
-import type { UsagePlaceTable } from '../../db/usage-tables.ts';
+import type { UsageScopeTable } from '../../db/usage-tables.ts';
 
 /** What keeps a scope from being read; all null where nothing does. */
-export type ScopeTrouble = Pick<UsagePlaceTable, 'failingSince' | 'goneSince' | 'refusedAt' | 'toldAt'>;
+export type ScopeTrouble = Pick<UsageScopeTable, 'failingSince' | 'goneSince' | 'refusedAt' | 'alertedAt'>;
 
-export const noTrouble: ScopeTrouble = { failingSince: null, goneSince: null, refusedAt: null, toldAt: null };
+export const noTrouble: ScopeTrouble = { failingSince: null, goneSince: null, refusedAt: null, alertedAt: null };
 
 /** A reading that has just failed. */
 interface Failed {
@@ -23,7 +23,7 @@ export function worsen(known: ScopeTrouble, failed: Failed): ScopeTrouble {
     refusedAt,
     failingSince: isLinked ? (known.failingSince ?? now) : null,
     goneSince: isGone ? (known.goneSince ?? now) : null,
-    toldAt: known.toldAt,
+    alertedAt: known.alertedAt,
   };
 }
 
@@ -37,12 +37,12 @@ const firstReadMs = 10 * minuteMs;
  * answer says so.
  */
 export function sayScopeTrouble(
-  { failingSince, goneSince, toldAt }: ScopeTrouble,
+  { failingSince, goneSince, alertedAt }: ScopeTrouble,
   readBeganAt: string | null,
   now: Date,
 ): string | null {
   const since = (instant: string | null) => now.getTime() - Date.parse(instant ?? '');
-  if (failingSince === null || since(toldAt) < dayMs) return null;
+  if (failingSince === null || since(alertedAt) < dayMs) return null;
   if (goneSince !== null && since(goneSince) > 0)
     return 'The tool says that a linked work scope does not exist: no work is read in it';
   if (readBeganAt === null)

@@ -2,10 +2,11 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
+import { lookAtSettled } from '../../memberships/look-store.ts';
 import { toItem, toItemColumns } from './item-row.ts';
 import type { Item } from './merge-items.ts';
 import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
-import { loadMembers, lookAgain, type ScopeMember } from './scope-member-store.ts';
+import { loadMembers, type ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
 /** The SQL of the work that was seen: its items and its days. */
@@ -45,7 +46,12 @@ export function createWorkStore(database: Database): WorkStore {
   return {
     membersOf: (tool, groupIds) => loadMembers(kysely, tool, groupIds),
 
-    lookAgain: (members, now) => lookAgain(database, members, now),
+    async lookAgain(members, now) {
+      if (members.length === 0) return;
+      await inTransaction(database, async (tx) => {
+        for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
+      });
+    },
 
     async seenAt({ tool, scope }) {
       const rows = await kysely
@@ -138,7 +144,7 @@ async function generationOf(tx: Transaction, { membershipId }: ScopeMember): Pro
 
 async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<boolean> {
   const row = await tx
-    .selectFrom('usagePlace')
+    .selectFrom('usageScope')
     .select('tool')
     .where('tool', '=', claim.tool)
     .where('scope', '=', claim.scope)

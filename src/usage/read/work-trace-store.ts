@@ -64,7 +64,7 @@ function isTheirItem(
 function isForgotten(table: 'usageDay' | 'usagePerson', kept: readonly number[]): RawBuilder<SqlBool> {
   if (kept.length === 0) return sql`1 = 1`;
   return sql`not exists (
-    select 1 from usage_place_group as worked
+    select 1 from usage_scope_group as worked
     join membership on membership.tool = worked.tool and membership.group_id = worked.group_id
     where membership.id in (${sql.join(kept)})
       and worked.tool = ${sql.ref(`${table}.tool`)} and worked.scope = ${sql.ref(`${table}.scope`)})`;

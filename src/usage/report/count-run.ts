@@ -5,7 +5,7 @@ import { planPart } from './plan-part.ts';
 import { isBrakeOn, type ReportPlan } from './plan-report.ts';
 import type { ReportDeps } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
-import type { Troubles } from './tell-troubles.ts';
+import type { Troubles } from './trouble-alerts.ts';
 
 /** What a run has to do in one install. */
 export interface InstallCount {

@@ -37,14 +37,14 @@ export function createFinalReportStore(database: Database): FinalReportStore {
           eb.not(
             eb.exists(
               eb
-                .selectFrom('finalReadingPlace')
-                .leftJoin('usagePlace', onSame('usagePlace', 'finalReadingPlace', ['tool', 'scope']))
-                .select('finalReadingPlace.scope')
-                .whereRef('finalReadingPlace.membershipId', '=', 'finalReading.membershipId')
+                .selectFrom('finalReadingScope')
+                .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
+                .select('finalReadingScope.scope')
+                .whereRef('finalReadingScope.membershipId', '=', 'finalReading.membershipId')
                 .where(({ or, eb: is, ref }) =>
                   or([
-                    is('usagePlace.readBeganAt', 'is', null),
-                    is('usagePlace.readBeganAt', '<', ref('finalReading.wantedAt')),
+                    is('usageScope.readBeganAt', 'is', null),
+                    is('usageScope.readBeganAt', '<', ref('finalReading.wantedAt')),
                   ]),
                 ),
             ),

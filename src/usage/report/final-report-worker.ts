@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { ContractKey } from '../../domain/evidence.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
 import type { FinalReport, FinalReportStore } from './final-report-store.ts';
-import type { ContractKey } from './ledger-store.ts';
 import type { ReportDeps } from './report-deps.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 

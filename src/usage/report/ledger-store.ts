@@ -6,6 +6,7 @@ import { jsonRows, jsonTexts } from '../../db/json-list.ts';
 import { lockRows } from '../../db/lease.ts';
 import type { UsageLedgerTable } from '../../db/usage-tables.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
 import type { Day } from '../../domain/usage.ts';
 import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
@@ -28,11 +29,6 @@ export interface LedgerStore {
   ): Promise<void>;
   /** Holds the lowering of days for an operator, or releases it. */
   holdLowering(install: string, days: readonly LedgerKey[], since: string | null): Promise<void>;
-}
-
-export interface ContractKey {
-  install: string;
-  contractId: string;
 }
 
 type DayOf = Pick<SentDay, 'trainerId' | 'day'>;

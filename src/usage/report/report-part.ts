@@ -1,8 +1,8 @@
+import type { ContractKey } from '../../domain/evidence.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import type { DueLoader } from '../attribute/load-due.ts';
 import type { LoweringBrake, MarkedPart } from './count-run.ts';
-import type { ContractKey } from './ledger-store.ts';
 import { loadPart } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
@@ -10,7 +10,7 @@ import type { ReportDeps } from './report-deps.ts';
 import type { ReportWanted } from './report-wanted.ts';
 import { nothingSent, type SentEntries, sendUsage } from './send-usage.ts';
 import { type SenderLease, takeLease } from './take-lease.ts';
-import type { Troubles } from './tell-troubles.ts';
+import type { Troubles } from './trouble-alerts.ts';
 
 export interface PartRun {
   deps: ReportDeps;

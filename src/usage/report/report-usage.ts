@@ -6,7 +6,7 @@ import type { ReportDeps } from './report-deps.ts';
 import { type PartRun, reportPart } from './report-part.ts';
 import type { ReportWanted } from './report-wanted.ts';
 import { concernsInstall, type SentEntries } from './send-usage.ts';
-import { openTroubles } from './tell-troubles.ts';
+import { openTroubles } from './trouble-alerts.ts';
 
 /** The outcome of reporting one install. */
 export interface InstallReport {
@@ -59,7 +59,7 @@ export async function reportUsage(
     if (isBroken) report.left = Math.max(report.left, counted - report.sent - report.refused);
     note(deps, report, isAll);
     // What other senders are at was not looked at.
-    await troubles.tell(report.install, isAll && !isBroken && report.left === 0);
+    await troubles.raise(report.install, isAll && !isBroken && report.left === 0);
   }
   return all.map(({ report }) => ({ ...report, outcome: outcomeOf(report) }));
 }

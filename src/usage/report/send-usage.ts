@@ -1,11 +1,12 @@
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
 import type { Budget } from '../../marketplace/platform-schema.ts';
 import type { SendResult } from './ledger-day.ts';
-import { type ContractKey, type LedgerStore, reportIdOf } from './ledger-store.ts';
+import { type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
 /** What an answer says besides that the usage was accepted; null where it could not be read. */

@@ -10,7 +10,7 @@ export interface TroubleStore {
   /** How many there are, how many were never alerted, and how many were not alerted since. */
   count(of: TroubleKey, since: string): Promise<{ all: number; fresh: number; due: number }>;
   /** Marks all of them as alerted. */
-  markAlerted(of: TroubleKey, toldAt: string): Promise<void>;
+  markAlerted(of: TroubleKey, alertedAt: string): Promise<void>;
   /** Deletes what was not seen since. */
   forget(install: string, seenBefore: string): Promise<void>;
 }
@@ -43,19 +43,19 @@ export function createTroubleStore(database: Database): TroubleStore {
         .selectFrom('usageTrouble')
         .select((eb) => [
           eb.fn.countAll<number>().as('all'),
-          eb.fn.countAll<number>().filterWhere('toldAt', 'is', null).as('fresh'),
-          eb.fn.countAll<number>().filterWhere('toldAt', '<=', since).as('due'),
+          eb.fn.countAll<number>().filterWhere('alertedAt', 'is', null).as('fresh'),
+          eb.fn.countAll<number>().filterWhere('alertedAt', '<=', since).as('due'),
         ])
         .where((eb) => eb.and({ ...of }))
         .executeTakeFirstOrThrow();
       return { all: Number(all), fresh: Number(fresh), due: Number(due) };
     },
 
-    async markAlerted(of, toldAt) {
+    async markAlerted(of, alertedAt) {
       await inTransaction(database, (tx) =>
         tx
           .updateTable('usageTrouble')
-          .set({ toldAt })
+          .set({ alertedAt })
           .where((eb) => eb.and({ ...of }))
           .execute(),
       );

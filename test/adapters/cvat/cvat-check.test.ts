@@ -39,7 +39,7 @@ const faults: [string, CvatFakeOptions, object, { code: string; says: RegExp }][
   ],
 ];
 
-it('is told from another server by when its organization was made', async () => {
+it('is identified by the time at which its organization was made', async () => {
   const madeAt = ['2026-03-15T12:00:00.000Z', '2026-03-16T12:00:00.000Z', '2026-03-15T12:00:00.000Z'];
   const identities = madeAt.map(async (at) => {
     const { settings } = await openCvatFake({ now: () => new Date(at) });
@@ -65,7 +65,7 @@ describe('the check', () => {
     });
   });
 
-  it('tells of a version newer than it knows, and of a token that ends soon', async () => {
+  it('reports a version newer than the known ones, and a token that ends soon', async () => {
     const [newer, ...none] = await check({ version: '2.99.0.alpha' });
     expect([newer?.isFailure, none]).toEqual([false, []]);
     expect(newer?.says).toContain('2.99.0.alpha');
@@ -75,13 +75,13 @@ describe('the check', () => {
     await expect(check({ expiry: inDays(30) })).resolves.toEqual([]);
   });
 
-  it('says that the server records no events, where they are to be read', async () => {
+  it('says that the server records no events, if they are to be read', async () => {
     const [found, ...more] = await check({ hasAnalytics: false });
     expect([found?.isFailure, more]).toEqual([false, []]);
     expect(found?.says).toContain('without analytics');
     expect(found?.action).toContain('"analytics": false');
     await expect(check({ hasAnalytics: false }, { analytics: false })).resolves.toEqual([]);
-    // One that does not tell may have them.
+    // A server that does not say may record them.
     const spoil = (line: string, answer: CvatAnswer) => (line.includes('/plugins') ? { status: 404 } : answer);
     await expect(check({ spoil })).resolves.toEqual([]);
   });
@@ -123,7 +123,7 @@ describe('the settings', () => {
     expect(() => createAdapter('studio', 'cvat', { ...right, ...wrong })).toThrow(says);
   });
 
-  it('make every project one group, and each a place of work', () => {
+  it('make one group of all projects, and a work scope of each', () => {
     const adapter = createAdapter('studio', 'cvat', right);
     const link = { externalProjectId: '7', externalProjectName: null };
     expect(adapter.groupFor(link)).toBe('lab');

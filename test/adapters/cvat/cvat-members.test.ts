@@ -19,7 +19,7 @@ async function openCvat(options: CvatFakeOptions = {}) {
 const realName = { nameOf: () => 'amara_n' };
 
 describe('an invitation', () => {
-  it('makes somebody unknown a member who is not in yet, with the link of the mail', async () => {
+  it('makes an unknown person a member who is not in yet, with the link of the mail', async () => {
     const { adapter, tool } = await openCvat();
     const added = await adapter.addMember(org, person, signal);
     expect(added).toMatchObject({ email: 'amara@opentrain.work', isInvited: true });
@@ -36,7 +36,7 @@ describe('an invitation', () => {
     expect(tool.requests[0]?.body).toEqual({ email: 'amara@opentrain.work', role: 'worker' });
   });
 
-  it('that is answered 500 as there is no mail has been made all the same', async () => {
+  it('is made even if CVAT answers 500 because it has no mail', async () => {
     const { adapter, state, lines } = await openCvat({ hasMail: false });
     const added = await adapter.addMember(org, person, signal);
     const made = state.findByEmail(person.email);
@@ -45,7 +45,7 @@ describe('an invitation', () => {
     expect(lines().map((line) => line.split('?')[0])).toEqual(['POST /api/invitations', 'GET /api/memberships']);
   });
 
-  it('that is repeated after such a 500, and so refused, is the same one', async () => {
+  it('is the same one if it is repeated after such a 500 and refused', async () => {
     const { adapter, state } = await openCvat({ hasMail: false });
     state.invite(org, 'amara@opentrain.work', 'worker');
     const count = state.memberships.length;
@@ -55,7 +55,7 @@ describe('an invitation', () => {
     expect(await adapter.findMember(org, person, signal)).toMatchObject({ id: added.id });
   });
 
-  it('that is answered 500 and made nobody a member is an error to be tried again', async () => {
+  it('is an error to be tried again if CVAT answers 500 and adds no member', async () => {
     const { adapter, tool } = await openCvat();
     tool.faults.begin('add', { does: 'answers', status: 500 });
     await expect(adapter.addMember(org, person, signal)).rejects.toMatchObject({
@@ -64,7 +64,7 @@ describe('an invitation', () => {
     });
   });
 
-  it('lets in at once who has an account, under whatever name', async () => {
+  it('lets a person with an account in at once, whatever their name', async () => {
     const { adapter, lines } = await openCvat({ ...realName, hasMail: false });
     const added = await adapter.addMember(org, person, signal);
     expect(added).toEqual({ id: added.id, email: 'amara@opentrain.work' });
@@ -72,11 +72,11 @@ describe('an invitation', () => {
     const known = { ...person, memberId: added.id };
     const found = { id: added.id, email: null, name: 'amara_n' };
     expect(await adapter.findMember(org, known, signal)).toEqual(found);
-    // CVAT shows no addresses: without the id, nobody can tell.
+    // CVAT shows no addresses, so without the id the member cannot be found.
     expect(await adapter.findMember(org, person, signal)).toBeNull();
   });
 
-  it('of who is in under an unknown name says what to do', async () => {
+  it('says what to do for a member whose name is unknown', async () => {
     const { adapter } = await openCvat(realName);
     const { id } = await adapter.addMember(org, person, signal);
     const refused = { code: 'conflict', status: 400, message: /remove that member in CVAT/ };
@@ -88,7 +88,7 @@ describe('an invitation', () => {
     expect(again.id).toBe(id);
   });
 
-  it('of an older server does not tell whether it was accepted, and is looked up', async () => {
+  it('of an older server does not show whether it was accepted, so the membership is read', async () => {
     const { adapter } = await openCvat({ tellsAccepted: false });
     expect(await adapter.addMember(org, person, signal)).toMatchObject({ isInvited: true });
     const other = await openCvat({ ...realName, tellsAccepted: false });
@@ -96,13 +96,13 @@ describe('an invitation', () => {
     expect(added).not.toHaveProperty('isInvited');
   });
 
-  it('has to be accepted by who has an account, where the server wants that', async () => {
+  it('must be accepted by a person with an account if the server requires that', async () => {
     const { adapter } = await openCvat({ ...realName, mustConfirm: true });
     const added = await adapter.addMember(org, person, signal);
     expect(added).toMatchObject({ isInvited: true, invitation: { kind: 'link' } });
   });
 
-  it('stays open while they register under a name of their own', async () => {
+  it('stays open while the person registers under another name', async () => {
     const { adapter, state } = await openCvat({ hasMail: false });
     const { id } = await adapter.addMember(org, person, signal);
     const known = { ...person, memberId: id };
@@ -116,7 +116,7 @@ describe('an invitation', () => {
 });
 
 describe('an invitation that is renewed', () => {
-  it('is sent again, and is good for another week', async () => {
+  it('is sent again, and is valid for another week', async () => {
     const { adapter, lines } = await openCvat();
     const added = await adapter.addMember(org, person, signal);
     lines();
@@ -125,14 +125,14 @@ describe('an invitation that is renewed', () => {
     expect(lines().at(-1)).toMatch(/^POST \/api\/invitations\/key-\d+\/resend$/);
   });
 
-  it('needs no mail where none was sent', async () => {
+  it('needs no mail if none was sent', async () => {
     const { adapter } = await openCvat({ hasMail: false });
     const added = await adapter.addMember(org, person, signal);
     const renewed = await adapter.renewInvitation?.(org, added, signal);
     expect(renewed).toEqual(added.invitation);
   });
 
-  it('is none where it has ended and there is no mail any more', async () => {
+  it('is an error if it has expired and the server has no mail any more', async () => {
     const { adapter, state } = await openCvat({ hasMail: false });
     const added = await adapter.addMember(org, person, signal);
     const membership = state.membershipOf(org, Number(added.id));
@@ -142,7 +142,7 @@ describe('an invitation that is renewed', () => {
     });
   });
 
-  it('is none for who is in already, or gone', async () => {
+  it('is an error for a person who is in already, or gone', async () => {
     const { adapter } = await openCvat(realName);
     const added = await adapter.addMember(org, person, signal);
     const refused = { code: 'conflict' };
@@ -153,7 +153,7 @@ describe('an invitation that is renewed', () => {
 });
 
 describe('a name that is an address', () => {
-  it('proves nothing once somebody is in: they are not taken for who has the address', async () => {
+  it('proves nothing for a member who is in: they are not taken for the owner of the address', async () => {
     const { adapter, state } = await openCvat(realName);
     const colleague = await adapter.addMember(org, person, signal);
     const other = { ...person, trainerId: 'cmu2', email: 'zoe@opentrain.work' };
@@ -166,7 +166,7 @@ describe('a name that is an address', () => {
     expect(await adapter.findMember(org, known, signal)).toEqual(found);
   });
 
-  it('keeps its owner out, which says what to do while the other is a member', async () => {
+  it('keeps the owner of the address out, and the error says what to do', async () => {
     let name: string | undefined = 'amara_n';
     const { adapter, state } = await openCvat({ nameOf: () => name });
     const colleague = await adapter.addMember(org, person, signal);
@@ -182,7 +182,7 @@ describe('a name that is an address', () => {
     await expect(adapter.addMember(org, other, signal)).rejects.toMatchObject({
       code: 'unavailable',
       status: 500,
-      message: expect.stringContaining('may have this address for its name') as string,
+      message: expect.stringContaining('may have this address as its name') as string,
     });
     state.rename(Number(colleague.id), 'amara_n');
     expect(await adapter.addMember(org, other, signal)).toMatchObject({ isInvited: true });
@@ -190,7 +190,7 @@ describe('a name that is an address', () => {
 });
 
 describe('a search', () => {
-  it('takes nobody for another whose address is a part of theirs', async () => {
+  it('does not confuse people if one address is part of another', async () => {
     const { adapter, state } = await openCvat();
     for (const email of ['x.amara@opentrain.work', 'amara@opentrain.work.example']) {
       state.invite(org, email, 'worker');
@@ -200,7 +200,7 @@ describe('a search', () => {
     expect(await adapter.findMember(org, person, signal)).toMatchObject({ isInvited: true });
   });
 
-  it.each(['', '.', '..', 'a/b', 'x&org=other'])('asks nothing about %j', async (group) => {
+  it.each(['', '.', '..', 'a/b', 'x&org=other'])('sends no request about %j', async (group) => {
     const { adapter, lines } = await openCvat();
     const refused = { code: 'invalid' };
     const member = { id: '1', email: null };
@@ -211,7 +211,7 @@ describe('a search', () => {
     expect(lines()).toEqual([]);
   });
 
-  it('in an organization that is gone is an error, not nobody', async () => {
+  it('in an organization that is gone is an error, not an empty result', async () => {
     const { adapter } = await openCvat();
     const refused = { code: 'not_found' };
     await expect(adapter.findMember('gone', person, signal)).rejects.toMatchObject(refused);
@@ -220,7 +220,7 @@ describe('a search', () => {
 });
 
 describe('the list', () => {
-  it('shows the owner, who is in and who is invited, and no deleted account', async () => {
+  it('has the owner, members and invited people, and no deleted account', async () => {
     const { adapter, state } = await openCvat();
     const { id } = await adapter.addMember(org, person, signal);
     const gone = state.createUser('gone', 'gone@x.example', true);
@@ -232,7 +232,7 @@ describe('the list', () => {
     ]);
   });
 
-  it('leaves nobody out and shows nobody twice while people come and go', async () => {
+  it('misses no member and repeats none while people come and go', async () => {
     const { adapter, state } = await openCvat({
       spoil: (_line, answer) => {
         state.memberships.splice(1, 1);
@@ -253,7 +253,7 @@ describe('the list', () => {
     expect(ids).toEqual(expect.arrayContaining(stayed.map(({ id }) => String(id))));
   });
 
-  it('that does not go on is an error, and no list for ever', async () => {
+  it('that does not continue is an error, and does not run for ever', async () => {
     const { adapter, state } = await openCvat({
       spoil: (_line, answer) => ({ ...answer, body: { ...Object(answer.body), next: 'again' } }),
     });
@@ -262,11 +262,11 @@ describe('the list', () => {
   });
 });
 
-describe('as the people see it to whom it is done', () => {
+describe('what people see', () => {
   it.each(cvatStories)('$name', async ({ run }) => await run(toCvatSite(await openCvatFake())));
 });
 
-it('asks as often as its README says', async () => {
+it('sends as many requests as its README says', async () => {
   const { adapter, lines, state } = await openCvat();
   const added = await adapter.addMember(org, person, signal);
   expect(lines()).toHaveLength(1);

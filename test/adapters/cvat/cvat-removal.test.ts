@@ -24,7 +24,7 @@ async function end(adapter: Adapter, member: Member, project: string | null = nu
 }
 
 describe('what was assigned to a member', () => {
-  it('can be opened after a removal by accounts of the group "worker" alone, until it is ended', async () => {
+  it('can be opened after a removal only by accounts of the group "worker", until it is ended', async () => {
     const { state, adapter, member, assigneeId } = await openWithMember();
     for (const each of ['new', 'completed', 'new', 'new']) {
       state.assign('jobs', org, { assigneeId, state: each });
@@ -40,8 +40,8 @@ describe('what was assigned to a member', () => {
 
   it.each([
     ['under the name they had', { name: 'amara_n' }],
-    ['when nobody knows their name any more', {}],
-  ])('is ended of every kind, and nothing of anybody else, %s', async (_, known) => {
+    ['when their name is unknown', {}],
+  ])('is ended for every kind, and nothing of other members, %s', async (_, known) => {
     const { state, adapter, member, assigneeId } = await openWithMember();
     const kinds = ['jobs', 'tasks', 'projects'] as const;
     const theirs = kinds.map((kind) => state.assign(kind, org, { assigneeId }));
@@ -54,7 +54,7 @@ describe('what was assigned to a member', () => {
     expect(elsewhere.assigneeId).toBe(assigneeId);
   });
 
-  it('by the name that somebody else has by now stays with them', async () => {
+  it('stays with another person who has the name by now', async () => {
     const { state, adapter, member, assigneeId } = await openWithMember();
     state.rename(assigneeId, 'gone');
     const namesake = state.createUser('amara_n', 'other@lab.example', true);
@@ -63,7 +63,7 @@ describe('what was assigned to a member', () => {
     expect(job.assigneeId).toBe(namesake.id);
   });
 
-  it('is ended in one project alone for whoever stays for another', async () => {
+  it('is ended in one project only if the member stays for another', async () => {
     const { state, adapter, member, assigneeId } = await openWithMember();
     const left = state.assign('jobs', org, { assigneeId, projectId: 7 });
     const stays = state.assign('jobs', org, { assigneeId, projectId: 8 });
@@ -78,7 +78,7 @@ describe('what was assigned to a member', () => {
     expect(stays.assigneeId).toBe(assigneeId);
   });
 
-  it('and completed stays in a project that they leave where it is the count of their work', async () => {
+  it('stays if it is completed and counts as their work, in a project that they leave', async () => {
     const tool = await openCvatFake({ nameOf: () => 'amara_n' });
     const settings = { ...tool.settings, analytics: false };
     const adapter = createAdapter('studio', 'cvat', settings);
@@ -92,7 +92,7 @@ describe('what was assigned to a member', () => {
     expect(done.assigneeId).toBeNull();
   });
 
-  it('is ended part by part, so that no call has to do it all', async () => {
+  it('is ended in parts, so that no call takes too long', async () => {
     const { tool, state, adapter, member, assigneeId } = await openWithMember();
     for (let count = 0; count < 90; count += 1) state.assign('jobs', org, { assigneeId });
     const named = { ...member, name: 'amara_n' };
@@ -104,7 +104,7 @@ describe('what was assigned to a member', () => {
     expect(changes).toHaveLength(90);
   });
 
-  it('does not mind a job that was deleted meanwhile', async () => {
+  it('is ended even if a job was deleted meanwhile', async () => {
     const { tool, state, adapter, member, assigneeId } = await openWithMember();
     const job = state.assign('jobs', org, { assigneeId });
     tool.faults.begin('remove', { does: 'answers', status: 404 });
@@ -114,7 +114,7 @@ describe('what was assigned to a member', () => {
 });
 
 describe('a removal', () => {
-  it('that only this member is not subject to says so, and is no word about the token', async () => {
+  it('refused for this member only says so, and is no fault of the token', async () => {
     const tool = await openCvatFake({ ownRole: 'maintainer', nameOf: () => 'amara_n' });
     const adapter = createAdapter('studio', 'cvat', tool.settings);
     const member = await adapter.addMember(org, person, signal);
@@ -139,7 +139,7 @@ describe('a removal', () => {
     expect(await adapter.findMember(org, person, signal)).toBeNull();
   });
 
-  it('can be undone: an account that is there is in again at once', async () => {
+  it('can be undone: an existing account is in again at once', async () => {
     const { adapter, member } = await openWithMember();
     await adapter.removeMember(org, member, signal);
     const again = await adapter.addMember(org, { ...person, memberId: member.id }, signal);

@@ -10,9 +10,10 @@ import { explainMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import { type CvatFake, type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
 import type { CvatAnswer } from '../../support/cvat-routes.ts';
-import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
+import type { OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const org = 'street-signs';
 
@@ -24,7 +25,7 @@ interface Stage {
   incident: Incident;
   /** The tool's ids. */
   protectedAccounts: string[];
-  /** The account with this address, which CVAT itself shows to nobody. */
+  /** The account with this address, which CVAT itself does not show. */
   account(email: string): number;
   isIn(email: string): boolean;
   membership(trainer: string): Promise<MembershipRow>;
@@ -66,11 +67,11 @@ const namesOf = new Map([
   [amara.workEmail, 'amara_n'],
   [zoe.workEmail, 'zoe_k'],
 ]);
-const everybodyHasAnAccount = { nameOf: (email: string) => namesOf.get(email) };
+const withAccounts = { nameOf: (email: string) => namesOf.get(email) };
 
-describeEachDatabase('who calls themselves by a colleague’s address in CVAT', (openFresh) => {
-  it('is out when they end, and the colleague gets in', async () => {
-    const { cvat, incident, account, isIn } = await openStage(openFresh, everybodyHasAnAccount);
+describeAnyDatabase('a user of CVAT whose name is the address of a colleague', (openFresh) => {
+  it('is out when their contract ends, and the colleague gets in', async () => {
+    const { cvat, incident, account, isIn } = await openStage(openFresh, withAccounts);
     await incident.event('contract.started', amara);
     cvat.state.rename(account(amara.workEmail), zoe.workEmail);
     await incident.event('contract.started', zoe);
@@ -82,7 +83,7 @@ describeEachDatabase('who calls themselves by a colleague’s address in CVAT', 
   });
 });
 
-describeEachDatabase('an invitation of CVAT of which nobody knows the end', (openFresh) => {
+describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh) => {
   /** CVAT does what is asked, and the answer is lost. */
   const losesAnswers = () => {
     let isLosing = true;
@@ -91,14 +92,14 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
         isLosing = false;
       },
       options: {
-        ...everybodyHasAnAccount,
+        ...withAccounts,
         spoil: (line: string, answer: CvatAnswer) =>
           isLosing && line.startsWith('POST /api/invitations') ? { status: 502 } : answer,
       },
     };
   };
 
-  it('lets nobody count as out who may be in under another name', async () => {
+  it('does not let a person count as out who may be in under another name', async () => {
     const { end, options } = losesAnswers();
     const { cvat, incident, account, isIn, membership } = await openStage(openFresh, options);
     await incident.event('contract.started', amara);
@@ -122,7 +123,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(isIn(amara.workEmail)).toBe(true);
     // As `gangway explain` has it.
     const circumstances = {
-      hasFallen: true,
+      hasEnded: true,
       hasOthers: false,
       plan: undefined,
       invitation: undefined,
@@ -140,7 +141,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(await membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
-  it('is proven to have let nobody in where all who came since are known', async () => {
+  it('is proven to have let no person in if all people who came since are known', async () => {
     const { end, options } = losesAnswers();
     const { cvat, incident, membership, account } = await openStage(openFresh, options);
     const early = cvat.state.createUser('early', 'early@lab.example', true);
@@ -149,7 +150,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     await incident.event('contract.started', amara);
     end();
     await incident.event('contract.started', zoe);
-    // Somebody has put it right by hand.
+    // An operator has corrected it by hand.
     const id = account(amara.workEmail);
     cvat.state.remove(cvat.state.membershipOf(org, id)?.id ?? 0);
     await incident.event('contract.ended', amara);
@@ -158,8 +159,8 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(await membership('cmu2')).toMatchObject({ state: 'active' });
   });
 
-  it('and that is still to be accepted, as there is no mail, is held as well', async () => {
-    const options = { ...everybodyHasAnAccount, mustConfirm: true, hasMail: false };
+  it('is held as well if it is not accepted yet, because there is no mail', async () => {
+    const options = { ...withAccounts, mustConfirm: true, hasMail: false };
     const { cvat, incident, isIn, account, membership } = await openStage(openFresh, options);
     await incident.event('contract.started', amara);
     await incident.event('contract.ended', amara);
@@ -175,7 +176,7 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
     expect(await membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
-  it('holds up nobody for accounts that are protected', async () => {
+  it('holds no person back for accounts that are protected', async () => {
     const { options } = losesAnswers();
     const stage = await openStage(openFresh, options);
     const { cvat, incident, account, membership } = stage;
@@ -192,14 +193,14 @@ describeEachDatabase('an invitation of CVAT of which nobody knows the end', (ope
   });
 });
 
-describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFresh) => {
+describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFresh) => {
   let stage: Stage;
   let isBroken: boolean;
 
   beforeEach(async () => {
     isBroken = false;
     stage = await openStage(openFresh, {
-      ...everybodyHasAnAccount,
+      ...withAccounts,
       spoil: (line, answer) => (isBroken && line.startsWith('PATCH') ? { status: 503 } : answer),
     });
     await stage.incident.event('contract.started', amara);
@@ -214,7 +215,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
 
   const listed = () => stage.cvat.state.jobsListedTo(stage.account(amara.workEmail)).length;
 
-  it('keep nobody in, and are all taken away before they count as out', async () => {
+  it('let no removed member in, and are all taken away before they count as out', async () => {
     assign(100);
     const order: string[] = [];
     await stage.incident.event('contract.ended', amara);
@@ -227,7 +228,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
-  it('are gone on with where that was cut short, by the id alone', async () => {
+  it('are taken away by the id alone after an interruption', async () => {
     assign(3);
     isBroken = true;
     await stage.incident.event('contract.ended', amara);
@@ -241,7 +242,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed', failure: null });
   });
 
-  it('are gone on with after the process was lost, also of whom only a name was known', async () => {
+  it('are taken away after a restart, also if only a name was known', async () => {
     assign(3);
     const { engine } = stage.incident;
     await stage.incident.take('contract.ended', amara);
@@ -273,7 +274,7 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'removed' });
   });
 
-  it('are taken away where another hand has taken them out', async () => {
+  it('are taken away if another hand has removed the member', async () => {
     assign(2);
     const membership = stage.cvat.state.membershipOf(org, stage.account(amara.workEmail));
     stage.cvat.state.remove(membership?.id ?? 0);
@@ -284,13 +285,13 @@ describeEachDatabase('the jobs of somebody whose contract ends in CVAT', (openFr
   });
 });
 
-describeEachDatabase('somebody who leaves one project of an organization for another', (openFresh) => {
+describeAnyDatabase('a member who leaves one project of an organization for another', (openFresh) => {
   const seven = { ...amara, link: 'cml7', project: '7' };
   const eight = { ...amara, contract: 'cmc8', link: 'cml8', project: '8' };
   let stage: Stage;
 
   beforeEach(async () => {
-    stage = await openStage(openFresh, everybodyHasAnAccount);
+    stage = await openStage(openFresh, withAccounts);
     await stage.incident.event('contract.started', seven);
     await stage.incident.event('contract.started', eight);
     const assigneeId = stage.account(amara.workEmail);
@@ -303,7 +304,7 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
   const left = () =>
     stage.cvat.state.work.jobs.flatMap(({ assigneeId, projectId }) => (assigneeId === null ? [] : [projectId]));
 
-  it('keeps the jobs of the other, and of those that were never theirs to leave', async () => {
+  it('keeps the jobs of the other project, and of projects they were never linked to', async () => {
     await stage.incident.event('contract.ended', seven);
     expect(left()).toEqual([7, 7, 8, 9]);
     await stage.incident.pass(grace);
@@ -313,7 +314,7 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
       state: 'active',
       nextAttemptAt: null,
     });
-    // What is assigned to them there later is somebody's decision.
+    // What is assigned to them there later is the decision of a person.
     stage.cvat.state.assign('jobs', org, { assigneeId: stage.account(amara.workEmail), projectId: 7 });
     await stage.incident.event('contract.started', { ...eight, contract: 'cmc9' });
     await stage.incident.pass(hours);
@@ -323,7 +324,7 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
     expect([left(), stage.isIn(amara.workEmail)]).toEqual([[], false]);
   });
 
-  it('keeps all where a renewal for it comes in a little later', async () => {
+  it('keeps all jobs if a renewal arrives a little later', async () => {
     await stage.incident.event('contract.ended', seven);
     await stage.incident.event('contract.started', { ...seven, contract: 'cmc77' });
     await stage.incident.pass(hours);
@@ -333,14 +334,14 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
     expect(left()).toEqual([8, 9]);
   });
 
-  it('keeps all where no more is known than that a link is gone', async () => {
+  it('keeps all jobs if it is only known that a link is gone', async () => {
     await stage.incident.event('project_link.removed', { link: 'cml7', project: '7' });
     await stage.incident.pass(hours);
     expect(left()).toEqual([7, 7, 8, 9]);
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'active' });
   });
 
-  it('stays in while CVAT does not do that, which is tried again', async () => {
+  it('stays in while CVAT fails to end the assignments, which is tried again', async () => {
     stage.cvat.faults.begin('remove', { does: 'answers', status: 503 });
     await stage.incident.event('contract.ended', seven);
     await stage.incident.pass(grace);
@@ -355,7 +356,7 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
     expect(await stage.membership('cmu1')).toMatchObject({ state: 'active', failure: null });
   });
 
-  it('of another customer keeps what that one gave them', async () => {
+  it('keeps the assignments of another customer', async () => {
     const lamps = { ...amara, contract: 'cmg1', link: 'cmg7', project: '7' };
     await stage.incident.event('contract.started', lamps, 'globex');
     await stage.incident.event('contract.ended', seven);
@@ -367,14 +368,14 @@ describeEachDatabase('somebody who leaves one project of an organization for ano
   });
 });
 
-describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
+describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
   let stage: Stage;
 
   beforeEach(async () => {
     stage = await openStage(openFresh);
   });
 
-  it('are good again for everybody, though CVAT sends five again in an hour', async () => {
+  it('are valid again for all people, although CVAT sends only five again in an hour', async () => {
     const { cvat, incident } = stage;
     const { engine } = incident;
     const people = Array.from({ length: 8 }, (_, number) => ({
@@ -395,7 +396,7 @@ describeEachDatabase('invitations of CVAT that are renewed', (openFresh) => {
     expect(after).toHaveLength(8);
     expect(after.filter((key) => before.includes(key))).toHaveLength(5);
     expect(await engine.rows('invitation')).toMatchObject(people.map(() => ({ isRenewalWanted: 0 })));
-    // They are the same accounts: whoever registers and accepts is known.
+    // They are the same accounts, so a person who registers and accepts is known.
     for (const { workEmail } of people) {
       const { id } = cvat.state.register(workEmail, workEmail.replace('@', '_'));
       const membership = cvat.state.membershipOf(org, id);

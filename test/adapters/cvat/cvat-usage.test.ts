@@ -34,7 +34,7 @@ function daysOf(observations: UsageObservation[]): unknown[] {
   return observations.map(({ memberId, of, ...rest }) => [memberId, of, ...Object.values(rest)]);
 }
 
-describe('the work that events tell', () => {
+describe('the work in events', () => {
   it('is summed up for each person and day, in the time zone that was asked for', async () => {
     const { read } = await openCvat([
       worked('2026-03-02 22:30:00', 60_000),
@@ -54,7 +54,7 @@ describe('the work that events tell', () => {
     ]);
   });
 
-  it('takes time from the working time alone, and not from the events of the editor', async () => {
+  it('takes time only from the working time, and not from the events of the editor', async () => {
     const { read } = await openCvat([
       worked('2026-03-02 10:00:00', 5000),
       event('draw:object', '2026-03-02 10:00:00', { duration: '4000' }),
@@ -63,13 +63,13 @@ describe('the work that events tell', () => {
     expect(await read()).toMatchObject([{ seconds: 5 }]);
   });
 
-  it('finds the time in the payload where the duration is 0', async () => {
+  it('reads the time from the payload if the duration is 0', async () => {
     const payload = '{"previous": "a, \\"b\\"", "working_time": 12000}';
     const { read } = await openCvat([worked('2026-03-02 10:00:00', 0, { payload })]);
     expect(await read()).toMatchObject([{ seconds: 12 }]);
   });
 
-  it('counts labels that were made, of every kind', async () => {
+  it('counts new labels of every kind', async () => {
     const made = (scope: string, count: string) => event(scope, '2026-03-02 10:00:00', { count });
     const { read } = await openCvat([
       made('create:shapes', '3'),
@@ -94,7 +94,7 @@ describe('the work that events tell', () => {
     expect(daysOf(await read())).toEqual([['5', 'day', '2026-03-02', 0, 0, 2]]);
   });
 
-  it('is that of one project, of people, and of the days that were asked for', async () => {
+  it('is of one project, of people, and of the requested days', async () => {
     const { read, tool } = await openCvat([
       worked('2026-02-28 23:59:59', 1000),
       worked('2026-03-02 10:00:00', 2000),
@@ -106,12 +106,12 @@ describe('the work that events tell', () => {
     expect(tool.requests[0]?.line).toMatch(/^POST \/api\/events\/export\?/);
   });
 
-  it('begins where the first day does, which is a day earlier in UTC in the far east', async () => {
+  it('begins with the first day in its time zone, which in the far east is a day earlier in UTC', async () => {
     const { read } = await openCvat([worked('2026-02-28 10:59:59', 1000), worked('2026-02-28 11:00:00', 2000)]);
     expect(daysOf(await read({ timeZone: 'Pacific/Auckland' }))).toEqual([['5', 'day', '2026-03-01', 2, 0, 0]]);
   });
 
-  it('begins with a whole day, and the day before, where only changes are asked for', async () => {
+  it('begins with a whole day, and with the day before, if only changes are requested', async () => {
     const days = ['2026-03-08', '2026-03-09', '2026-03-10'];
     const { read } = await openCvat(days.map((day) => worked(`${day} 00:00:01`, 1000)));
     const changedSince = '2026-03-10T12:00:00.000Z';
@@ -133,7 +133,7 @@ describe('the work that events tell', () => {
 });
 
 describe('an export of events', () => {
-  it('that fails, as without analytics, is an error and no day without work', async () => {
+  it('that fails, as without analytics, is an error and not a day without work', async () => {
     const { read } = await openCvat([], { hasAnalytics: false });
     await expect(read()).rejects.toMatchObject({
       // Trying again is of no use.
@@ -146,7 +146,7 @@ describe('an export of events', () => {
     await expect(readOnce()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  it('is asked for by its whole id, and again until it is there', async () => {
+  it('is requested by its whole id, and again until it is ready', async () => {
     const { read, tool } = await openCvat([]);
     expect(await read()).toEqual([]);
     const id = encodeURIComponent('action=export&target=events&id=0/1&user_id=1');
@@ -157,7 +157,7 @@ describe('an export of events', () => {
     ]);
   });
 
-  it('that is said to be elsewhere gets neither the token nor a visit', async () => {
+  it('on another server is not requested, and the server does not get the token', async () => {
     const elsewhere = await openHttpFake((_, response) => void response.end('scope\r\n'));
     const { read, tool } = await openCvat([], {
       spoil: (_, answer) =>
@@ -173,7 +173,7 @@ describe('an export of events', () => {
     expect(tool.requests.at(-1)?.line).not.toContain('download');
   });
 
-  it('is fetched by https from a server that takes itself for plain http', async () => {
+  it('is fetched by https from a server that gives URLs with plain http', async () => {
     const { read } = await openCvat([worked('2026-03-02 10:00:00', 5000)], {
       spoil: (_, answer) => {
         const body = JSON.stringify(answer.body ?? null).replace('http://', 'https://');
@@ -183,7 +183,7 @@ describe('an export of events', () => {
     expect(await read()).toHaveLength(1);
   });
 
-  it('is found behind a proxy that puts CVAT under a path', async () => {
+  it('is found behind a proxy that serves CVAT under a path', async () => {
     const { tool } = await openCvat([worked('2026-03-02 10:00:00', 5000)]);
     const proxy = await openHttpFake(({ method = '', url = '', headers }, response) => {
       const { authorization = '', accept = '' } = headers;
@@ -205,7 +205,7 @@ describe('an export of events', () => {
     ['that is empty', () => ''],
     ['with a time that is none', (csv: string) => csv.replace('2026-03-02 10', 'yesterday')],
     ['with a count that is none', (csv: string) => csv.replace(',5000,', ',soon,')],
-  ])('%s is an error, which quotes nobody', async (_what, spoilCsv) => {
+  ])('%s is an error without personal data', async (_what, spoilCsv) => {
     const { read } = await openCvat([worked('2026-03-02 10:00:00', 5000)], {
       spoil: (_, { csv, ...answer }) => (csv === undefined ? answer : { ...answer, csv: spoilCsv(csv) }),
     });
@@ -214,7 +214,7 @@ describe('an export of events', () => {
     expect(`${error.message} ${JSON.stringify(error.cause ?? null)}`).not.toContain('amara');
   });
 
-  it('that takes longer than the call may is given up', async () => {
+  it('that takes longer than the time-out is given up', async () => {
     const { read } = await openCvat([], {
       spoil: (line, answer) => (line.includes('/api/requests/') ? { ...answer, body: { status: 'started' } } : answer),
     });
@@ -223,15 +223,15 @@ describe('an export of events', () => {
     });
   });
 
-  it.each(['', 'signs', '7/../8', '-1', '0'])('is not asked for of %j', async (scope) => {
+  it.each(['', 'signs', '7/../8', '-1', '0'])('is not requested for %j', async (scope) => {
     const { read, tool } = await openCvat([]);
     await expect(read({}, scope)).rejects.toMatchObject({ code: 'invalid' });
     expect(tool.requests).toEqual([]);
   });
 });
 
-describe('the work that jobs tell', () => {
-  it('is how many each has completed, without days, and no other count', async () => {
+describe('the work in jobs', () => {
+  it('is the number of completed jobs of each member, without days and without other counts', async () => {
     const { read, tool } = await openCvat([], {}, { analytics: false });
     const { state } = tool;
     for (const assigneeId of [5, 5, 5, 5, 6, null]) {

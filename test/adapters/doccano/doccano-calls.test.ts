@@ -72,7 +72,7 @@ describe('the requests of the adapter doccano', () => {
     expect(requests.filter(({ headers }) => headers.cookie !== undefined)).toEqual([]);
   });
 
-  it('are none for a project whose id is no number, written as numbers are', async () => {
+  it('are none for a project whose id is not a number in its normal form', async () => {
     const { adapter, lines } = await openProject();
     const known = { ...person, memberId: '101' };
     const invalid = { code: 'invalid', message: expect.stringContaining('whole number') as string };
@@ -92,15 +92,15 @@ describe('the requests of the adapter doccano', () => {
     expect(lines()).toEqual(['GET /roles', 'GET /users']);
   });
 
-  it('ask nothing about an id that is none of doccano', async () => {
+  it('are none for an id that doccano cannot have', async () => {
     const { adapter, project, lines } = await openProject();
     await adapter.removeMember(project, { id: 'invited:cmu1', email: null }, signal);
     expect(lines()).toEqual([]);
   });
 });
 
-describe('an account whose making was not answered', () => {
-  it('is taken up at the next try, which tells of it', async () => {
+describe('an account whose creation was not answered', () => {
+  it('is used by the next try, which gives its password', async () => {
     const { fake, adapter, project } = await openProject();
     fake.loseNextAnswer('POST /users/create');
     const soon = AbortSignal.timeout(300);
@@ -113,14 +113,14 @@ describe('an account whose making was not answered', () => {
     expect(await actAs(fake, { username, password })).toMatchObject({ id: Number(added.id) });
   });
 
-  it('is not told of where the password is another', async () => {
+  it('is used without its password if the password is another one', async () => {
     const { admin, adapter, project } = await openProject();
     await createUser(admin, { username: person.email, password: 'Kq7-vLx2-mZ' });
     expect(await adapter.addMember(project, person, signal)).not.toHaveProperty('invitation');
   });
 });
 
-it('makes one account for somebody who is added to two projects at once', async () => {
+it('makes one account for a person who is added to two projects at the same time', async () => {
   const { admin, adapter, project } = await openProject();
   const other = String(await makeProject(admin, 'lamps'));
   const groups = [project, other];
@@ -132,14 +132,14 @@ it('makes one account for somebody who is added to two projects at once', async 
   }
 });
 
-it('finds by address whose id leads to no account any more', async () => {
+it('finds a member by address if their id leads to no account any more', async () => {
   const { adapter, project } = await openProject();
   const { id } = await adapter.addMember(project, person, signal);
   const outdated = { ...person, memberId: '99999' };
   expect(await adapter.findMember(project, outdated, signal)).toMatchObject({ id });
 });
 
-it('makes accounts in lower case, and of two takes the one that is', async () => {
+it('makes accounts in lower case, and prefers the one in lower case', async () => {
   const { fake, adapter, project } = await openProject();
   const shouted = { ...doccanoPerson('shouted'), email: 'SHOUTED@opentrain.work' };
   expect(await adapter.addMember(project, shouted, signal)).toMatchObject({
@@ -153,11 +153,11 @@ it('makes accounts in lower case, and of two takes the one that is', async () =>
   });
 });
 
-it('needs a password for somebody without an account', async () => {
+it('needs a password for a person without an account', async () => {
   const { adapter, project } = await openProject();
   const { trainerId, email, displayName, memberId } = person;
-  const nobody = { trainerId, email, displayName, memberId };
-  await expect(adapter.addMember(project, nobody, signal)).rejects.toMatchObject({
+  const withoutPassword = { trainerId, email, displayName, memberId };
+  await expect(adapter.addMember(project, withoutPassword, signal)).rejects.toMatchObject({
     code: 'invalid',
     message: 'They have no account yet, and no password was given for one',
   });

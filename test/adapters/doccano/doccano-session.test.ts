@@ -13,7 +13,7 @@ async function openLogins() {
 }
 
 describe('the login of the adapter doccano', () => {
-  it('is made when it is needed, once for all who wait for it', async () => {
+  it('is made when it is needed, once for all calls that wait for it', async () => {
     const { adapter, logins } = await openLogins();
     expect(logins()).toBe(0);
     await Promise.all(Array.from({ length: 5 }, () => adapter.findMember('1', person, signal)));
@@ -22,7 +22,7 @@ describe('the login of the adapter doccano', () => {
     expect(logins()).toBe(0);
   });
 
-  it('is made again where its token was ended, and the call goes on', async () => {
+  it('is made again after its token has ended, and the call goes on', async () => {
     const { fake, adapter, logins } = await openLogins();
     await adapter.check(signal);
     fake.endToken(fake.admin.username);
@@ -34,7 +34,7 @@ describe('the login of the adapter doccano', () => {
     expect(logins()).toBe(0);
   });
 
-  it('is made again once only, where the account has no right', async () => {
+  it('is made again only once if the account has no right', async () => {
     const { fake, adapter, logins } = await openLogins();
     await adapter.check(signal);
     logins();
@@ -44,7 +44,7 @@ describe('the login of the adapter doccano', () => {
     expect(lines).toEqual(['GET /users', 'POST /auth/login/']);
   });
 
-  it('is tried anew after it failed', async () => {
+  it('is tried again after it failed', async () => {
     const { fake, adapter } = await openLogins();
     fake.answerWith('POST /auth/login/', { status: 502, body: '<html></html>' });
     await expect(adapter.check(signal)).rejects.toMatchObject({ code: 'unavailable', status: 502 });
@@ -52,7 +52,7 @@ describe('the login of the adapter doccano', () => {
     await expect(adapter.check(signal)).rejects.toMatchObject({ code: 'forbidden', status: 403 });
   });
 
-  it('ends with the call that waits for it', async () => {
+  it('is not waited for by a call that was given up', async () => {
     const { fake, adapter } = await openLogins();
     fake.loseNextAnswer('POST /auth/login/');
     await expect(adapter.check(AbortSignal.timeout(100))).rejects.toMatchObject({
@@ -61,7 +61,7 @@ describe('the login of the adapter doccano', () => {
     });
   });
 
-  it('outlives the call that began it', async () => {
+  it('goes on if the call that began it gives up', async () => {
     const { adapter, logins } = await openLogins();
     const controller = new AbortController();
     const given = adapter.findMember('1', person, controller.signal);
@@ -73,7 +73,7 @@ describe('the login of the adapter doccano', () => {
   });
 });
 
-describe('a check of something else than doccano', () => {
+describe('a check of another server than doccano', () => {
   it.each([
     ['a page', { status: 200, body: '<!doctype html>' }, 'the answer is not JSON'],
     ['another API', { status: 200, body: { ok: true } }, "not one of doccano's"],

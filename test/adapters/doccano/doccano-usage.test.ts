@@ -29,16 +29,16 @@ describe('the usage that the adapter doccano reads', () => {
     expect(await read()).toEqual([{ ...person, of: 'total', tasks: 0, labels: 9 }]);
   });
 
-  it('has no labels at all where one kind cannot be counted', async () => {
+  it('has no labels at all if one kind cannot be counted', async () => {
     const { fake, readAll, metrics, person } = await openReading();
     expect((await readAll()).gaps).toEqual([]);
     fake.answerWith(`${metrics}/relation-distribution`, { status: 500, body: '<html></html>' });
     const { work, gaps } = await readAll();
     expect(work).toEqual([{ ...person, of: 'total', tasks: 0 }]);
-    expect(gaps).toEqual([expect.stringMatching(/^doccano counts no labels of anybody/)]);
+    expect(gaps).toEqual([expect.stringMatching(/^doccano counts no labels in a project/)]);
   });
 
-  it.each([502, 503, 504, 429, 403, 404])('fails where a part is answered %d', async (status) => {
+  it.each([502, 503, 504, 429, 403, 404])('fails if a part is answered %d', async (status) => {
     const { fake, read, metrics } = await openReading();
     fake.answerWith(`${metrics}/span-distribution`, { status, body: {} });
     await expect(read()).rejects.toMatchObject({ status });
@@ -49,13 +49,13 @@ describe('the usage that the adapter doccano reads', () => {
     ['no counts', { admin: { sign: 'two' } }],
     ['less than nothing', { admin: { sign: -1 } }],
     ['a list', []],
-  ])('fails where labels are %s', async (_what, body) => {
+  ])('fails if labels are %s', async (_what, body) => {
     const { fake, read, metrics } = await openReading();
     fake.answerWith(`${metrics}/span-distribution`, { status: 200, body });
     await expect(read()).rejects.toMatchObject({ code: 'invalid' });
   });
 
-  it('is not read to the end where somebody in it cannot be told', async () => {
+  it('fails if a username in it is unknown', async () => {
     const { fake, read, metrics } = await openReading();
     const progress = [{ user: 'renamed@opentrain.work', done: 3 }];
     fake.answerWith(`${metrics}/member-progress`, { status: 200, body: { total: 3, progress } });

@@ -20,7 +20,7 @@ describe('a path into an answer', () => {
     ['text.length', undefined],
     ['constructor', undefined],
     ['__proto__.toString', undefined],
-  ])('%j leads to its own and nothing else', (path, found) => {
+  ])('%j leads to own keys only', (path, found) => {
     expect(pick(answer, path)).toEqual(found);
   });
 });

@@ -23,7 +23,7 @@ async function openExample(changes: object = {}) {
 }
 
 describe('the adapter http', () => {
-  it('sends what was declared, the token in a header and nowhere else', async () => {
+  it('sends the declared requests, with the token only in a header', async () => {
     const { tool, adapter } = await openExample();
     await adapter.check(signal);
     await adapter.addMember('a/../b?c', person, signal);
@@ -38,7 +38,7 @@ describe('the adapter http', () => {
     expect(tool.requests.some(({ line }) => line.includes('token'))).toBe(false);
   });
 
-  it('puts the token where it is told, and there only', async () => {
+  it('puts the token only where the settings say', async () => {
     const headers = { 'X-Api-Key': 'key {token}', 'X-Version': '2' };
     const { tool, adapter } = await openExample({ headers });
     await expect(adapter.check(signal)).rejects.toMatchObject({ code: 'unauthenticated' });
@@ -47,7 +47,7 @@ describe('the adapter http', () => {
     expect(sent).not.toHaveProperty('authorization');
   });
 
-  it.each(['', '.', '..'])('asks nothing about a group that is %j', async (group) => {
+  it.each(['', '.', '..'])('sends no request about the group %j', async (group) => {
     const { tool, adapter } = await openExample();
     const refused = {
       code: 'invalid',
@@ -60,7 +60,7 @@ describe('the adapter http', () => {
     expect(tool.requests).toEqual([]);
   });
 
-  it('asks once for what the tool knows how to answer', async () => {
+  it('sends one request if the tool answers it completely', async () => {
     const { adapter, lines } = await openExample();
     const { id } = await adapter.addMember('signs', person, signal);
     expect(lines()).toEqual(['POST /signs/members']);
@@ -72,7 +72,7 @@ describe('the adapter http', () => {
     expect(lines()).toEqual([`DELETE /signs/members/${id}`]);
   });
 
-  it('looks first where the tool does not refuse a repeat', async () => {
+  it('looks first if the tool does not refuse a second addition', async () => {
     const tool = await openRestTool({ refusesRepeats: false });
     const adapter = createAdapter('studio', 'http', sparseSettings(tool, 'page'));
     await adapter.addMember('signs', person, signal);
@@ -80,7 +80,7 @@ describe('the adapter http', () => {
     expect(tool.members('signs')).toHaveLength(1);
   });
 
-  it('finds by id whose address has changed, and by address whose id is another', async () => {
+  it('finds a member by id after a change of address, and by address after a change of id', async () => {
     const { tool, adapter } = await openExample();
     tool.seed('signs', 'old@opentrain.work');
     tool.seed('signs', 'Amara@opentrain.work');
@@ -90,7 +90,7 @@ describe('the adapter http', () => {
     expect(other?.email).toBe('Amara@opentrain.work');
   });
 
-  it('finds in the list, by id, whose address has changed where only a search is declared', async () => {
+  it('finds a member by id in the list if their address has changed and there is only a search by address', async () => {
     const { tool, settings } = await openExample();
     const { findById: _, update: __, ...requests } = settings.requests;
     const adapter = createAdapter('studio', 'http', { ...settings, requests });
@@ -100,7 +100,7 @@ describe('the adapter http', () => {
     expect(await adapter.findMember('signs', { ...person, memberId: '104' }, signal)).toBeNull();
   });
 
-  it('tells the invited from the members, and passes over who is gone', async () => {
+  it('marks invited members, and ignores members who are gone', async () => {
     const { tool, adapter } = await openExample();
     tool.seed('signs', 'one@x.example', 'pending');
     tool.seed('signs', 'two@x.example', 'removed');
@@ -109,7 +109,7 @@ describe('the adapter http', () => {
     expect(await adapter.findMember('signs', gone, signal)).toBeNull();
   });
 
-  it('does not believe an addition that names somebody else', async () => {
+  it('does not believe an addition that names another person', async () => {
     const { url, requests } = await openHttpFake(({ method }, response) => {
       const item = { id: 7, user: { email: 'other@x.example' } };
       sendJson(response, { data: method === 'POST' ? item : [], meta: { total: 0 } });
@@ -121,7 +121,7 @@ describe('the adapter http', () => {
     expect(requests.map(({ line }) => line.split(' ')[0])).toEqual(['POST', 'GET']);
   });
 
-  it('removes by address only whose address is known', async () => {
+  it('removes by address only members whose address is known', async () => {
     const { settings, tool } = await openExample();
     const remove = { path: '/projects/{group}/members/{email}' };
     const requests = { ...settings.requests, remove };

@@ -30,7 +30,7 @@ describe('the settings of the adapter http', () => {
     });
   });
 
-  it('let nobody be looked for on pages while somebody else is taken out', () => {
+  it('forbid a search through pages during a removal from the same group', () => {
     const { find: _, ...paged } = requests;
     expect(create({ requests: paged }).capabilities.exclusive).toBe('group');
     const whole = { ...paged['list'], pages: 'none' };
@@ -44,7 +44,7 @@ describe('the settings of the adapter http', () => {
     expect(create({ group: 'team-{externalProjectId}' }).groupFor(link)).toBe('team-{externalProjectId}$&');
   });
 
-  it.each(['find', 'findAccount', 'list'])('have to say how the answer to %s goes on, or that it does not', (name) => {
+  it.each(['find', 'findAccount', 'list'])('must say whether the answer to %s has pages', (name) => {
     const { pages: _, ...unsaid } = requests[name] as { pages: object };
     expect(() => create({ requests: { ...requests, [name]: unsaid } })).toThrow(
       `tools.studio.requests.${name}.pages: is missing: say how the answer goes on`,
@@ -52,18 +52,18 @@ describe('the settings of the adapter http', () => {
     expect(() => create(withRequest(name, { pages: 'none' }))).not.toThrow();
   });
 
-  it('say whether somebody can be removed who is not seen', () => {
+  it('say whether a member who is not found can be removed', () => {
     expect(create().capabilities.removesUnseen).toBe(true);
     const byAddress = withRequest('remove', { path: '/projects/{group}/members/{email}' });
     expect(create(byAddress).capabilities).not.toHaveProperty('removesUnseen');
   });
 
-  it('need no list where there is a way to find', () => {
+  it('need no list if they have a search', () => {
     const { list: _, ...others } = requests;
     expect(create({ requests: others })).not.toHaveProperty('listMembers');
   });
 
-  it('need a way to find by id where addresses are changed, and change none unasked', () => {
+  it('need a search by id if they change addresses, and change none by default', () => {
     const { findById: _, ...blind } = requests;
     expect(() => create({ requests: blind })).toThrow('with "update" also needs "findById"');
     const { find: __, ...listing } = blind;
@@ -79,7 +79,7 @@ describe('the settings of the adapter http', () => {
     ['http://tool.example.com', true],
     ['http://localhost.example.com', true],
     ['http://127.0.0.1.example.com', true],
-  ])('let the token travel in the clear to %s only when told (%s)', (url, isAsked) => {
+  ])('let the token travel in the clear to %s only if allowed (%s)', (url, isAsked) => {
     if (isAsked) expect(() => create({ url })).toThrow('tools.studio.url: is plain http');
     else expect(() => create({ url })).not.toThrow();
     expect(() => create({ url, allowHttp: true })).not.toThrow();

@@ -29,7 +29,7 @@ async function openList(
 }
 
 describe('a list', () => {
-  it('goes on to the first empty page without a total: a short one proves nothing', async () => {
+  it('without a total ends at the first empty page, because a short page proves nothing', async () => {
     const pages = [items(1, 2), items(3), items(4, 5), []];
     const { adapter, requests } = await openList((count) => ({ body: { data: pages[count - 1] } }), {
       ...byPage,
@@ -40,7 +40,7 @@ describe('a list', () => {
     expect(requests.map(({ line }) => line.split('page=')[1])).toEqual(['0', '1', '2', '3']);
   });
 
-  it('names nobody twice who moved to another page meanwhile', async () => {
+  it('names a member once who moved to another page meanwhile', async () => {
     const pages = [items(1, 2), items(2, 3), []];
     const { adapter } = await openList((count) => ({ body: { data: pages[count - 1] } }), byPage);
     expect(await listAll(adapter, 'signs', signal)).toHaveLength(3);
@@ -88,7 +88,7 @@ describe('a list', () => {
     expect(other.requests.length).toBeLessThan(3);
   });
 
-  it('is empty where a status says so on its first page, and broken on a later one', async () => {
+  it('is empty for an expected status on its first page, and an error on a later page', async () => {
     const open = (missing: number) =>
       openList((count) => ({ body: { data: items(count) }, status: count === missing ? 404 : 200 }), byPage, {
         absent: [404],
@@ -100,7 +100,7 @@ describe('a list', () => {
     });
   });
 
-  it('that is not there is an error, unless the settings say what it means', async () => {
+  it('that is missing is an error, unless the settings say what its status means', async () => {
     const { adapter } = await openList(() => ({ body: {}, status: 404 }), none);
     await expect(adapter.findMember('signs', person, signal)).rejects.toMatchObject({
       code: 'not_found',
@@ -136,11 +136,11 @@ describe('a list that is read in one answer', () => {
   ];
 
   async function open(body: object, headers: object, pages: object | 'none' = none) {
-    const place = 'data' in body && Array.isArray(body.data) ? 'data' : 'data.items';
-    return await openList(() => ({ body, headers }), pages, { items: place });
+    const items = 'data' in body && Array.isArray(body.data) ? 'data' : 'data.items';
+    return await openList(() => ({ body, headers }), pages, { items });
   }
 
-  it.each(signs)('is not all where it has %s', async (_what, body, headers = {}) => {
+  it.each(signs)('is incomplete if it has %s', async (_what, body, headers = {}) => {
     const refused = { code: 'invalid', message: expect.stringContaining('is not all') as string };
     for (const pages of [none, { by: 'cursor', query: 'cursor', at: 'misspelt' }] as const) {
       const { adapter } = await open(body, headers, pages);
@@ -157,13 +157,13 @@ describe('a list that is read in one answer', () => {
     ['a page before it', { data: two, previous: '/x?page=1', links: { prev: { href: '/x' } } }],
     ['what speaks of something else', { data: two, project: { count: 9, next: 'a' }, tasks: 9 }],
     ['a header Link to itself', { data: two }, { link: '</x>; rel="self"', 'x-total-count': '2' }],
-  ])('is all where it has %s', async (_what, body, headers = {}) => {
+  ])('is complete if it has %s', async (_what, body, headers = {}) => {
     const { adapter } = await open(body, headers);
     expect(await listAll(adapter, 'signs', signal)).toHaveLength(2);
     expect(await adapter.findMember('signs', person, signal)).toBeNull();
   });
 
-  it('may be a person, of whom it says more', async () => {
+  it('may be one person with more fields', async () => {
     const body = { id: 7, user: { email: person.email }, count: 50, next: 'a' };
     const { url } = await openHttpFake((_, response) => sendJson(response, body));
     const { list: _, ...requests } = exampleSettings({ url, token: 'hunter2' }).requests;

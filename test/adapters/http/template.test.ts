@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { expandJson, expandPath, expandText, placeholdersOf } from '../../../src/adapters/http/template.ts';
 
 describe('a template', () => {
-  it('puts values in once and looks at them no second time', () => {
+  it('inserts values once and does not expand them again', () => {
     const values = new Map([
       ['group', '{email}$&$1'],
       ['email', 'amara@opentrain.work'],
@@ -21,7 +21,7 @@ describe('a template', () => {
     expect(() => expandText('{constructor}', new Map())).toThrow('needs {constructor}');
   });
 
-  it('names its placeholders, in strings however deep', () => {
+  it('names its placeholders at any depth', () => {
     expect(placeholdersOf(['{a} {b}', { c: { d: '{e}' }, '{no}': 1 }, null])).toEqual(['a', 'b', 'e']);
   });
 });
@@ -31,7 +31,7 @@ describe('a placeholder in a path', () => {
     expect(() => expandPath('/groups/{group}', new Map([['group', group]]))).toThrow('cannot be in a path');
   });
 
-  it('is exactly one segment, whatever stands in it', () => {
+  it('is exactly one segment, whatever its value contains', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', minLength: 1 }), (group) => {
         fc.pre(group !== '.' && group !== '..');

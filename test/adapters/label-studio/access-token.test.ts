@@ -28,7 +28,7 @@ describe('a personal access token', () => {
     expect(exchanges()).toBe(1);
   });
 
-  it('is exchanged anew where access has ended, and the call is made once more', async () => {
+  it('is exchanged again after access has ended, and the call is repeated', async () => {
     const { fake, find, exchanges, count } = await open();
     await find();
     fake.tokens.endAccess();
@@ -36,7 +36,7 @@ describe('a personal access token', () => {
     expect([exchanges(), count('GET /api/users/')]).toEqual([2, 3]);
   });
 
-  it('is exchanged anew before access ends', async () => {
+  it('is exchanged again before access ends', async () => {
     const { fake, find, exchanges } = await open();
     fake.tokens.lifeSeconds = 0;
     await find();
@@ -44,7 +44,7 @@ describe('a personal access token', () => {
     expect(exchanges()).toBe(2);
   });
 
-  it('that is revoked fails each call, after one more try', async () => {
+  it('that is revoked fails each call after a second try', async () => {
     const { fake, token, find, exchanges } = await open();
     await find();
     fake.tokens.endAccess();
@@ -53,7 +53,7 @@ describe('a personal access token', () => {
     expect(exchanges()).toBe(2);
   });
 
-  it('is still exchanged for others where the first who needs it gives up', async () => {
+  it('is still exchanged for other calls if the first call gives up', async () => {
     const { adapter, find, exchanges } = await open();
     const controller = new AbortController();
     const first = adapter.findMember('1', person(1), controller.signal);
@@ -64,7 +64,7 @@ describe('a personal access token', () => {
     expect(exchanges()).toBe(1);
   });
 
-  it('is sent for the exchange, and with no other request', async () => {
+  it('is sent only for the exchange', async () => {
     const { fake, token, find } = await open();
     await find();
     expect(fake.sent.filter((header) => header.includes(token))).toEqual([]);

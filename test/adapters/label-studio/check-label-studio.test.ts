@@ -14,15 +14,15 @@ async function openWith(change: (settings: FakeLabelStudio['settings']) => void)
   return fake;
 }
 
-it('is told from another server by when its organization was made', async () => {
+it('is identified by the time at which its organization was made', async () => {
   const fake = await openFakeLabelStudio();
   const identity = await createLabelStudio(fake).identify?.(signal);
   expect(identity).toMatch(/^organization 1 of \d{4}-\S+Z$/);
   expect(await createLabelStudio(fake).identify?.(signal)).toBe(identity);
 });
 
-describe('a check of what is no Label Studio', () => {
-  it('names a page where JSON was asked for', async () => {
+describe('a check of another server than Label Studio', () => {
+  it('reports a page instead of JSON', async () => {
     const { url, requests } = await openHttpFake((_, response) => void response.end('<html>'));
     await expect(check({ url })).rejects.toThrow(
       'Could not read its version: the answer is not JSON. "url" must be the root of Label Studio',
@@ -30,7 +30,7 @@ describe('a check of what is no Label Studio', () => {
     expect(requests).toEqual([{ line: 'GET /api/version', authorization: undefined }]);
   });
 
-  it('names JSON of something else, and a path that is not there', async () => {
+  it('reports JSON of another program, and a missing path', async () => {
     const root = '"url" must be the root of Label Studio';
     const other = await openHttpFake((_, response) => sendJson(response, { name: 'cvat' }));
     await expect(check(other)).rejects.toThrow(root);
@@ -39,7 +39,7 @@ describe('a check of what is no Label Studio', () => {
     await expect(below).rejects.toMatchObject({ code: 'not_found', message: expect.stringContaining(root) });
   });
 
-  it('names a path below the root, where a real one tells its version all the same', async () => {
+  it('reports a path below the root, although Label Studio shows its version there', async () => {
     const { url } = await openHttpFake(({ url: path = '' }, response) => {
       if (path.endsWith('/version')) return sendJson(response, { release: '1.23.2' });
       response.writeHead(404).end('<html>');
@@ -50,20 +50,20 @@ describe('a check of what is no Label Studio', () => {
     });
   });
 
-  it('names an address that leads elsewhere', async () => {
+  it('reports an address that redirects', async () => {
     const { url } = await openHttpFake((_, response) => {
       response.writeHead(301, { location: 'https://example.com/' }).end();
     });
     await expect(check({ url })).rejects.toThrow('answered 301. "url" leads elsewhere');
   });
 
-  it('names encryption that fails', async () => {
+  it('reports encryption that fails', async () => {
     const { url } = await openHttpFake((_, response) => void response.end());
     const encrypted = check({ url: url.replace('http:', 'https:') });
     await expect(encrypted).rejects.toThrow(/SSL.*The encryption fails.*NODE_EXTRA_CA_CERTS/);
   });
 
-  it('names a machine that does not answer', async () => {
+  it('reports a machine that does not answer', async () => {
     const gone = check({ url: 'http://127.0.0.1:9' });
     await expect(gone).rejects.toMatchObject({
       code: 'unavailable',
@@ -84,7 +84,7 @@ describe('a check of a Label Studio', () => {
     [{ release: '1.24.0', edition: 'Community' }, /^Label Studio 1\.24\.0 is newer than/],
     [{ release: '2.30.0', edition: 'Enterprise' }, /^This is the Enterprise edition/],
     [{ release: '1.22.1', edition: 'Community' }, /^In Label Studio 1\.22\.1 every member may/],
-  ])('says of %j what to know of it', async (version, says) => {
+  ])('says what to know of version %j', async (version, says) => {
     const fake = await openWith((settings) => {
       settings.version = version;
     });
@@ -98,20 +98,20 @@ describe('a check of a Label Studio', () => {
     await expect(other).rejects.toThrow('is in organization 1, not 7: set "organization"');
   });
 
-  it('says where anybody may sign up', async () => {
+  it('says if every person may sign up', async () => {
     const fake = await openWith((settings) => {
       settings.isSignUpOpen = true;
     });
     expect(await check(fake)).toEqual([
       {
-        says: 'Anybody may sign up, also whoever was removed',
+        says: 'Every person may sign up, also one who was removed',
         action: 'Start Label Studio with DISABLE_SIGNUP_WITHOUT_LINK=true',
         isFailure: true,
       },
     ]);
   });
 
-  it('says where nobody may, as what stands before it spoils the form', async () => {
+  it('says if no person may sign up because a proxy breaks the form', async () => {
     const fake = await openWith((settings) => {
       settings.isFormRefused = true;
     });

@@ -13,7 +13,7 @@ describe('the settings', () => {
   const whole = { url, token: 't0ken', offboarding: 'membership' };
   const create = (settings: object) => createAdapter('studio', 'label-studio', settings);
 
-  it('have what is safe where nothing is said', () => {
+  it('have safe defaults', () => {
     const adapter = create(whole);
     expect(adapter.capabilities.invitation).toBe('shared');
     const link = { externalProjectId: '12', externalProjectName: null };
@@ -44,7 +44,7 @@ describe('the settings', () => {
 });
 
 describe('an adapter', () => {
-  it('works on no other organization', async () => {
+  it('refuses every other organization', async () => {
     const adapter = createLabelStudio(await openFakeLabelStudio());
     const member = { id: '2', email: null };
     for (const call of [
@@ -52,25 +52,25 @@ describe('an adapter', () => {
       () => adapter.addMember('2', person(1), signal),
       () => adapter.removeMember('2', member, signal),
     ]) {
-      await expect(call()).rejects.toThrow('Only organization 1 is worked on, as configured');
+      await expect(call()).rejects.toThrow('Only organization 1 is configured');
     }
   });
 
-  it('signs nobody up without a password', async () => {
+  it('refuses to sign a person up without a password', async () => {
     const adapter = createLabelStudio(await openFakeLabelStudio(), { onboarding: 'sign_up' });
     const { newPassword: _, ...one } = person(1);
     const refused = adapter.addMember('1', one, signal);
     await expect(refused).rejects.toThrow('there is no password for them');
   });
 
-  it('signs somebody up although a removal resets the link meanwhile', async () => {
+  it('signs a person up although a removal resets the link meanwhile', async () => {
     const fake = await openFakeLabelStudio();
     const adapter = createLabelStudio(fake, { onboarding: 'sign_up' });
     fake.onceBefore('POST /user/signup/', () => fake.users.resetInviteToken());
     expect(await adapter.addMember('1', person(1), signal)).toMatchObject({ id: '2' });
   });
 
-  it('gives whom another signed up at the same moment', async () => {
+  it('returns a person who was signed up by another call at the same moment', async () => {
     const fake = await openFakeLabelStudio();
     const adapter = createLabelStudio(fake, { onboarding: 'sign_up' });
     const added = await Promise.all([1, 2, 3].map(() => adapter.addMember('1', person(1), signal)));
@@ -96,7 +96,7 @@ describe('an adapter', () => {
     ['Deleted', 9],
     ['deleted-9-user@example.com', 9],
     [null, 9],
-  ])('takes nobody masked as %j for a member', async (email, id) => {
+  ])('does not take a user masked as %j for a member', async (email, id) => {
     const fake = await openFakeLabelStudio();
     fake.showUsersAs(() => [{ id, email }]);
     const adapter = createLabelStudio(fake);
@@ -106,11 +106,11 @@ describe('an adapter', () => {
   });
 });
 
-describe('what a member costs', () => {
+describe('the calls for a member', () => {
   it.each([
     ['sign_up', ['users', 'invite', 'signup', 'signup', 'whoami']],
     ['invite_link', ['users', 'invite']],
-  ])('by %s: the calls that the README names', async (onboarding, adding) => {
+  ])('by %s are as many as the README says', async (onboarding, adding) => {
     const fake = await openFakeLabelStudio();
     const adapter = createLabelStudio(fake, { onboarding });
     const since = async (work: () => Promise<unknown>) => {

@@ -19,14 +19,14 @@ const annotation = {
   updated_at: '2026-03-02T09:00:00.000000Z',
 };
 
-/** One who is in, and one whose membership was ended, whom Label Studio masks. */
+/** A member, and a former member, masked by Label Studio. */
 async function* listUsers() {
   yield { id: 17, email: 'ada@opentrain.work' };
   yield { id: 18, email: 'deleted-18-user@example.com' };
 }
 
-/** What one annotation of a task is told as. */
-async function tell(given: object): Promise<UsageObservation[]> {
+/** The observations of one annotation. */
+async function observationsOf(given: object): Promise<UsageObservation[]> {
   const page = { tasks: [{ id: 3, annotations: [{ ...annotation, ...given }] }], total: 1 };
   return await readPages([page]);
 }
@@ -48,7 +48,7 @@ async function readPages(
 
 describe('an annotation', () => {
   it('is one piece of work', async () => {
-    expect(await tell({})).toEqual([
+    expect(await observationsOf({})).toEqual([
       {
         of: 'item',
         memberId: '17',
@@ -66,31 +66,31 @@ describe('an annotation', () => {
 
   it.each([
     ['a whole user', { completed_by: { id: 17, email: 'a@example.com' } }, { memberId: '17' }],
-    ['somebody who is masked', { completed_by: 18 }, { memberId: '18', email: null }],
-    ['somebody who is not listed', { completed_by: 19 }, { memberId: '19', email: null }],
+    ['a masked user', { completed_by: 18 }, { memberId: '18', email: null }],
+    ['a user who is not listed', { completed_by: 19 }, { memberId: '19', email: null }],
     ['a region of several entries', { result: [{ id: 'x' }, { id: 'x' }] }, { labels: 1 }],
     ['relations, which have no id', { result: [{ type: 'relation' }] }, { labels: 0 }],
     ['no result', { result: null }, { labels: 0 }],
     ['a clock that ran backwards', { lead_time: -3 }, { seconds: 0 }],
     ['a skip', { was_cancelled: true }, { seconds: 12.5, tasks: 0, labels: 0 }],
-  ])('of %s is counted', async (_what, given, told) => {
-    expect(await tell(given)).toMatchObject([told]);
+  ])('of %s is counted', async (_what, given, expected) => {
+    expect(await observationsOf(given)).toMatchObject([expected]);
   });
 
-  it('that was imported has no seconds, which is not none', async () => {
-    const [observation] = await tell({ lead_time: null });
+  it('that was imported has unknown seconds, which is not zero', async () => {
+    const [observation] = await observationsOf({ lead_time: null });
     expect(observation).not.toHaveProperty('seconds');
   });
 
-  it('of nobody any more is not told', async () => {
-    expect(await tell({ completed_by: null })).toEqual([]);
+  it('of a deleted user is left out', async () => {
+    expect(await observationsOf({ completed_by: null })).toEqual([]);
   });
 });
 
 describe('a reading', () => {
   const task = (id: number) => ({ id, annotations: [{ ...annotation, id }] });
 
-  it('goes on after the last task it has, however many there are', async () => {
+  it('continues after the last task it has, for any number of tasks', async () => {
     const asked: TaskQuery[] = [];
     const pages = [
       { tasks: [task(3), task(9)], total: 3 },
@@ -103,7 +103,7 @@ describe('a reading', () => {
   it.each([
     ['a page without the tasks that are to come', [{ tasks: [], total: 4 }]],
     ['the same page again', [1, 2].map(() => ({ tasks: [task(3)], total: 4 }))],
-  ])('does not take %s for an end', async (_what, pages) => {
+  ])('does not take %s for the end', async (_what, pages) => {
     await expect(readPages(pages)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
@@ -117,7 +117,7 @@ describe('a reading', () => {
     expect(asked).toMatchObject([{ updatedSince }]);
   });
 
-  it('tells of tasks on which nothing is left, too', async () => {
+  it('also has tasks without annotations', async () => {
     const fake = await openFakeLabelStudio();
     const { id: project } = fake.work.addProject('Deleting');
     fake.work.import(project, Array.from({ length: 3 }));
@@ -133,7 +133,7 @@ describe('a reading', () => {
     expect(work).toMatchObject([{ taskId: String(ids[2]) }]);
   });
 
-  it('misses nothing where tasks are deleted meanwhile', async () => {
+  it('misses no task if others are deleted meanwhile', async () => {
     const fake = await openFakeLabelStudio();
     const { id: project } = fake.work.addProject('Deleting');
     fake.work.import(project, Array.from({ length: 250 }));

@@ -29,7 +29,7 @@ function openRoster(text?: string) {
 }
 
 describe('the roster', () => {
-  it('removes the drafts that a killed process left, and those of whoever writes now', async () => {
+  it('removes the drafts of killed processes, and of processes that write now', async () => {
     const roster = openRoster('{"groups": {}}');
     writeFileSync(`${roster.file}.left.tmp`, 'half a ro');
     writeFileSync(path.join(path.dirname(roster.file), 'other.json.left.tmp'), 'of another file');
@@ -37,7 +37,7 @@ describe('the roster', () => {
     expect(roster.files()).toEqual(['other.json.left.tmp', 'roster.json']);
   });
 
-  it('is not put back by a process that was frozen while others changed it', async () => {
+  it('is not overwritten by a process that was frozen while others changed it', async () => {
     const roster = openRoster('{"groups": {"street-signs": []}}');
     const late = await freezeWhileAdding(roster.file, 'late');
     const ids = Array.from({ length: 10 }, (_, index) => `cmu${index}`);
@@ -50,7 +50,7 @@ describe('the roster', () => {
     expect(await listAll(roster.adapter, 'street-signs', signal)).toHaveLength(11);
   });
 
-  it('is not put back either where somebody else has replaced it by hand', async () => {
+  it('is not overwritten after another program has replaced it', async () => {
     const roster = openRoster('{"groups": {"street-signs": []}}');
     const late = await freezeWhileAdding(roster.file, 'late');
     const byHand = '{"groups": {"lamps": []}}';
@@ -61,7 +61,7 @@ describe('the roster', () => {
     expect(roster.files()).toEqual(['roster.json']);
   });
 
-  it('loses nobody whom several processes add at once', async () => {
+  it('loses no member if several processes add members at the same time', async () => {
     const roster = openRoster();
     const writers = [1, 2, 3].map(() => createRosterAdapter({ path: roster.file }));
     const added: string[] = [];
@@ -98,28 +98,28 @@ describe('the roster', () => {
     expect(roster.files()).toEqual(['roster.json']);
   });
 
-  it('keeps a group that nobody is left in', async () => {
+  it('keeps a group without members', async () => {
     const roster = openRoster();
     await roster.add('street-signs', 'cmu1');
     await roster.remove('street-signs', 'cmu1');
     expect(roster.read()).toEqual({ groups: { 'street-signs': [] } });
   });
 
-  it('leaves a member as they are who is added again', async () => {
+  it('does not change a member who is added again', async () => {
     const roster = openRoster();
     await roster.add('street-signs', 'cmu1', 'Amara O.');
-    await roster.add('street-signs', 'cmu1', 'Somebody else');
+    await roster.add('street-signs', 'cmu1', 'Another name');
     expect(roster.read()).toMatchObject({
       groups: { 'street-signs': [{ id: 'cmu1', displayName: 'Amara O.' }] },
     });
   });
 
-  it('keeps what others wrote into it', async () => {
+  it('keeps what other programs wrote into it', async () => {
     const theirs = { id: 'x', email: 'x@lab.example', displayName: 'X', status: 'active', team: 7 };
     const before = { $schema: './roster.schema.json', groups: { lamps: [theirs] }, version: 2 };
     const roster = openRoster(JSON.stringify(before));
     await roster.add('street-signs', 'cmu1');
-    await roster.remove('lamps', 'nobody');
+    await roster.remove('lamps', 'unknown');
     expect(roster.read()).toEqual({
       ...before,
       groups: { lamps: [theirs], 'street-signs': [expect.objectContaining({ id: 'cmu1' })] },
@@ -137,7 +137,7 @@ describe('the roster', () => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
   });
 
-  it('makes the folder that it is to stand in', async () => {
+  it('makes its folder', async () => {
     const file = path.join(createFolder(), 'new', 'deep', 'roster.json');
     await createRosterAdapter({ path: file }).addMember('p', person('cmu1'), signal);
     expect(existsSync(file)).toBe(true);
@@ -205,7 +205,7 @@ describe('a file that is no roster', () => {
 });
 
 describe('a roster that cannot be used', () => {
-  it('because its folder is a file is tried again later, and says where', async () => {
+  it('because its folder is a file is tried again later, and names the file', async () => {
     const blocker = path.join(createFolder(), 'blocker');
     writeFileSync(blocker, 'a file');
     const file = path.join(blocker, 'roster.json');
@@ -216,7 +216,7 @@ describe('a roster that cannot be used', () => {
     await expect(adapter.addMember('p', person('cmu1'), signal)).rejects.not.toThrow('cmu1');
   });
 
-  it('because it is a folder cannot be written, and leaves nothing beside it', async () => {
+  it('because it is a folder cannot be written, and leaves no draft', async () => {
     const folder = createFolder();
     const file = path.join(folder, 'roster.json');
     mkdirSync(file);
@@ -258,7 +258,7 @@ function openReader(file: string) {
   };
 }
 
-/** Adds somebody in a thread of its own that stands still between its draft and its rename. */
+/** Adds a member in another thread, which stops between its draft and its rename. */
 async function freezeWhileAdding(file: string, trainerId: string) {
   const gate = new Int32Array(new SharedArrayBuffer(8));
   const adapter = new URL('../../../src/adapters/roster/roster-adapter.ts', import.meta.url).href;

@@ -4,7 +4,7 @@ import type { ScimTool } from '../../support/scim-front.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
 import { openScimTool } from '../../support/scim-tool.ts';
 
-/** Each named for what a server did to somebody's client. */
+/** Each is named after what a real server did to a client. */
 
 const { signal } = new AbortController();
 const group = 'street-signs';
@@ -15,7 +15,7 @@ const lines = ({ requests }: ScimTool, method: string) =>
   requests.map(({ line }) => line).filter((line) => line.startsWith(`${method} `));
 
 describe('finding an account', () => {
-  it('takes nobody else where filters are ignored, and reads all pages once', async () => {
+  it('takes no other account if filters are ignored, and reads all pages once', async () => {
     const tool = await openScimTool({ filter: 'ignored', pageSize: 2 }, [group]);
     for (const name of ['one', 'two', 'three']) tool.seed({ userName: `${name}@x.example` }, group);
     const adapter = scimAdapter(tool);
@@ -27,7 +27,7 @@ describe('finding an account', () => {
   });
 
   it.each([{ filter: 'refused' }, { config: { filter: { supported: false } }, filter: 'refused' }] as const)(
-    'reads everybody where filters are refused: %j',
+    'reads all accounts if filters are refused: %j',
     async (dialect) => {
       const tool = await openScimTool({ ...dialect, pageSize: 1 }, ['other', group]);
       tool.seed({ userName: 'stranger@x.example' }, group);
@@ -36,7 +36,7 @@ describe('finding an account', () => {
     },
   );
 
-  it('finds an address among several, whatever the sign-in name is', async () => {
+  it('finds an address among several, with any sign-in name', async () => {
     const tool = await openScimTool({}, [group]);
     const emails = [{ value: 'old@x.example' }, { value: email.toUpperCase(), primary: true }];
     const id = tool.seed({ userName: 'amara', emails }, group);
@@ -49,7 +49,7 @@ describe('finding an account', () => {
     expect(tool.users()).toHaveLength(1);
   });
 
-  it('finds somebody written otherwise where filters mind the case', async () => {
+  it('finds an address in another case if filters respect the case', async () => {
     const tool = await openScimTool({ filter: 'case_exact', pageSize: 1 }, [group]);
     tool.seed({ userName: 'stranger@x.example' });
     const id = tool.seed({ userName: 'Amara@OpenTrain.work' }, group);
@@ -57,7 +57,7 @@ describe('finding an account', () => {
     expect(found?.id).toBe(id);
   });
 
-  it('asks for the address as it is written too', async () => {
+  it('also searches for the address as it is written', async () => {
     const tool = await openScimTool({ filter: 'case_exact' }, [group]);
     const written = 'Amara@opentrain.work';
     const id = tool.seed({ userName: written }, group);
@@ -66,7 +66,7 @@ describe('finding an account', () => {
     expect(lines(tool, 'GET').filter((line) => line.includes('filter=userName'))).toHaveLength(2);
   });
 
-  it('does not choose among several accounts of one address', async () => {
+  it('refuses several accounts with the same address', async () => {
     const tool = await openScimTool({}, [group]);
     for (const userName of ['one', 'two']) tool.seed({ userName, emails: [{ value: email }] });
     await expect(scimAdapter(tool).findMember(group, person, signal)).rejects.toMatchObject({
@@ -75,20 +75,20 @@ describe('finding an account', () => {
     });
   });
 
-  it('believes 404 for nobody', async () => {
+  it('takes 404 for no result', async () => {
     const tool = await openScimTool({ absentIs404: true, idIsName: true }, [group]);
     tool.seed({ userName: 'owner@x.example' });
     expect(await scimAdapter(tool).findMember(group, person, signal)).toBeNull();
   });
 
-  it.each([null, '101'])('takes a wrong address for no empty tool: id %j', async (memberId) => {
+  it.each([null, '101'])('does not take a wrong address for an empty tool: id %j', async (memberId) => {
     const tool = await openScimTool({}, [group]);
     const adapter = scimAdapter({ ...tool, url: `${tool.url}/wrong` });
     const finding = adapter.findMember(group, { ...person, memberId }, signal);
     await expect(finding).rejects.toMatchObject({ code: 'not_found', status: 404 });
   });
 
-  it('asks for an id as one segment of a path, and for a name as text', async () => {
+  it('sends an id as one segment of a path, and a name as text', async () => {
     const tool = await openScimTool({ idIsName: true }, [group]);
     const odd = { ...person, email: 'a"b\\c/d?e+f@opentrain.work' };
     const adapter = scimAdapter(tool);
@@ -97,13 +97,13 @@ describe('finding an account', () => {
     expect(lines(tool, 'GET')).toContain('GET /Users/a"b\\c/d?e+f@opentrain.work');
   });
 
-  it('finds nobody whose account is inactive, also where that is a text', async () => {
+  it('does not find a member whose account is inactive, also if that is a text', async () => {
     const tool = await openScimTool({ textBooleans: true }, [group]);
     tool.seed({ userName: email, active: false }, group);
     expect(await scimAdapter(tool).findMember(group, person, signal)).toBeNull();
   });
 
-  it('takes an account that says nothing of being active for one', async () => {
+  it('takes an account without "active" for an active one', async () => {
     const tool = await openScimTool({}, [group]);
     const id = tool.seed({ userName: email, active: undefined }, group);
     expect((await scimAdapter(tool).findMember(group, person, signal))?.id).toBe(id);
@@ -127,13 +127,13 @@ describe('providing an account', () => {
     expect(JSON.stringify(tool.users())).not.toContain('password');
   });
 
-  it('looks for it where the answer to making it is empty', async () => {
+  it('searches for the account if the answer to its creation is empty', async () => {
     const tool = await openScimTool({ emptyBodies: true }, [group]);
     const { id } = await scimAdapter(tool).addMember(group, person, signal);
     expect(tool.members(group)).toEqual([id]);
   });
 
-  it('takes no account of another address for theirs, whatever id of ours it has', async () => {
+  it('does not take an account with another address, even with the same external id', async () => {
     const taken = await openScimTool({ takenIds: true }, [group]);
     const other = taken.seed({ userName: 'was@x.example', externalId: 'cmu1' });
     const added = await scimAdapter(taken).addMember(group, person, signal);
@@ -171,7 +171,7 @@ describe('providing an account', () => {
     expect(await adapter.findMember(group, person, signal)).toMatchObject({ id: member.id, email });
   });
 
-  it('keeps what it does not know of an account that it writes whole', async () => {
+  it('keeps unknown fields of an account that it writes whole', async () => {
     const tool = await openScimTool({ patch: [] }, [group]);
     const extension = { 'urn:example:2.0:User': { desk: 7 }, title: 'Painter' };
     const id = tool.seed({ userName: email, ...extension }, group);
@@ -179,7 +179,7 @@ describe('providing an account', () => {
     expect(tool.users()).toEqual([{ id, userName: email, ...extension, active: false }]);
   });
 
-  it('makes an account anew where a server deletes what is deactivated', async () => {
+  it('makes a new account if a server deletes deactivated accounts', async () => {
     const tool = await openScimTool({ deletesInactive: true }, [group]);
     const adapter = scimAdapter(tool);
     const member = await adapter.addMember(group, person, signal);

@@ -15,7 +15,7 @@ function person(index: number, memberId: string | null = null): Person {
 
 async function open(more: object) {
   const tool = await openScimTool({}, [group]);
-  tool.seed({ userName: 'somebody@x.example' });
+  tool.seed({ userName: 'another@x.example' });
   const adapter = scimAdapter(tool, more);
   const count = async (work: () => Promise<unknown>) => {
     const before = tool.requests.length;

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
+import { tokenExpiry } from '../../../src/adapters/scim/check-server.ts';
 import { withRemedy } from '../../../src/adapters/scim/remedy.ts';
-import { tokenExpiry } from '../../../src/adapters/scim/token-expiry.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
@@ -12,13 +12,13 @@ const { signal } = new AbortController();
 const token = 'hunter2-hunter2';
 
 describe('checking a server', () => {
-  it('finds nothing to say of a real one, and changes nothing', async () => {
+  it('finds no fault at a real one, and changes nothing', async () => {
     const tool = await openScimmy();
     expect(await scimAdapter(tool).check(signal)).toEqual([]);
     expect(tool.requests.every(({ line }) => line.startsWith('GET '))).toBe(true);
   });
 
-  it('does without a description of the server', async () => {
+  it('needs no description of the server', async () => {
     const tool = await openScimTool({ config: null });
     expect(await scimAdapter(tool).check(signal)).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe('checking a server', () => {
     },
   );
 
-  it('leaves an error alone that it can say nothing about', () => {
+  it('does not change an error without a remedy', () => {
     const error = new AppError('rate_limited', 'Could not list', { status: 429, retryAfterMs: 7 });
     expect(withRemedy(error)).toBe(error);
     expect(withRemedy('anything')).toBe('anything');
@@ -104,7 +104,7 @@ describe('checking a server', () => {
     });
   });
 
-  it('says that groups are written whole, unless their versions are named', async () => {
+  it('says that groups are written whole, unless "ifMatch" is set', async () => {
     const tool = await openScimTool({ config: { patch: { supported: false } } });
     const [finding] = await scimAdapter(tool).check(signal);
     expect(finding).toMatchObject({ isFailure: false, says: expect.stringContaining('no PATCH') });
@@ -119,7 +119,7 @@ describe('checking a server', () => {
     expect(await scimAdapter(tool, { ...settings, group: 'Annotators' }).check(signal)).toEqual([]);
   });
 
-  it('says when a token ends soon that tells', async () => {
+  it('says when a token ends soon, if the token shows it', async () => {
     const exp = Math.floor(Date.now() / 1000) + 3600;
     const tool = await openScimTool({ token: toJwt({ exp }) });
     const [finding] = await scimAdapter(tool).check(signal);

@@ -21,7 +21,7 @@ async function openGroup(dialect: ScimDialect, more: object = {}) {
   return { ...tool, adapter, id, others, remove, changes };
 }
 
-describe('taking somebody out of a group', () => {
+describe('removing a member from a group', () => {
   it.each([
     ['by the path of one member', {}, ['PATCH']],
     ['as Entra asks, where the path is refused', { patch: ['entra'] }, ['PATCH', 'PATCH']],
@@ -34,14 +34,14 @@ describe('taking somebody out of a group', () => {
     expect(tool.changes().map(({ line }) => line.split(' ')[0])).toEqual(methods);
   });
 
-  it('never asks to remove members where the path was accepted: strict servers remove them all', async () => {
+  it('does not send the form without a path if the path was accepted, because strict servers remove all members', async () => {
     const tool = await openGroup({ patch: ['entra'], removesAll: true, nods: true });
     await tool.remove();
     expect(tool.members(group)).toEqual(tool.others);
     expect(tool.changes().map(({ line }) => line.split(' ')[0])).toEqual(['PATCH', 'PUT']);
   });
 
-  it('puts the others back where a server removed them all, says so, and never asks so again', async () => {
+  it('adds the others again if a server removed all members, says so, and does not use that form again', async () => {
     const tool = await openGroup({ patch: ['entra'], removesAll: true });
     await expect(tool.remove()).rejects.toMatchObject({
       code: 'internal',
@@ -58,7 +58,7 @@ describe('taking somebody out of a group', () => {
     expect(after.map(({ line }) => line.split(' ')[0])).toEqual(['PATCH', 'PUT']);
   });
 
-  it('says how many are missing where they cannot be put back', async () => {
+  it('says how many are missing if they cannot be added again', async () => {
     const tool = await openGroup({
       patch: ['entra'],
       removesAll: true,
@@ -72,14 +72,14 @@ describe('taking somebody out of a group', () => {
     });
   });
 
-  it('takes out somebody who is in it twice', async () => {
+  it('removes a member who is in it twice', async () => {
     const tool = await openGroup({ keepsDuplicates: true });
     tool.seedMember(group, tool.id);
     await tool.remove();
     expect(tool.members(group)).toEqual(tool.others);
   });
 
-  it('keeps what it does not know of a group that it writes whole, and groups in it', async () => {
+  it('keeps unknown fields and nested groups of a group that it writes whole', async () => {
     const tool = await openGroup({ patch: [] });
     const nested = { value: '999', type: 'Group', display: 'inner' };
     Object.assign(tool.group(group) ?? {}, { 'urn:example:Group': { colour: 'red' } });
@@ -91,7 +91,7 @@ describe('taking somebody out of a group', () => {
     expect(listed.map(({ id }) => id)).toEqual(tool.others);
   });
 
-  it('leaves the account as it is where the settings say so', async () => {
+  it('does not change the account if the settings say so', async () => {
     const tool = await openGroup({}, { offboarding: 'group' });
     await tool.remove();
     expect(tool.users().map(({ active }) => active)).toEqual([true, true, true, true]);
@@ -102,7 +102,7 @@ describe('taking somebody out of a group', () => {
     });
   });
 
-  it('locks out first where the account is to end, whatever fails then', async () => {
+  it('deactivates the account first, even if a later call fails', async () => {
     const tool = await openGroup({ patch: ['okta'], putIsRefused: true });
     const member = { id: tool.id, email };
     await expect(tool.adapter.removeAccount?.(group, member, signal)).rejects.toThrow('400');
@@ -110,8 +110,8 @@ describe('taking somebody out of a group', () => {
   });
 });
 
-describe('putting somebody into a group', () => {
-  it('adds nobody twice, though the server would', async () => {
+describe('adding a member to a group', () => {
+  it('adds no member twice, although the server would', async () => {
     const tool = await openScimTool({ keepsDuplicates: true }, [group]);
     const adapter = scimAdapter(tool);
     const { id } = await adapter.addMember(group, person, signal);
@@ -119,14 +119,14 @@ describe('putting somebody into a group', () => {
     expect(tool.members(group)).toEqual([id]);
   });
 
-  it('creates the group with them in it, where it may', async () => {
+  it('creates the group with the member in it, if allowed', async () => {
     const tool = await openScimTool();
     const { id } = await scimAdapter(tool).addMember(group, person, signal);
     expect(tool.members(group)).toEqual([id]);
     expect(tool.requests.filter(({ line }) => line.startsWith('PATCH'))).toEqual([]);
   });
 
-  it('says which group is missing, where it may not create it', async () => {
+  it('names the missing group if it must not create it', async () => {
     const tool = await openScimTool({}, ['Street-Signs']);
     const adding = scimAdapter(tool, { createGroups: false }).addMember(group, person, signal);
     await expect(adding).rejects.toMatchObject({
@@ -135,7 +135,7 @@ describe('putting somebody into a group', () => {
     });
   });
 
-  it('takes no group of a name in another case, which may be that of another customer', async () => {
+  it('does not take a group whose name has another case, because it may belong to another customer', async () => {
     const tool = await openScimTool({}, ['Street-Signs']);
     await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
       code: 'conflict',
@@ -144,14 +144,14 @@ describe('putting somebody into a group', () => {
     expect(tool.members('Street-Signs')).toEqual([]);
   });
 
-  it('does not choose among groups of one name', async () => {
+  it('refuses several groups with the same name', async () => {
     const tool = await openScimTool({}, [group, group]);
     await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toThrow(
       '2 groups of the tool are called "street-signs"',
     );
   });
 
-  it('finds a group anew that was made anew', async () => {
+  it('finds a group that was deleted and made again', async () => {
     const tool = await openScimTool({}, [group]);
     const adapter = scimAdapter(tool);
     await adapter.addMember(group, person, signal);
@@ -161,14 +161,14 @@ describe('putting somebody into a group', () => {
     expect(tool.members(group)).toEqual([id]);
   });
 
-  it('knows a group that was renamed by its name alone', async () => {
+  it('finds groups by their present name after a rename', async () => {
     const tool = await openGroup({});
     expect(await tool.adapter.findMember(group, person, signal)).not.toBeNull();
     Object.assign(tool.group(group) ?? {}, { displayName: 'another' });
     expect(await tool.adapter.findMember(group, person, signal)).toBeNull();
   });
 
-  it('writes no group whole whose members were never shown: it would replace them', async () => {
+  it('does not write a group whose members were never shown, because that would replace them', async () => {
     const tool = await openGroup({ patch: [], hidesMembers: true });
     const newcomer = { ...person, email: 'new@opentrain.work' };
     await expect(tool.adapter.addMember(group, newcomer, signal)).rejects.toThrow(
@@ -177,7 +177,7 @@ describe('putting somebody into a group', () => {
     expect(tool.members(group)).toEqual([...tool.others, tool.id]);
   });
 
-  it('is not believed before the group shows it', async () => {
+  it('counts only when the group shows it', async () => {
     const tool = await openScimTool({ addsNobody: true, putIsRefused: true }, [group]);
     await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
       code: 'unavailable',
@@ -185,7 +185,7 @@ describe('putting somebody into a group', () => {
     });
   });
 
-  it('has one group for all, where the name says no project', async () => {
+  it('uses one group for all projects if its name has no placeholder', async () => {
     const tool = await openScimTool({}, ['Trainers']);
     const adapter = scimAdapter(tool, { group: 'Trainers' });
     const name = adapter.groupFor({ externalProjectId: 'street-signs', externalProjectName: null });
@@ -194,7 +194,7 @@ describe('putting somebody into a group', () => {
     expect(tool.members('Trainers')).toEqual([id]);
   });
 
-  it('puts the project into the name as it is', () => {
+  it('puts the project into the name unchanged', () => {
     const adapter = scimAdapter({ url: 'https://tool.example', token: 'x' }, { group: 'p {externalProjectId}' });
     const link = { externalProjectId: "$& {externalProjectId} $'", externalProjectName: null };
     expect(adapter.groupFor(link)).toBe("p $& {externalProjectId} $'");
@@ -202,7 +202,7 @@ describe('putting somebody into a group', () => {
 });
 
 describe('writing', () => {
-  it('labels bodies otherwise, and stays with it, where one label is refused', async () => {
+  it('uses the other content type from then on if one is refused', async () => {
     const tool = await openScimTool({ takesOnly: 'application/json' }, [group]);
     const adapter = scimAdapter(tool);
     await adapter.addMember(group, person, signal);
@@ -214,7 +214,7 @@ describe('writing', () => {
     ]);
   });
 
-  it('names the version, where the settings say so, and tries again where it was another', async () => {
+  it('names the version if the settings say so, and tries again if the group has changed', async () => {
     const tool = await openScimTool({ hasVersions: true, patch: [] }, [group]);
     const adapter = scimAdapter(tool, { ifMatch: true });
     const { id } = await adapter.addMember(group, person, signal);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readPages } from '../../../src/adapters/scim/read-pages.ts';
+import { readScimPages } from '../../../src/adapters/scim/read-pages.ts';
 import { listAll } from '../../support/list-all.ts';
 import type { ScimDialect } from '../../support/scim-dialect.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
@@ -16,7 +16,7 @@ const page = (total: unknown, ...ids: string[]) => ({
 /** The ids on pages that are answered one after the other, and where each was asked to begin. */
 async function readAll(...pages: unknown[]) {
   const starts: number[] = [];
-  const read = readPages('list the accounts', async (startIndex) => {
+  const read = readScimPages('list the accounts', async (startIndex) => {
     starts.push(startIndex);
     return pages[starts.length - 1];
   });
@@ -25,7 +25,7 @@ async function readAll(...pages: unknown[]) {
 }
 
 describe('reading pages', () => {
-  it('counts from 1, and goes on from as many as there were', async () => {
+  it('counts from 1, and continues after the items it got', async () => {
     const read = await readAll(page(5, 'a', 'b'), page(5, 'c'), page(5, 'd', 'e'));
     expect(read).toEqual({ ids: ['a', 'b', 'c', 'd', 'e'], starts: [1, 3, 4] });
   });
@@ -47,15 +47,15 @@ describe('reading pages', () => {
     ['an empty answer', [undefined], 'invalid', 'the answer is no list of SCIM'],
     ['no total', [{ Resources: [] }], 'invalid', 'the answer is no list of SCIM'],
     ['one without an id', [{ totalResults: 1, Resources: [{}] }], 'invalid', 'one in the list has no id'],
-  ])('takes %s for no end', async (_what, pages, code, message) => {
+  ])('does not take %s for the end', async (_what, pages, code, message) => {
     await expect(readAll(...pages)).rejects.toMatchObject({
       code,
       message: expect.stringContaining(message),
     });
   });
 
-  it('ends though there is always one more', async () => {
-    const read = readPages('list the accounts', async (startIndex) => page(1e9, `id${startIndex}`));
+  it('ends even if there is always another page', async () => {
+    const read = readScimPages('list the accounts', async (startIndex) => page(1e9, `id${startIndex}`));
     await expect(Array.fromAsync(read)).rejects.toThrow('over 10000 pages');
   });
 });
@@ -70,23 +70,23 @@ describe('listing the members', () => {
     return { tool, ids, idsOf };
   }
 
-  it('gathers them from all pages, where a server gives fewer than it was asked for', async () => {
+  it('reads all pages of a server that returns fewer than requested', async () => {
     const { ids, idsOf } = await openCrowd({ pageSize: 2 });
     expect(await idsOf()).toEqual(ids);
   });
 
-  it('asks for no page beyond the last, where some begin anew', async () => {
+  it('requests no page after the last, because some servers begin again', async () => {
     const { ids, idsOf, tool } = await openCrowd({ pageSize: 2, firstPage: 'past_the_end' });
     expect(await idsOf()).toEqual(ids);
     expect(tool.requests.filter(({ line }) => line.startsWith('GET /Users?'))).toHaveLength(4);
   });
 
-  it('says so where every page is the first', async () => {
+  it('fails if every page is the first one', async () => {
     const { idsOf } = await openCrowd({ pageSize: 2, firstPage: 'always' });
     await expect(idsOf()).rejects.toThrow('the server may not know "startIndex"');
   });
 
-  it('asks for no more at a time than the server says it gives', async () => {
+  it('requests at most as many at a time as the server allows', async () => {
     const { idsOf, tool } = await openCrowd({
       config: { filter: { supported: true, maxResults: 3 } },
     });
@@ -99,7 +99,7 @@ describe('listing the members', () => {
     ]);
   });
 
-  it('names each once, and nobody inactive, deleted or twice in it', async () => {
+  it('lists each member once, without inactive and deleted ones', async () => {
     const { ids, idsOf, tool } = await openCrowd({});
     tool.seedMember(group, ids[0] ?? '');
     tool.seedMember(group, 'deleted');
@@ -107,7 +107,7 @@ describe('listing the members', () => {
     expect(await idsOf()).toEqual(ids);
   });
 
-  it('finds nobody where the group is missing, and proves that it is', async () => {
+  it('finds no member if the group is missing, and proves that it is', async () => {
     const tool = await openScimTool({ absentIs404: true }, ['another']);
     expect(await listAll(scimAdapter(tool), group, signal)).toEqual([]);
     const lost = scimAdapter({ ...tool, url: `${tool.url}/wrong` });

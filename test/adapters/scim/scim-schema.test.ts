@@ -19,7 +19,7 @@ describe('the settings of scim', () => {
     ['no groups', { group: null, offboarding: 'deactivate' }],
     ['plain http on this machine', { url: 'http://localhost:8880/scim' }],
     ['plain http where it may be', { url: 'http://tool.example.com/scim', allowHttp: true }],
-  ])('are taken: %s', (_what, more) => {
+  ])('are accepted: %s', (_what, more) => {
     expect(createAdapter('studio', 'scim', { ...whole, ...more }).capabilities.readding).toBe('yes');
   });
 

@@ -29,7 +29,7 @@ describe('without groups', () => {
     });
     for (const _ of [1, 2]) await adapter.removeAccount?.(users, member, signal);
     await adapter.removeMember(users, member, signal);
-    await adapter.removeMember(users, { id: 'nobody', email: null }, signal);
+    await adapter.removeMember(users, { id: 'unknown', email: null }, signal);
     expect(tool.users().map(({ active }) => active)).toEqual([false]);
     expect(await adapter.findMember(users, { ...person, memberId: member.id }, signal)).toBeNull();
     expect(await listAll(adapter, users, signal)).toEqual([]);
@@ -53,7 +53,7 @@ describe('without groups', () => {
 });
 
 describe('at a real server', () => {
-  it('reads as many pages as there are', async () => {
+  it('reads every page', async () => {
     const group = 'street-signs';
     const tool = await openScimmy([group]);
     const ids = Array.from({ length: 230 }, (_, index) => tool.seed({ userName: `${index}@x.example` }, group));
@@ -67,7 +67,7 @@ describe('at a real server', () => {
     ]);
   });
 
-  it('adopts an account that a filter does not find, as it minds the case', async () => {
+  it('uses an account that a filter misses because it respects the case', async () => {
     const tool = await openScimmy(['street-signs']);
     const id = tool.seed({ userName: 'AMARA@opentrain.work', active: false });
     const ours = { ...person, isAccountOurs: true };

@@ -22,7 +22,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     return { ...world, endpointId };
   }
 
-  it('is never made where nobody asked for it, which is told once', async () => {
+  it('is never made where no operator asked for it, and one alert says so', async () => {
     const world = await open();
     await world.check();
     await world.check();
@@ -42,7 +42,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.record()).toMatchObject({ trouble: null });
   });
 
-  it('is made anew where its secret was told and never stored', async () => {
+  it('is made anew where its secret was received and never stored', async () => {
     const world = await open();
     await world.deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
     const lost = await world.makeByHand();
@@ -55,7 +55,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.takeReadWanted()).toBe(true);
   });
 
-  it('is finished after a crash at the moment that its secret was told', async () => {
+  it('is finished after a crash at the moment that its secret was received', async () => {
     const world = await open();
     const { deps } = world;
     await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
@@ -67,7 +67,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.stored()).toMatchObject([{ endpointId: made?.id }]);
   });
 
-  it('is made again where somebody deleted it', async () => {
+  it('is made again where it was deleted by hand', async () => {
     const world = await openConnected();
     await world.api.deleteWebhookEndpoint(world.endpointId, signal);
     await world.check();
@@ -96,7 +96,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
     expect(await world.takeReadWanted()).toBe(true);
     expect(world.alerts()).toEqual([expect.stringMatching(/^endpoint_disabled: /)]);
-    // What is sent again fails again, as nobody listens.
+    // What is sent again fails again, because no server listens.
     await world.market.pass(5 * minute);
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
     await world.check();
@@ -106,7 +106,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     expect(await world.takeReadWanted()).toBe(false);
   });
 
-  it('stays disabled the fourth time in a day, which is told', async () => {
+  it('stays disabled the fourth time in a day, with an alert', async () => {
     const world = await openConnected();
     const disable = { status: 'DISABLED' } as const;
     const statuses: string[] = [];
@@ -117,9 +117,9 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
       statuses.push(...(await world.endpoints()).map(({ status }) => status));
     }
     expect(statuses).toEqual(['ACTIVE', 'ACTIVE', 'ACTIVE', 'DISABLED', 'DISABLED']);
-    const told = world.alerts();
-    expect(told.filter((line) => line.startsWith('endpoint_disabled'))).toHaveLength(3);
-    expect(told.filter((line) => /endpoint_trouble.*3 times/.test(line))).toHaveLength(1);
+    const alerts = world.alerts();
+    expect(alerts.filter((line) => line.startsWith('endpoint_disabled'))).toHaveLength(3);
+    expect(alerts.filter((line) => /endpoint_trouble.*3 times/.test(line))).toHaveLength(1);
     world.clock.advance(21 * hour);
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
@@ -153,7 +153,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     });
   });
 
-  it('is not touched while the token is refused, and that is told once', async () => {
+  it('is not touched while the token is refused, and one alert says so', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
     const before = await world.record();

@@ -119,9 +119,9 @@ const cases: Case[] = [
     null,
   ],
 
-  ['one that somebody deleted', { stored: [stored('a')] }, [create(), forget('a')], null],
+  ['one that was deleted by hand', { stored: [stored('a')] }, [create(), forget('a')], null],
   [
-    'one that somebody replaced by hand',
+    'one that was replaced by hand',
     { listed: [endpoint('b')], stored: [stored('a')], ...byHand },
     [adopt('b'), forget('a')],
     null,
@@ -211,7 +211,7 @@ const cases: Case[] = [
     [],
     /signed with a secret that is not known here and refused, at 2026-03-15T11:59:00/,
   ],
-  ['one that delivers, and somebody else who has no secret of it', { ...known, unmatchedAt: ago(minute) }, [], null],
+  ['one that delivers, beside deliveries with an unknown secret', { ...known, unmatchedAt: ago(minute) }, [], null],
   [
     'one that was given the right secret since',
     {

@@ -35,7 +35,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     expect(await world.stored()).toMatchObject([{ endpointId: id, secret: null }]);
   });
 
-  it('replaces one whose secret nobody knows, also where there is room for one only', async () => {
+  it('replaces one whose secret is not known, also where only one is allowed', async () => {
     const world = await open({ endpointsPerInstall: 1 });
     const { id } = await world.makeByHand();
     const { endpointId, how } = await world.ensure();

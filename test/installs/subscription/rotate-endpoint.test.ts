@@ -25,7 +25,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
     return { ...world, endpointId, secret };
   }
 
-  it('puts another one with another secret in its place', async () => {
+  it('replaces it with another one with another secret', async () => {
     const world = await openConnected();
     const { endpointId, ...rest } = await world.rotate();
     expect(endpointId).not.toBe(world.endpointId);

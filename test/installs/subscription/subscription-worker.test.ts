@@ -110,7 +110,7 @@ describeEachDatabase('the watch', (openFresh) => {
   it('notes that no secret matched, of installs alone that there are', async () => {
     const watch = createWatch();
     watch.noteUnmatched('acme');
-    watch.noteUnmatched('nobody');
+    watch.noteUnmatched('unknown');
     startLoops(watch);
     await untilLookedAt('acme');
     expect(await world.record()).toMatchObject({ unmatchedAt: world.clock.now().toISOString() });

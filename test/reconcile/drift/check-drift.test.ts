@@ -50,7 +50,7 @@ describeEachDatabase('drift', (openFresh) => {
   };
   const adds = () => tool.calls.filter((call) => call.startsWith('add '));
 
-  it('leaves everybody alone who is as they should be', async () => {
+  it('leaves all members alone that are as they should be', async () => {
     await hire('cmu1', 'cmu2');
     const before = tool.calls.length;
     await check();
@@ -110,7 +110,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(await incident.alerts('member_keeps_vanishing')).toBe(0);
   });
 
-  it('counts strangers and leaves them in place', async () => {
+  it('counts strangers and keeps them', async () => {
     await hire('cmu1');
     tool.seed(group, 'annotator-7', 'someone@lab.example');
     tool.seed(group, 'annotator-8');
@@ -120,7 +120,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('flags a managed address without a reason once, and leaves it in place', async () => {
+  it('flags a managed address without a reason once, and keeps it', async () => {
     await hire('cmu1');
     tool.seed(group, 'x1', 'Stray@OpenTrain.work');
     await check();
@@ -157,7 +157,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(removals.map((one) => (one as { clearance: string }).clearance)).toEqual(['delivered', 'braked']);
   });
 
-  it('removes exactly the account that was found, whoever has the old id by now', async () => {
+  it('removes exactly the account that was found, whatever account has the old id by now', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'newcomer@lab.example');
@@ -229,7 +229,7 @@ describeEachDatabase('drift', (openFresh) => {
       expect(await incident.alerts('managed_address_leaked')).toBe(0);
     });
 
-    it('is left in place where anybody may have it', async () => {
+    it('is kept where another trainer may have it', async () => {
       incident = createIncident(await openFresh(), { tool });
       await comeAgain();
       expect(tool.members(group)).toContain('cmu1');
@@ -237,7 +237,7 @@ describeEachDatabase('drift', (openFresh) => {
     });
   });
 
-  it('removes nobody again while any install is still to be read after a silence', async () => {
+  it('removes no member again while any install is still to be read after a silence', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
@@ -267,7 +267,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('judges nobody for whom a call was made since the listing began', async () => {
+  it('judges no member for which a call was made since the listing began', async () => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu4');
     const before = adds().length;
@@ -344,7 +344,7 @@ describeEachDatabase('drift', (openFresh) => {
     );
   }
 
-  it('judges nobody by a listing that fails midway', async () => {
+  it('judges no member by a listing that fails midway', async () => {
     await hire('cmu1', 'cmu2', 'cmu3');
     tool.unseat(group, 'cmu3');
     tool.betweenMembers = () => {
@@ -360,7 +360,7 @@ describeEachDatabase('drift', (openFresh) => {
     expect(adds()).toHaveLength(4);
   });
 
-  it('has a look at everybody, and removes nobody, where a listing is empty', async () => {
+  it('looks at every member, and removes none, where a listing is empty', async () => {
     await hire('cmu1', 'cmu2', 'cmu3');
     for (const id of tool.members(group)) tool.unseat(group, id);
     await check();

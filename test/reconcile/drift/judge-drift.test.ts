@@ -50,7 +50,7 @@ describe('judging what a tool lists', () => {
       ['address_changed 1'],
     ],
     [
-      'an id that was given out again, and nobody else',
+      'an id that was given out again, and no other',
       [known(1)],
       [account('m1', { digests: ['other'] })],
       ['address_changed 1'],
@@ -61,9 +61,9 @@ describe('judging what a tool lists', () => {
       [account('m2', { digests: ['a1'] }), account('m1', { digests: ['a2'] })],
       ['id_changed 1', 'id_changed 2'],
     ],
-    ['nobody', [known(1)], [], ['missing 1']],
-    ['nobody, while a call is made', [known(1, { wasCalled: true })], [], []],
-    ['nobody who is wanted', [known(1, gone)], [], []],
+    ['no member', [known(1)], [], ['missing 1']],
+    ['no member, while a call is made', [known(1, { wasCalled: true })], [], []],
+    ['no wanted trainer', [known(1, gone)], [], []],
     ['a stranger', [], [account('x')], ['stranger x']],
     ['a managed stranger', [], [account('x', { isManaged: true })], ['leak x']],
     ['who was removed, by id', [known(1, gone)], [account('m1')], ['found_again 1']],
@@ -71,13 +71,13 @@ describe('judging what a tool lists', () => {
     ['an old id with another address', [known(1, gone)], [account('m1', { digests: ['other'] })], ['stranger m1']],
     ['who was removed, while a call is made', [known(1, { ...gone, wasCalled: true })], [account('m1')], []],
     [
-      'an account that somebody else has who stays',
+      'an account that another trainer, who stays, has too',
       [known(1, gone), known(2, { memberId: 'm1' })],
       [account('m1')],
       [],
     ],
     [
-      'an account that somebody else has who stays, by its id alone',
+      'an account that another trainer, who stays, has too, by its id alone',
       [known(1, gone), known(2, { memberId: 'm1' })],
       [account('m1', { digests: ['a1'] })],
       ['address_changed 2'],
@@ -95,7 +95,7 @@ describe('judging what a tool lists', () => {
       ['stranger m1'],
     ],
     [
-      'who has an address that nobody was let in under',
+      'who has an address under which no access was given',
       [known(1, { ...gone, given: [] })],
       [account('x', { digests: ['a1'] })],
       ['stranger x'],
@@ -113,7 +113,7 @@ describe('judging what a tool lists', () => {
     expect(judgeDrift([late, known(2)], []).map(summarise)).toEqual(['missing 2', 'missing 1']);
   });
 
-  it('never removes whom it cannot tell from others, whatever is known and listed', () => {
+  it('never removes a member that it cannot distinguish from others, whatever is known and listed', () => {
     const names = fc.constantFrom('a', 'b', 'c');
     const membership = fc.record({
       wanted: fc.boolean(),

@@ -67,11 +67,11 @@ describe('of links', () => {
     firstSeenAt: beganAt,
     seenAt: beganAt,
   };
-  const told = { ...emptyLink(install, 'l1'), contractsReadAt: beganAt };
+  const answered = { ...emptyLink(install, 'l1'), contractsReadAt: beganAt };
 
   it('is said that they are there, and last of all that their contracts are known', () => {
     const steps = take({ links: [link('l1')], contracts: [contract('c1')] });
-    expect(steps.map(({ links }) => links)).toEqual([[seen], [], [told]]);
+    expect(steps.map(({ links }) => links)).toEqual([[seen], [], [answered]]);
   });
 
   it('is not said that their contracts are known where some may be missing', () => {
@@ -135,9 +135,9 @@ describe('of people', () => {
   it.each<[string, string[] | null, string[], object[]]>([
     ['is said who is there', ['u1', 'u2'], ['u1'], [seen('u1'), seen('u2')]],
     ['is said who is not, where others are', ['u2'], ['u1', 'u3'], [seen('u2'), missed('u1'), missed('u3')]],
-    ['is said nothing where nobody is there', [], ['u1'], []],
-    ['is said nothing where nobody was asked for', null, ['u1'], []],
-    ['is said only who is there where nobody was known', ['u1'], [], [seen('u1')]],
+    ['is said nothing where the answer lists no trainer', [], ['u1'], []],
+    ['is said nothing where the participants were not read', null, ['u1'], []],
+    ['is said only who is there where no trainer was known', ['u1'], [], [seen('u1')]],
   ])('%s', (_, present, known, participations) => {
     const participants = new Map(present === null ? [] : [['c1', present.map(person)]]);
     const steps = take({ contracts: [contract('c1')], participants }, { c1: known });

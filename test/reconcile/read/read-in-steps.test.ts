@@ -10,7 +10,7 @@ const beganAt = '2026-03-15T12:00:00.000Z';
 const links = ['l1'];
 const on = (...people: string[]) => ({ links, people });
 
-/** Many that are new, one that has ended, one on whom somebody is missing, one that is in no list. */
+/** Many contracts that are new, one that has ended, one with a missing trainer, one that is in no list. */
 const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`c${index}`, on(`u${index}`)]));
 const ended = { gone: on('u-gone') };
 const listing = { links: { l1: 'signs' }, active: { ...many, doubtful: on('u-new') }, ended };
@@ -59,7 +59,7 @@ it('gives what it knows while it still asks, and what takes anything away after 
   expect(steps.map(takesAway)).toEqual([false, false, false, false, true, true, true, false]);
 });
 
-it('has a contract with somebody missing asked again, where it could not be read to its end', async () => {
+it('asks again for a contract with a missing trainer, if it could not be read to its end', async () => {
   const { steps } = await readSteps();
   const isAsked = (step: Evidence) =>
     step.contracts.some((one) => one.contractId === 'doubtful' && one.participantsReadAt !== null);

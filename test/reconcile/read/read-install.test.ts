@@ -124,7 +124,7 @@ describe('reading an install', () => {
     ['not of one that was read within 6 hours', {}, false],
     ['of one that was read longer ago', { participantsReadAt: longAgo }, true],
     ['of one that was never read', { participantsReadAt: null }, true],
-    ['of one on which nobody is known', { trainerIds: [] }, true],
+    ['of one on which no trainer is known', { trainerIds: [] }, true],
   ])('asks who is on an active contract: %s', async (_, changes, isAsked) => {
     const { asked, read } = open({}, { contracts: [known('c1', changes)] });
     const { participants } = await read();
@@ -222,7 +222,7 @@ describe('a read that fails', () => {
     },
   );
 
-  it('by what nobody foresaw fails as a whole', async () => {
+  it('by an unexpected error fails as a whole', async () => {
     const { api, read } = open();
     const odd = { ...api, listContracts: () => Promise.reject(new TypeError('odd')) };
     await expect(read(odd)).rejects.toThrow('odd');
@@ -269,14 +269,14 @@ describe('nothing that leads to a removal follows', () => {
       { pages: { active: others } },
       { contracts: [known('c1', { linkIds: ['l0'] }), known('c2', { trainerIds: ['u2'] })] },
     ],
-    ['from a status that nobody knows', { pages: { active: { contracts: [contract('c1', 'paused')] } } }, {}],
+    ['from an unknown status', { pages: { active: { contracts: [contract('c1', 'paused')] } } }, {}],
     [
-      'from a status that nobody knows, among the ended',
+      'from an unknown status, among the ended',
       { pages: { active: others, ended: { contracts: [contract('c1', 'archived')] } } },
       { contracts: two },
     ],
     [
-      'from nobody being on a contract',
+      'from a contract without trainers',
       { participants: { c1: [] } },
       { contracts: [known('c1', { participantsReadAt: null })] },
     ],
@@ -287,11 +287,7 @@ describe('nothing that leads to a removal follows', () => {
     ],
     ['from a link that is not listed, and there', { links: [], hiddenLinks: [link('l1')] }, {}],
     ['from a link that is gone, where the grant is not active', { status: 'REVOKED', links: [link('l2')] }, {}],
-    [
-      'from a link that is gone, where nobody knows what the grant is',
-      { status: 'SUSPENDED', links: [link('l2')] },
-      {},
-    ],
+    ['from a link that is gone, where the grant is unknown', { status: 'SUSPENDED', links: [link('l2')] }, {}],
   ])('%s', async (_, said, remembered) => {
     expect(await findEnds(open(said, remembered))).toEqual([]);
   });

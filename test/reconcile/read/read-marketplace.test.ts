@@ -55,7 +55,7 @@ describe('reading the marketplace', () => {
     expect(asked).toEqual(['links', 'active', 'ended', 'on c1']);
   });
 
-  it('asks link by link where a page is full, until nobody is missing', async () => {
+  it('asks link by link where a page is full, until no trainer is missing', async () => {
     const { asked, read } = openFake({
       active: { isComplete: false },
       'active l2': { contracts: [contract('c1')] },

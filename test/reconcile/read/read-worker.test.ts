@@ -2,7 +2,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
-import { createPlatformApi, type PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../../src/marketplace/create-platform-api.ts';
+import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
@@ -52,7 +53,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await engine.takeIn();
   }
 
-  /** Hires somebody for the linked job, and delivers what little the event says. */
+  /** Hires a trainer for the linked job, and delivers what little the event says. */
   async function hire(wanted: object = {}) {
     const hired = world.sandbox.hire({ jobId: world.jobId, ...wanted });
     await takeIn(minimalEvent('contract.started', hired.contractId));
@@ -69,7 +70,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     return { ...api, [operation]: () => Promise.reject(error) };
   }
 
-  it('is read: the place, the people and their addresses', async () => {
+  it('is read: the project, the people and their addresses', async () => {
     await world.link('street-signs');
     const { ids } = await hire({ trainers: [{}, {}] });
     expect(await engine.membershipRows()).toEqual([]);
@@ -144,7 +145,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     expect(await requests()).toEqual([]);
   });
 
-  it('is asked for again until there is somebody, and a place', async () => {
+  it('is asked for again until there is a trainer, and a project', async () => {
     const { contractId, ids } = await hire();
     await world.link('street-signs');
     world.sandbox.replaceParticipant(contractId, { leaves: ids[0] ?? '' });
@@ -196,7 +197,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     expect(await requests()).toMatchObject([{ attempts: expect.any(Number) }]);
   });
 
-  it('removes nobody when the token is refused or the contract is in no list', async () => {
+  it('removes no trainer when the token is refused or the contract is in no list', async () => {
     const linkId = await world.link('street-signs');
     await hire();
     await readDue();
@@ -245,7 +246,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     expect(engine.log.text()).toContain('The install gone is not configured');
   });
 
-  it('is told in counts and logs without a token or an address', async () => {
+  it('is counted and logged without a token or an address', async () => {
     await world.link('street-signs');
     await hire();
     await readDue(failing('listContracts', new AppError('unavailable', 'a@opentrain.work said no')));

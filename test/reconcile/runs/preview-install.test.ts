@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { previewInstall } from '../../../src/reconcile/runs/preview-install.ts';
 import { createPreviewStore } from '../../../src/reconcile/runs/preview-store.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const tables = [
   ...(['delivery', 'contract', 'link', 'installGrant', 'contractLink', 'participation'] as const),
@@ -15,7 +15,7 @@ const links = { cml1: 'signs' };
 const everyone = Array.from({ length: 120 }, (_, index) => `u${index + 100}`);
 const on = (people: string[], contract = 'cmc1') => ({ [contract]: { links: ['cml1'], people } });
 
-describeEachDatabase('looking ahead', (openFresh) => {
+describeAnyDatabase('looking ahead', (openFresh) => {
   const open = async () => createIncident(await openFresh());
 
   async function dump({ engine }: Incident): Promise<string> {
@@ -40,7 +40,7 @@ describeEachDatabase('looking ahead', (openFresh) => {
     return changes;
   }
 
-  it('sees whom a first reading would add, however many, and changes nothing', async () => {
+  it('sees which trainers a first reading would add, however many, and changes nothing', async () => {
     const incident = await open();
     const ahead = await look(incident, { links, active: on(everyone) });
     expect(ahead).toHaveLength(everyone.length);

@@ -16,7 +16,7 @@ describeEachDatabase('a clock that is off', (openFresh) => {
     return status.attention.map(({ says }) => says);
   };
 
-  it('is told of once, and as long as it stays so once an hour', async () => {
+  it('is reported once, and once an hour for as long as it stays so', async () => {
     const incident = await open();
     await incident.read({ links, driftMs: 59_999 });
     expect(await incident.alerts('clock_drift')).toBe(0);
@@ -29,7 +29,7 @@ describeEachDatabase('a clock that is off', (openFresh) => {
     expect(await incident.alerts('clock_drift')).toBe(2);
   });
 
-  it('is told of also where the reading is refused', async () => {
+  it('is reported also where the reading is refused', async () => {
     const incident = await open();
     await incident.read({ links, driftMs: 400_000, isRefused: true });
     expect(await incident.alerts('clock_drift')).toBe(1);
@@ -38,7 +38,7 @@ describeEachDatabase('a clock that is off', (openFresh) => {
     );
   });
 
-  it('needs somebody until it is right again', async () => {
+  it('needs an operator until it is right again', async () => {
     const incident = await open();
     await incident.read({ links, driftMs: -75_400 });
     expect(await attention(incident)).toEqual([

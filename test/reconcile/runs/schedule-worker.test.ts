@@ -38,7 +38,7 @@ describeEachDatabase('a schedule', (openFresh) => {
     return { engine, deps, tick, woken: () => woken };
   }
 
-  it('asks for nothing before the first tick that somebody lived to see', async () => {
+  it('asks for nothing before the first tick at which an instance runs', async () => {
     const { engine, tick } = await open();
     expect(await tick()).toBe(false);
     engine.clock.advance(14 * minuteMs);

@@ -5,8 +5,8 @@ import type { Database } from '../../../src/db/database.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
 import { type Alive, createSilence, findHold, type SilenceHold } from '../../../src/reconcile/runs/silence.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const seconds = 1000;
 const minutes = 60 * seconds;
@@ -18,7 +18,7 @@ describe('what is held', () => {
   const alive = { aliveAt: ago(0), wroteAt: null, wasPutBack: false };
 
   it.each<[string, Partial<Alive>, SilenceHold]>([
-    ['nothing where nobody has ever been here', { aliveAt: null }, 'nothing'],
+    ['nothing where no instance has ever run', { aliveAt: null }, 'nothing'],
     ['nothing after a restart', { aliveAt: ago(2 * minutes) }, 'nothing'],
     ['what is weaker after a pause', { aliveAt: ago(2 * minutes + 1) }, 'removals'],
     ['that up to an hour', { aliveAt: ago(hours) }, 'removals'],
@@ -31,7 +31,7 @@ describe('what is held', () => {
   });
 });
 
-describeEachDatabase('a silence', (openFresh) => {
+describeAnyDatabase('a silence', (openFresh) => {
   const watch = (engine: Engine) =>
     createSilence({
       ...engine,
@@ -88,7 +88,7 @@ describeEachDatabase('a silence', (openFresh) => {
     expect(await held(engine)).toEqual([false]);
   });
 
-  it('is a database that was put back while nobody was here, by what lies beside it', async () => {
+  it('is a database that was restored while no instance ran, as the file beside it shows', async () => {
     const engine = await open();
     engine.clock.advance(5 * minutes);
     await watch(engine).check();

@@ -21,7 +21,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     return { incident, suspects };
   }
 
-  it('is a contract that is no longer listed, and of which nobody answers', async () => {
+  it('is a contract that is no longer listed, and whose participants are not answered', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read(both);
@@ -40,7 +40,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is none where the link is gone, or an event told of it since', async () => {
+  it('is none where the link is gone, or an event named it since', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read(both);
@@ -66,7 +66,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(await suspects()).toEqual([]);
   });
 
-  it('is told of anew when there is one more, and dated by its own reading', async () => {
+  it('is reported anew when there is one more, and dated by its own reading', async () => {
     const { incident, suspects } = await open();
     const { clock } = incident.engine;
     await incident.read({ links, active: { ...both.active, cmc2: one(['u2']) } });
@@ -86,7 +86,7 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(alerts).toEqual([0, 1, 2, 2]);
   });
 
-  it('needs somebody, and is told of after a day, once', async () => {
+  it('needs an operator, and is reported after a day, once', async () => {
     const { incident } = await open();
     const { clock, database } = incident.engine;
     await incident.read(both);

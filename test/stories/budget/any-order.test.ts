@@ -19,13 +19,13 @@ const reading = fc.record({
 });
 type Reading = typeof reading extends fc.Arbitrary<infer T> ? T : never;
 
-interface Told extends BudgetNotice {
+interface DatedNotice extends BudgetNotice {
   at: number;
 }
 
-/** All that is told when these are answered in the order in which their answers come. */
-function tell(readings: readonly Reading[], repeatMs: number | null): Told[] {
-  const told: Told[] = [];
+/** All notices, when these are answered in the order in which their answers come. */
+function noticesOf(readings: readonly Reading[], repeatMs: number | null): DatedNotice[] {
+  const notices: DatedNotice[] = [];
   let row: BudgetRow = noBudget;
   const arrivals = readings
     .map((one) => ({ ...one, at: begin + one.askedAfterMs + one.takesMs }))
@@ -37,7 +37,7 @@ function tell(readings: readonly Reading[], repeatMs: number | null): Told[] {
     const rules = { now: new Date(at), repeatMs };
     const taken = takeReading(row, { ...key, budget, askedAt, dueAt: null }, rules);
     row = taken.row;
-    if (taken.notice !== null) told.push({ ...taken.notice, at });
+    if (taken.notice !== null) notices.push({ ...taken.notice, at });
   };
   for (const { at, ...one } of arrivals) take(one, at);
   // What was asked for last is found again when all is quiet.
@@ -47,7 +47,7 @@ function tell(readings: readonly Reading[], repeatMs: number | null): Told[] {
     take({ ...last, askedAfterMs: settledMs - 61 * minuteMs }, begin + settledMs - 61 * minuteMs);
     take({ ...last, askedAfterMs: settledMs }, begin + settledMs);
   }
-  return told;
+  return notices;
 }
 
 function lastAsked(readings: readonly Reading[]): Reading | undefined {
@@ -63,23 +63,23 @@ const readings = fc.uniqueArray(reading, {
 const repeatMs = fc.constantFrom(null, dayMs, 7 * dayMs);
 
 describe('readings in any order of arrival', () => {
-  it('tell last what is so in the end', () => {
+  it('lead to a last notice of the final state', () => {
     fc.assert(
       fc.property(readings, repeatMs, (all, every) => {
-        const told = tell(all, every);
+        const notices = noticesOf(all, every);
         const state = lastAsked(all)?.state.toLowerCase();
-        expect(told.at(-1)?.kind ?? 'budget.ok').toBe(`budget.${state}`);
+        expect(notices.at(-1)?.kind ?? 'budget.ok').toBe(`budget.${state}`);
       }),
       { numRuns: tries(2000) },
     );
   });
 
-  it('never tell the same again before it is to be repeated', () => {
+  it('never lead to the same notice before it is to be repeated', () => {
     fc.assert(
       fc.property(readings, repeatMs, (all, every) => {
-        const told = tell(all, every);
-        for (const [index, later] of told.entries()) {
-          const earlier = told[index - 1];
+        const notices = noticesOf(all, every);
+        for (const [index, later] of notices.entries()) {
+          const earlier = notices[index - 1];
           const isSame = earlier?.kind === later.kind;
           expect(later.isRepeat).toBe(isSame);
           if (!isSame || earlier === undefined) continue;

@@ -8,7 +8,7 @@ import type { Database } from '../../../src/db/database.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { toBudget } from '../../support/budgets.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
@@ -16,7 +16,7 @@ const noon = '2026-03-15T12:00:00.000Z';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describeEachDatabase('a budget that was read', (openFresh) => {
+describeAnyDatabase('a budget that was read', (openFresh) => {
   let database: Database;
   let world: BudgetWorld;
 
@@ -52,10 +52,10 @@ describeEachDatabase('a budget that was read', (openFresh) => {
       askedAt: '2026-03-15T12:00:02.001Z',
       stateSince: '2026-03-15T12:00:02.001Z',
     });
-    expect(world.told()).toEqual(['budget.low', 'budget.depleted']);
+    expect(world.noticed()).toEqual(['budget.low', 'budget.depleted']);
   });
 
-  it('is told of once where another instance takes it at the same time', async () => {
+  it('is noticed once where another instance takes it at the same time', async () => {
     await keep('OK');
     const deps = world.open();
     const others: Promise<void>[] = [];
@@ -72,31 +72,31 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     };
     await keepBudget({ ...deps, budgets: { ...deps.budgets, save } }, reading('LOW'));
     await Promise.all(others);
-    expect(world.told()).toEqual(['budget.low']);
+    expect(world.noticed()).toEqual(['budget.low']);
     const { contractId } = world.notices[0] as BudgetNotice;
     const alerts = world.engine.log.lines().filter(({ alert }) => alert === 'budget_low');
     expect(alerts).toMatchObject([{ install: 'acme', contractId, notice: 'budget.low' }]);
   });
 
-  it('counts as told only together with its notice', async () => {
+  it('counts as noticed only together with its notice', async () => {
     const fails = { addNotice: () => Promise.reject(new Error('the outbox is full')) };
     await expect(keepBudget(world.open(fails), reading('LOW'))).rejects.toThrow('is full');
     expect(await world.rows()).toEqual([]);
     expect(world.engine.log.text()).not.toContain('budget_low');
     await keep('LOW');
-    expect(world.told()).toEqual(['budget.low']);
+    expect(world.noticed()).toEqual(['budget.low']);
   });
 
-  it('is told of again while it is so, and raises no second alert', async () => {
+  it('is noticed again while it stays so, and raises no second alert', async () => {
     const pass = async (ms: number) => {
       world.engine.clock.advance(ms);
       await keep('LOW', world.engine.clock.now().toISOString());
     };
     await keep('LOW');
     await pass(7 * dayMs - 1);
-    expect(world.told()).toEqual(['budget.low']);
+    expect(world.noticed()).toEqual(['budget.low']);
     await pass(1);
-    expect(world.told()).toEqual(['budget.low', 'still budget.low']);
+    expect(world.noticed()).toEqual(['budget.low', 'still budget.low']);
     expect(world.notices[1]?.occurredAt).toBe('2026-03-22T12:00:00.000Z');
     const alerts = world.engine.log.lines().filter(({ alert }) => alert !== undefined);
     expect(alerts).toHaveLength(1);
@@ -114,11 +114,11 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     const halfPast = later(hourMs / 2);
     await world.tellOf(id, halfPast);
     await world.look();
-    expect(await row()).toMatchObject({ state: 'ok', toldState: 'low', stateSince: halfPast });
+    expect(await row()).toMatchObject({ state: 'ok', notifiedState: 'low', stateSince: halfPast });
     expect((await row())?.nextReadAt).toBe('2026-03-15T13:30:00.000Z');
     later(hourMs);
     await world.look();
-    expect(world.told()).toEqual(['budget.low', 'budget.ok']);
+    expect(world.noticed()).toEqual(['budget.low', 'budget.ok']);
     expect(world.notices[1]?.occurredAt).toBe(halfPast);
     expect(await row()).toMatchObject({ nextReadAt: '2026-03-16T13:30:00.000Z' });
   });
@@ -161,7 +161,7 @@ describeEachDatabase('a budget that was read', (openFresh) => {
     expect(await world.rows()).toMatchObject([
       { contractId, state: 'low', consumedSeconds: 8 * 3600, askedAt: at, nextReadAt: null },
     ]);
-    expect(world.told()).toEqual(['budget.low']);
+    expect(world.noticed()).toEqual(['budget.low']);
   });
 });
 

@@ -3,13 +3,14 @@ import { createInvitationStore } from '../../../src/converge/invitation-store.ts
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { createStudioWorker, hire, openClaims, receiptsOf, untilActive } from '../../support/converging.ts';
-import { describeEachDialect, openForTest } from '../../support/databases.ts';
+import { openForTest } from '../../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
-describeEachDialect('a tool that refuses', (dialect) => {
+describeAnyDialect('a tool that refuses', (dialect) => {
   let engine: Engine;
   let url: string;
 

@@ -4,10 +4,10 @@ import { AppError } from '../../../src/domain/errors.ts';
 import type { InvitationContent } from '../../../src/domain/invitation.ts';
 import { invitationContext } from '../../../src/keys/seal-contexts.ts';
 import { claimDue, convergeDue, receiptsOf, resetDue } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createLoginTool, createSharedLinkTool } from '../../support/inviting-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const hourMs = 3_600_000;
 const started = fullEvent({ type: 'contract.started' });
@@ -24,7 +24,7 @@ async function invitationsOf({ box, database }: Engine): Promise<InvitationConte
 const statesOf = async (engine: Engine) =>
   (await engine.membershipRows()).map(({ state, memberId }) => [state, memberId]);
 
-describeEachDatabase('a tool with one link for everybody', (openFresh) => {
+describeAnyDatabase('a tool with one link for everybody', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
 
@@ -94,7 +94,7 @@ describeEachDatabase('a tool with one link for everybody', (openFresh) => {
   });
 });
 
-describeEachDatabase('a tool that makes logins', (openFresh) => {
+describeAnyDatabase('a tool that makes logins', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createLoginTool>;
 

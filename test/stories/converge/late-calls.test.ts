@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { receiptsOf } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const seconds = 1000;
@@ -25,7 +25,7 @@ function miss({ tool }: Incident, looks: number): void {
   };
 }
 
-describeEachDatabase('a tool', (openFresh) => {
+describeAnyDatabase('a tool', (openFresh) => {
   let incident: Incident;
   let lists: boolean;
   const members = () => incident.tool.members(signs);
@@ -173,7 +173,7 @@ describeEachDatabase('a tool', (openFresh) => {
   });
 });
 
-describeEachDatabase('a tool whose reads lag behind', (openFresh) => {
+describeAnyDatabase('a tool whose reads lag behind', (openFresh) => {
   it('has somebody out whose adding it did not show yet', async () => {
     const incident = createIncident(await openFresh());
     incident.tool.lag();
@@ -186,7 +186,7 @@ describeEachDatabase('a tool whose reads lag behind', (openFresh) => {
   });
 });
 
-describeEachDatabase('a login that is ended late', (openFresh) => {
+describeAnyDatabase('a login that is ended late', (openFresh) => {
   const lamps = { contract: 'cmc2', link: 'cml2', project: 'lamps' };
 
   it('is made again where its person was hired for another group meanwhile', async () => {
@@ -207,7 +207,7 @@ describeEachDatabase('a login that is ended late', (openFresh) => {
   });
 });
 
-describeEachDatabase('what is to be confirmed', (openFresh) => {
+describeAnyDatabase('what is to be confirmed', (openFresh) => {
   it('is not held by the brake together with what goes beyond it', async () => {
     const [one, two] = [1, 2].map((n) => ({ contract: `c${n}`, trainer: `t${n}` }));
     const incident = createIncident(await openFresh(), { limits: { max: 1, maxFraction: 1 } });

@@ -53,7 +53,7 @@ function writeProgram(): string {
   const from = (source: string) => JSON.stringify(path.resolve(source));
   writeFileSync(
     file,
-    `import { openDatabase } from ${from('src/db/database.ts')};
+    `import { openDatabase } from ${from('src/db/open-database.ts')};
      import { createInboxStore } from ${from('src/inbox/inbox-store.ts')};
      import { createSecretBox } from ${from('src/keys/secret-box.ts')};
      import { contractStarted, newDelivery } from ${from('test/support/deliveries.ts')};

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Database, openDatabase } from '../../../src/db/database.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { openDatabase } from '../../../src/db/open-database.ts';
 import type { Appended, NewDelivery } from '../../../src/domain/delivery.ts';
 import { createInbox } from '../../../src/inbox/inbox.ts';
 import { createInboxStore } from '../../../src/inbox/inbox-store.ts';

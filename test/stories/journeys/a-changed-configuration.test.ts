@@ -2,16 +2,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../../support/bridge-process.ts';
 import { type BridgeState, openBridgeState } from '../../support/bridge-state.ts';
-import { type Dialect, describeEachDialect, sqlite } from '../../support/databases.ts';
+import { type Dialect, sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createFolder } from '../../support/folder.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { listRoster } from '../../support/roster.ts';
 import { createSender } from '../../support/sender.ts';
 import { openSite, type SiteSetup } from '../../support/site.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 const hourMs = 3_600_000;
 
 type Configuration = NonNullable<SiteSetup['installs']>;
@@ -20,7 +20,7 @@ const acme = { projects: ['acme-*'] };
 const globex = { projects: ['globex-*'] };
 const usual: Configuration = { acme, globex };
 
-const changes: [what: string, changed: Configuration, told: string, orphaned: string[]][] = [
+const changes: [what: string, changed: Configuration, lost: string, orphaned: string[]][] = [
   [
     'an install is renamed',
     { acme2: acme, globex },
@@ -41,14 +41,14 @@ const changes: [what: string, changed: Configuration, told: string, orphaned: st
   ],
 ];
 
-describeEachDialect('a configuration that no longer leads to people', (dialect) => {
-  describe.each(changes)('when %s', (_what, changed, told, orphaned) => {
+describeAnyDialect('a configuration that no longer leads to people', (dialect) => {
+  describe.each(changes)('when %s', (_what, changed, lost, orphaned) => {
     it('refuses to start, or keeps them as they are, until the old one is back', async () => {
       const { tool, site, active } = await openStaffedSite(dialect);
       const start = (installs: Configuration, acceptsOrphans = false) =>
         site.start({ installs, tools: { studio: tool.adapter }, acceptsOrphans });
 
-      await expect(start(changed)).rejects.toThrow(`no longer leads to ${told}`);
+      await expect(start(changed)).rejects.toThrow(`no longer leads to ${lost}`);
       await expect(start(changed)).rejects.toThrow('--accept-orphans');
       expect(tool.calls).toEqual([]);
 
@@ -96,7 +96,7 @@ describeEachDialect('a configuration that no longer leads to people', (dialect) 
   });
 });
 
-describeEachDialect('an install that was renamed, with its people kept', (dialect) => {
+describeAnyDialect('an install that was renamed, with its people kept', (dialect) => {
   const renamed: Configuration = { acme2: acme, globex };
 
   it.each([

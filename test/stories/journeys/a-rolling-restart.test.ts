@@ -127,7 +127,7 @@ function sendUntilStopped(url: string) {
       const body = JSON.stringify({ id, type: 'nothing.uses_it' });
       const { status, said } = await sender.send(url, body, id);
       if (status !== 200) refused.push(`${status} ${said}`);
-      await wait(10);
+      await wait(25);
     }
   }
   const sending = Promise.all([sendOn(), sendOn(), sendOn(), sendOn()]);

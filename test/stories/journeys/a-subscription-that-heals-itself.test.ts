@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
-import { countUnfinished } from '../../support/journey.ts';
+import { listUnfinished } from '../../support/journey.ts';
 import { type Answer, post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
 import { surroundings } from '../../support/subscription-world.ts';
@@ -15,6 +15,18 @@ const minute = 60_000;
 
 describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
   const statusOf = async ({ endpoints }: WatchedBridge) => (await endpoints())[0]?.status;
+
+  async function untilDone({ storage, clock }: WatchedBridge): Promise<void> {
+    const due = () => listUnfinished(storage, clock);
+    await until('what is due is done', due, ({ length }) => length === 0);
+  }
+
+  /** Time that passes while the first check is under way puts the next one off. */
+  async function untilChecked(bridge: WatchedBridge): Promise<void> {
+    const record = () => bridge.subscription.subscriptions.find('acme');
+    await until('it is checked', record, ({ checkedAt }) => checkedAt !== null);
+    await untilDone(bridge);
+  }
 
   function hire({ market, jobId }: WatchedBridge, count: number): string[] {
     return Array.from({ length: count }, (__, index) => market.hire(jobId, `u${index}`));
@@ -32,6 +44,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
   it('that was disabled is enabled again, and nothing of what was missed is lost', async () => {
     const bridge = await openWatchedBridge(openMarket, dialect);
     await bridge.market.settle();
+    await untilChecked(bridge);
     bridge.door.leadTo(null);
     const hired = hire(bridge, 12);
     await bridge.market.settle();
@@ -46,10 +59,9 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
     await until('it is enabled', status, (seen) => seen === 'ACTIVE');
     const state = () => states.find('acme');
     await until('it is read', state, (seen) => seen?.readBeganAt !== readBeganAt);
-    const due = () => countUnfinished(bridge.storage, bridge.clock);
     const passAndLook = async () => {
       // Time that runs faster than the bridge works ends every lease before its work is done.
-      await until('what is due is done', due, (count) => count === 0);
+      await untilDone(bridge);
       await bridge.market.pass(5 * minute);
       return await bridge.told();
     };
@@ -63,6 +75,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
     const { subscriptions, endpoints } = bridge.subscription;
     const stored = () => endpoints.listOf('acme');
     await until('it is adopted', stored, ({ length }) => length === 1);
+    await untilChecked(bridge);
     hire(bridge, 12);
     await bridge.market.settle();
     expect(await statusOf(bridge)).toBe('DISABLED');

@@ -1,13 +1,12 @@
 import { expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { loadAdapter } from '../../../src/adapters/load-adapters.ts';
-import { describeEachDialect } from '../../support/databases.ts';
 import { trackerFile } from '../../support/foreign-adapters.ts';
 import { exampleSettings } from '../../support/http-tool-settings.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openRestTool, type RestTool } from '../../support/rest-tool.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 const hourMs = 3_600_000;
 
 const adapters = {
@@ -15,8 +14,8 @@ const adapters = {
   'a file': ({ url, token }: RestTool) => loadAdapter('list', { adapter: trackerFile, settings: { url, token } }),
 };
 
-describeEachDialect('a tool that is reached by HTTP', (dialect) => {
-  it.each(Object.entries(adapters))('has whoever is hired, and nobody else, by %s', async (_name, open) => {
+describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
+  it.each(Object.entries(adapters))('has the trainers who are hired, and no others, by %s', async (_name, open) => {
     const tool = await openRestTool();
     tool.seed('street-signs', 'somebody@lab.example');
     const journey = await openJourney(dialect, { adapter: await open(tool), payloads: 'minimal' });
@@ -76,7 +75,7 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     expect(receipts[0]).toMatchObject({ outcome: 'refused', toolStatus: 403 });
   });
 
-  /** Whoever is hired stands on the second page, and the settings know of one. */
+  /** The trainer who is hired stands on the second page, and the settings know of one. */
   async function openUnpaged(isSilent: boolean) {
     const tool = await openRestTool({ isSilent });
     for (const name of ['one', 'two']) tool.seed('street-signs', `${name}@lab.example`);
@@ -91,7 +90,7 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     return { tool, journey, contractId };
   }
 
-  it('has nobody count as out of whom it says that they may be on another page', async () => {
+  it('has no member count as out where it says that they may be on another page', async () => {
     const { tool, journey, contractId } = await openUnpaged(false);
     await journey.quiet();
     expect(await journey.memberships()).toMatchObject([{ state: 'failed' }]);
@@ -103,7 +102,7 @@ describeEachDialect('a tool that is reached by HTTP', (dialect) => {
     expect(new Set(await journey.receipts())).toEqual(new Set(['add refused', 'remove refused']));
   });
 
-  it('has somebody out by their id whom it shows to nobody', async () => {
+  it('has a member out by their id though it never shows them', async () => {
     const { tool, journey, contractId } = await openUnpaged(true);
     await journey.quiet();
     expect(tool.members('street-signs')).toHaveLength(3);

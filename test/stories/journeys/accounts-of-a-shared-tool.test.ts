@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
-import { describeEachDialect } from '../../support/databases.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { openSite } from '../../support/site.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
-describeEachDialect('a tool with logins', (dialect) => {
+describeAnyDialect('a tool with logins', (dialect) => {
   const all = { acme: { projects: ['acme-*'] }, globex: { projects: ['globex-*'] } };
   const { acme } = all;
 

@@ -41,7 +41,7 @@ describeEachDialect('after a journey', (dialect) => {
     };
     const journey = await openJourney(dialect, { adapter: tool.adapter });
     await journey.deliver(fullEvent({ type: 'contract.started', ...person, createdAt }));
-    await expect.poll(() => journey.receipts()).toContain('add refused');
+    await until('it is refused', journey.receipts, (receipts) => receipts.includes('add refused'));
     expect(journey.log.text()).toContain('z…@opentrain.work');
     await expectClosed(journey.storage.database, journey, ['whsec_c2VjcmV0']);
   });

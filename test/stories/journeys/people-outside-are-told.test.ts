@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { createDispatchStore } from '../../../src/notify/dispatch-store.ts';
-import { describeEachDialect } from '../../support/databases.ts';
 import { type Hook, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openMailBox } from '../../support/mail-box.ts';
 import { addNotices, newNotice, secret } from '../../support/notices.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 
-describeEachDialect('people outside are told', (dialect) => {
+describeAnyDialect('people outside are told', (dialect) => {
   it('in every channel by a running bridge, while one of them hangs', async () => {
     const [billing, chat, hanging] = [await openHook(), await openHook(), await openHook()];
     hanging.answer = () => undefined;

@@ -33,12 +33,11 @@ import { createSender } from '../../support/sender.ts';
 import { startTraffic } from '../../support/traffic.ts';
 import { until } from '../../support/until.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 /** More than the traffic has: an alert of the brake would be one of trouble. */
 const removals = { max: 100_000, maxFraction: 1 };
 const leaseMs = 30_000;
 /** Longer than any loop rests, so that one which could act would have. */
-const longerThanPollMs = 1500;
+const longerThanPollMs = 5 * pollMs;
 /** By how much PostgreSQL's clock may be ahead of the test's, which stands still. */
 const marginMs = 5000;
 /** How well an instance knows PostgreSQL's clock when this machine is busy. */
@@ -95,7 +94,7 @@ describeEachDialect('stopping and starting', (dialect) => {
   it('takes over from a killed process, on PostgreSQL once its leases have run out', async () => {
     const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated());
     const state = openBridgeState(setup.databaseUrl);
-    // A file that nobody writes to: whoever reads it waits, and holds the claim meanwhile.
+    // A file that no process writes to: the bridge that reads it waits, and holds the claim meanwhile.
     execFileSync('/usr/bin/mkfifo', [setup.rosterFile]);
     const bridge = await startBridge(setup);
     const sender = createSender(acmeSecret, 1);
@@ -194,7 +193,7 @@ describe('stopping', () => {
     const claimed = () => journey.memberships();
     await until('it is claimed', claimed, ([membership]) => Boolean(membership?.leaseToken));
 
-    // The engine cannot give its claim back while somebody else holds the row.
+    // The engine cannot give its claim back while another transaction holds the row.
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: isHeld, resolve: held } = Promise.withResolvers<void>();
     const holding = inTransaction(storage.database, async (tx) => {

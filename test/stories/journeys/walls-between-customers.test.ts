@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest';
 import type { AdapterLink } from '../../../src/adapters/adapter.ts';
-import { describeEachDialect } from '../../support/databases.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { openSite, type SiteBridge } from '../../support/site.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 const acme = { projects: ['acme-*'] };
 const globex = { projects: ['globex-*'] };
 
-describeEachDialect('a customer links a project that is not theirs', (dialect) => {
+describeAnyDialect('a customer links a project that is not theirs', (dialect) => {
   it.each([
     ['outside their patterns', 'lab-notes', { acme, globex }],
     ["of another's pattern", 'globex-signs', { acme, globex }],
@@ -20,7 +19,7 @@ describeEachDialect('a customer links a project that is not theirs', (dialect) =
     ],
     ["that is another's in another case", 'GLOBEX-signs', { acme: { projects: ['*'] }, globex }],
     ['that a server may resolve to another', 'acme-/../globex-signs', { acme, globex }],
-  ])('nobody gets in, and it is reported: one %s', async (_which, project, installs) => {
+  ])('no trainer gets in, and it is reported: one %s', async (_which, project, installs) => {
     const tool = createMemoryTool();
     const site = await openSite(dialect, ['acme', 'globex']);
     const bridge = await site.start({ installs, tools: { studio: tool.adapter } });
@@ -37,7 +36,7 @@ describeEachDialect('a customer links a project that is not theirs', (dialect) =
     expect(site.log.lines()).toContainEqual(expect.objectContaining(alert));
     expect(await countAlerts(bridge)).toBeGreaterThan(0);
 
-    // Nor does its end touch whoever is there for the other.
+    // Nor does its end touch the member who is there for the other customer.
     site.sandbox.endContract(contractId);
     await bridge.quiet();
     expect(tool.calls).toEqual([]);
@@ -69,8 +68,8 @@ describeEachDialect('a customer links a project that is not theirs', (dialect) =
   });
 });
 
-describeEachDialect('an adapter that fails on one project', (dialect) => {
-  it('holds up nobody: that link alone is outside, and it is reported', async () => {
+describeAnyDialect('an adapter that fails on one project', (dialect) => {
+  it('holds up no other link: that one alone is outside, and it is reported', async () => {
     const tool = createMemoryTool();
     const groupFor = ({ externalProjectId }: AdapterLink) => {
       if (externalProjectId === 'acme-broken') throw new Error('could not read s3cret');

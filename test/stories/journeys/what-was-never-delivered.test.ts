@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { describeEachDialect } from '../../support/databases.ts';
 import { liveThrough, openJourney } from '../../support/journey.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const quarterMs = 15 * 60_000;
 
-describeEachDialect('what was never delivered', (dialect) => {
+describeAnyDialect('what was never delivered', (dialect) => {
   it('is made up for when the schedule is next due, and written down', async () => {
     const journey = await openJourney(dialect, { schedule: '*/15 * * * *' });
     const { sandbox, customer, clock, storage } = journey;

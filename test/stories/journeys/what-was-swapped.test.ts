@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Adapter } from '../../../src/adapters/adapter.ts';
-import { type Dialect, describeEachDialect } from '../../support/databases.ts';
+import type { Dialect } from '../../support/databases.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
 import { openSite, type Site } from '../../support/site.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 const minuteMs = 60_000;
 
 /** One person of each of two customers, who share a tool. */
@@ -26,8 +26,8 @@ async function openStaffedSite(dialect: Dialect) {
   return { tool, site, contracts };
 }
 
-describeEachDialect('the tokens of two customers, swapped in the configuration', (dialect) => {
-  it('take nobody out, and say so, until they are put right', async () => {
+describeAnyDialect('the tokens of two customers, swapped in the configuration', (dialect) => {
+  it('take no member out, and say so, until they are put right', async () => {
     const { tool, site, contracts } = await openStaffedSite(dialect);
     const swapped = {
       acme: { projects: ['acme-*'], tokenOf: 'globex' },
@@ -62,13 +62,13 @@ async function hireInSigns({ customer, sandbox }: Site, name: string): Promise<s
   return sandbox.hire({ jobId, trainers: [{ opentrainUserId: `old-of-${name}` }] }).contractId;
 }
 
-describeEachDialect('the addresses of two tools, swapped in the configuration', (dialect) => {
+describeAnyDialect('the addresses of two tools, swapped in the configuration', (dialect) => {
   const right = { studio: 'https://one.example.com', atelier: 'https://two.example.com/' };
 
   it.each([
     ['that tell who they are', true],
     ['that have nothing but their address', false],
-  ])('have nobody added, removed or judged in either: tools %s', async (_, tells) => {
+  ])('have no member added, removed or judged in either: tools %s', async (_, tells) => {
     const one = createMemoryTool('membership', { lists: true });
     const two = createMemoryTool('membership', { lists: true });
     const toAdapter = (tool: MemoryTool, identity: string): Adapter =>

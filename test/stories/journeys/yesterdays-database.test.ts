@@ -8,7 +8,6 @@ import { createMemoryTool } from '../../support/memory-tool.ts';
 import { openSite, type Site, type SiteBridge } from '../../support/site.ts';
 import { until } from '../../support/until.ts';
 
-// Much of a journey is waiting for loops that look around once a second.
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const nobodyThere = 'http://127.0.0.1:9/api/partner/v1';
@@ -17,7 +16,7 @@ describe("yesterday's database, put back", () => {
   it.each([
     ['after a silence that it notices by itself', { dayMs: 22 * hourMs, unheardMs: hourMs }, false],
     ['soon after, by what lies beside it', { dayMs: 20 * minuteMs, unheardMs: 0 }, false],
-    ['soon after, where it is told', { dayMs: 20 * minuteMs, unheardMs: 10 * minuteMs }, true],
+    ['soon after, where the operator says so', { dayMs: 20 * minuteMs, unheardMs: 10 * minuteMs }, true],
   ])('is not acted on before the marketplace was asked: %s', async (_when, day, isRestored) => {
     const { site, tool, start, expectRight } = await putBackYesterdays(day);
     const known = site.log.lines().length;
@@ -74,7 +73,7 @@ describe("yesterday's database, put back", () => {
 /**
  * A day in the life of a bridge whose database is then set back to that day's beginning. What lies
  * in that copy is wrong by now in every way there is: people who were in and have left, whom it was
- * about to add and who were let go, a delivery that nobody had looked at, and a link that is gone
+ * about to add and who were let go, a delivery that was not looked at yet, and a link that is gone
  * and was made anew before that had taken effect. Of the last of it no event has come at all.
  */
 async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, unheardMs: hourMs }) {
@@ -132,7 +131,7 @@ async function putBackYesterdays({ dayMs, unheardMs } = { dayMs: 22 * hourMs, un
   async function expectRight(names: string[]): Promise<void> {
     expect(tool.members('signs')).toEqual(names.toSorted());
     expect(tool.members('lamps')).toEqual(names.toSorted());
-    // Also whom only the lost database remembers to have added can be taken out.
+    // A member can also be taken out whose addition only the lost database remembers.
     hands.end('joined');
     await until('who ends is out', () => tool.members('signs').join(), lacks('joined'));
   }

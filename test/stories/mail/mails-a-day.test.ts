@@ -5,17 +5,17 @@ import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
 import { listWaiting } from '../../../src/operator/list-waiting.ts';
 import { convergeDue, resetDue } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createSharedLinkTool } from '../../support/inviting-tool.ts';
 import { type MailBox, openMailBox, refusal } from '../../support/mail-box.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const style = { from: 'studio@example.com', subject: 'Into {project}' };
 
-describeEachDatabase('mails to one person', (openFresh) => {
+describeAnyDatabase('mails to one person', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
   let box: MailBox;
@@ -91,7 +91,7 @@ describeEachDatabase('mails to one person', (openFresh) => {
     expect(newMails()).toEqual({ 't1@opentrain.work': 3 });
   });
 
-  it('count once however often they are tried, and not where nobody got them', async () => {
+  it('count once however often they are tried, and not where they did not arrive', async () => {
     const refusing = await openMailBox({
       onRcptTo: (_address, _session, done) => done(refusal(451, 'later')),
     });
@@ -131,7 +131,7 @@ describeEachDatabase('mails to one person', (openFresh) => {
   }
 
   it('are one each, by one reset, where ten others end in 48 s', async () => {
-    const staying = [1, 2, 3, 4, 5].map((index) => `stays${index}`);
+    const staying = [1, 2].map((index) => `stays${index}`);
     const leaving = [...Array(10).keys()].map((index) => `leaves${index}`);
     for (const trainer of [...staying, ...leaving]) await invite('signs', trainer);
     await mailAll();

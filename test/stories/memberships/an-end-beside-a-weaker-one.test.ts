@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const two = ['one', 'two'] as const;
 
-describeEachDatabase('a delivered end', (openFresh) => {
+describeAnyDatabase('a delivered end', (openFresh) => {
   it('acts at once also on somebody whose removal is held for a weaker reason', async () => {
     const engine = createEngine(await openFresh());
     const about = (name: string) => ({ contract: name, trainer: name });

@@ -1,16 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { MembershipRow } from '../../../src/db/tables.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { expectWanted, type History, history, toBatches, toBody } from '../../support/histories.ts';
-import { tries } from '../../support/tries.ts';
+import { describeAnyDatabase, tries } from '../../support/tries.ts';
 
 /** So many that know nothing of each other share a database at a time. */
 const together = 25;
 const batches = tries(20);
 
-describeEachDatabase('any order and any repetition of deliveries', (openFresh) => {
+describeAnyDatabase('any order and any repetition of deliveries', (openFresh) => {
   it('ends in the same memberships', async () => {
     const engine = createEngine(await openFresh());
     let runs = 0;

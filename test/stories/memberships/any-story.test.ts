@@ -1,12 +1,11 @@
-import { expect, it } from 'vitest';
-import { describeEachDialect } from '../../support/databases.ts';
+import { describe, expect, it } from 'vitest';
 import { runBatch, tellAlone, together } from '../../support/stories/run-stories.ts';
-import { tries } from '../../support/tries.ts';
+import { anyDialects, tries } from '../../support/tries.ts';
 
 /** Of the first batch that `npm run test:stories` tells: always the same, so that red is the change at hand. */
 const batch = 1;
 
-describeEachDialect('any story', (dialect) => {
+describe.each(anyDialects)('any story ($name)', (dialect) => {
   it('ends nobody wrongly, at any moment', async () => {
     const [wrong] = await runBatch(dialect, batch, tries(together));
     if (wrong === undefined) return;

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const hired = fullEvent({ type: 'contract.started' });
 const unlinked = fullEvent({ type: 'project_link.removed' });
 
-describeEachDatabase('before an install is read after a silence', (openFresh) => {
+describeAnyDatabase('before an install is read after a silence', (openFresh) => {
   it('lets no removal pass that was due before, and every one that is due since', async () => {
     const engine = await openWithMember(await openFresh());
     await engine.apply([unlinked]);
@@ -68,7 +68,7 @@ describeEachDatabase('before an install is read after a silence', (openFresh) =>
   });
 });
 
-describeEachDatabase('the brake', (openFresh) => {
+describeAnyDatabase('the brake', (openFresh) => {
   it('does not judge who is still to be derived', async () => {
     const engine = await openWithMember(await openFresh());
     await engine.apply([unlinked]);

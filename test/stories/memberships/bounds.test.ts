@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { addPeople } from '../../support/many-people.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const maxTrainers = 1000;
 const maxContracts = 500;
@@ -31,7 +31,7 @@ async function stateOf(engine: Engine, trainer: string): Promise<string | undefi
   return rows.find(({ trainerId }) => trainerId === trainer)?.state;
 }
 
-describeEachDatabase('what an install says beyond a bound', (openFresh) => {
+describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
   it('of a contract is held, told of once, and can be replayed', async () => {
     const engine = createEngine(await openFresh());
     await addPeople(engine, { contracts: ['c1'], trainers: numbered('t', maxTrainers - 1) });
@@ -54,7 +54,7 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
-  it('of a trainer is held: 10,000 contracts of one are never looked at', async () => {
+  it('of a trainer is held: more contracts of one are never looked at', async () => {
     const engine = createEngine(await openFresh());
     const contracts = numbered('c', maxContracts);
     await addPeople(engine, { contracts, trainers: ['t1'] });
@@ -65,9 +65,9 @@ describeEachDatabase('what an install says beyond a bound', (openFresh) => {
       most = Math.max(most, rows.length);
       return rows;
     };
-    await engine.deliver(numbered('more', 60).map((contract) => started({ contract, trainer: 't1' })));
+    await engine.deliver(numbered('more', 12).map((contract) => started({ contract, trainer: 't1' })));
     await engine.takeIn();
-    expect(await failuresOf(engine)).toHaveLength(60);
+    expect(await failuresOf(engine)).toHaveLength(12);
     expect(alertsIn(engine)).toMatchObject([{ install: 'acme', trainer: 't1' }]);
     await engine.apply([
       started({

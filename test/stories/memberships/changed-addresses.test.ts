@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryToolOptions } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 /** The work email of somebody who is in, or is being added, changes: in every kind of tool. */
 
@@ -19,7 +19,7 @@ const kinds = [
   { findsById: false, hasAccounts: true, updates: false, lists: true },
 ] as const satisfies MemoryToolOptions[];
 
-describeEachDatabase('a work email that changes', (openFresh) => {
+describeAnyDatabase('a work email that changes', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
   const adds = () => incident.tool.calls.filter((call) => call.startsWith('add '));

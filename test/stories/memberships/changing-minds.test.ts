@@ -4,10 +4,10 @@ import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../../src/do
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { RouteLink } from '../../../src/memberships/link-router.ts';
 import { convergeDue } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const graceMs = 15 * 60_000;
 const started = fullEvent({ type: 'contract.started', id: '1' });
@@ -18,7 +18,7 @@ function refuse(): never {
   throw new AppError('invalid', 'answered 400', { status: 400 });
 }
 
-describeEachDatabase('when something else is wanted', (openFresh) => {
+describeAnyDatabase('when something else is wanted', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
   let routes: (project: string | null) => string | undefined;

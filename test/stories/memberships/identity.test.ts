@@ -2,9 +2,10 @@ import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { claimDue, converge, receiptsOf } from '../../support/converging.ts';
-import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
+import type { OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const admin = 'admin@lab.example';
@@ -25,7 +26,7 @@ function openIncident(
   }));
 }
 
-describeEachDatabase('an account that was there before', (openFresh) => {
+describeAnyDatabase('an account that was there before', (openFresh) => {
   let incident: Incident;
   let tool: MemoryTool;
 
@@ -214,7 +215,7 @@ describeEachDatabase('an account that was there before', (openFresh) => {
   });
 });
 
-describeEachDatabase('a protected account', (openFresh) => {
+describeAnyDatabase('a protected account', (openFresh) => {
   it('is not added by its id either', async () => {
     const converging = { protectedAccounts: ['u-1'] };
     const { incident, tool } = await openIncident(openFresh, { converging });
@@ -240,7 +241,7 @@ describeEachDatabase('a protected account', (openFresh) => {
   });
 });
 
-describeEachDatabase('where customers share the tool', (openFresh) => {
+describeAnyDatabase('where customers share the tool', (openFresh) => {
   it('no account is ended or given another address, also of those we made', async () => {
     const converging = { mayChangeAccounts: false };
     const { incident, tool } = await openIncident(openFresh, { converging });
@@ -257,7 +258,7 @@ describeEachDatabase('where customers share the tool', (openFresh) => {
   });
 });
 
-describeEachDatabase('installs that know different addresses for one trainer', (openFresh) => {
+describeAnyDatabase('installs that know different addresses for one trainer', (openFresh) => {
   let incident: Incident;
   let tool: MemoryTool;
 
@@ -356,7 +357,7 @@ describeEachDatabase('installs that know different addresses for one trainer', (
   });
 });
 
-describeEachDatabase('every address that somebody was let in under', (openFresh) => {
+describeAnyDatabase('every address that somebody was let in under', (openFresh) => {
   /** By the second address, and by the first one late: the answer to that was lost. */
   async function comeTwice({ incident, tool }: { incident: Incident; tool: MemoryTool }) {
     tool.isLate = (call) => call === 'add';

@@ -2,9 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/adapters/adapter.ts';
 import { createDoubtStore } from '../../../src/memberships/doubt-store.ts';
 import { receiptsOf } from '../../support/converging.ts';
-import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
+import type { OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool, type MemoryToolOptions } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 /**
  * A tool that was restored from an older backup gives ids out again: what was a trainer's is by then
@@ -35,7 +36,7 @@ async function check(incident: Incident): Promise<void> {
   await incident.settle();
 }
 
-describeEachDatabase('an id that a restored tool gave to an employee', (openFresh) => {
+describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh) => {
   let incident: Incident;
   let tool: MemoryTool;
 
@@ -134,7 +135,7 @@ describeEachDatabase('an id that a restored tool gave to an employee', (openFres
   });
 });
 
-describeEachDatabase('an id of a tool that says when accounts were made', (openFresh) => {
+describeAnyDatabase('an id of a tool that says when accounts were made', (openFresh) => {
   let incident: Incident;
   let tool: MemoryTool;
   const made = { madeAt: '2026-01-01T10:00:00.000Z' };
@@ -164,7 +165,7 @@ describeEachDatabase('an id of a tool that says when accounts were made', (openF
   });
 });
 
-describeEachDatabase('ids that a restored tool gave to other trainers', (openFresh) => {
+describeAnyDatabase('ids that a restored tool gave to other trainers', (openFresh) => {
   const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
   let incident: Incident;
   let tool: MemoryTool;
@@ -194,7 +195,7 @@ describeEachDatabase('ids that a restored tool gave to other trainers', (openFre
   });
 });
 
-describeEachDatabase('an id of a tool that shows no addresses', (openFresh) => {
+describeAnyDatabase('an id of a tool that shows no addresses', (openFresh) => {
   const two = { contract: 'c2', trainer: 'cmu2', workEmail: 'bola@opentrain.work' };
   const state = async ({ engine }: Incident, trainer: string) =>
     (await engine.membershipRows()).find(({ trainerId }) => trainerId === trainer);
@@ -228,7 +229,7 @@ describeEachDatabase('an id of a tool that shows no addresses', (openFresh) => {
   });
 });
 
-describeEachDatabase('an address that is to be followed', (openFresh) => {
+describeAnyDatabase('an address that is to be followed', (openFresh) => {
   it('is not given to an account that has the id of somebody else by now', async () => {
     const { incident, tool } = await open(openFresh, { updates: true });
     await incident.event('contract.started', { workEmail: amara });
@@ -240,7 +241,7 @@ describeEachDatabase('an address that is to be followed', (openFresh) => {
   });
 });
 
-describeEachDatabase('an account of ours that no look at the group shows', (openFresh) => {
+describeAnyDatabase('an account of ours that no look at the group shows', (openFresh) => {
   let incident: Incident;
   let tool: MemoryTool;
 

@@ -2,9 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const links = { cml1: signs };
@@ -22,7 +22,7 @@ function watch({ engine }: Incident, installs = ['acme']): Silence {
   });
 }
 
-describeEachDatabase('a link that was removed before an outage', (openFresh) => {
+describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -137,7 +137,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
   });
 });
 
-describeEachDatabase('two customers in one project, one of them not readable', (openFresh) => {
+describeAnyDatabase('two customers in one project, one of them not readable', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -213,7 +213,7 @@ describeEachDatabase('two customers in one project, one of them not readable', (
   });
 });
 
-describeEachDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
+describeAnyDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
   it('is in again, although the tool cannot list its members', async () => {
     const incident = createIncident(await openFresh());
     await watch(incident).check();

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const seconds = 1000;
@@ -9,7 +9,7 @@ const links = { cml1: signs };
 const renewed = { links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } };
 const nothing = { links, active: {} };
 
-describeEachDatabase('a renewal whose start was lost', (openFresh) => {
+describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {

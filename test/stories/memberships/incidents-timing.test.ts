@@ -1,15 +1,15 @@
 import { beforeEach, expect, it } from 'vitest';
-import { convergeLeaseMs } from '../../../src/converge/converge-steps.ts';
+import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
 import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { claimDue, converge, receiptsOf } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 
-describeEachDatabase('a worker that dies between the call and its receipt', (openFresh) => {
+describeAnyDatabase('a worker that dies between the call and its receipt', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -69,7 +69,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
   });
 });
 
-describeEachDatabase('somebody who is hired again while being removed', (openFresh) => {
+describeAnyDatabase('somebody who is hired again while being removed', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -131,7 +131,7 @@ describeEachDatabase('somebody who is hired again while being removed', (openFre
   });
 });
 
-describeEachDatabase('an install that is held until it has been read', (openFresh) => {
+describeAnyDatabase('an install that is held until it has been read', (openFresh) => {
   it('has nothing done for it that is older, while the others go on', async () => {
     const incident = createIncident(await openFresh());
     const { engine, tool } = incident;
@@ -176,7 +176,7 @@ describeEachDatabase('an install that is held until it has been read', (openFres
   });
 });
 
-describeEachDatabase('what an operator decided', (openFresh) => {
+describeAnyDatabase('what an operator decided', (openFresh) => {
   it('once is not decided again', async () => {
     const incident = createIncident(await openFresh());
     for (const contract of ['cmc1', 'cmc2']) {

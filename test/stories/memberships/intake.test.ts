@@ -4,9 +4,9 @@ import { emptyContract, emptyEvidence, toPair } from '../../../src/domain/eviden
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
 import { readerVersion } from '../../../src/inbox/event-schema.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const hourMs = 3_600_000;
@@ -36,7 +36,7 @@ async function corrupt(engine: Engine, contract: string) {
   return { id: row.id, restore: () => write(row.body) };
 }
 
-describeEachDatabase('intake', (openFresh) => {
+describeAnyDatabase('intake', (openFresh) => {
   it('makes a membership of a start, and has it removed by the end', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { convergeDue } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const workEmail = 'shared@opentrain.work';
 
-describeEachDatabase('an account that several trainers have by its address', (openFresh) => {
+describeAnyDatabase('an account that several trainers have by its address', (openFresh) => {
   it('stays while one of them is wanted, and goes with the last', async () => {
     const engine = createEngine(await openFresh());
     const tool = createToolByAddress();
@@ -44,7 +44,7 @@ describeEachDatabase('an account that several trainers have by its address', (op
   });
 });
 
-describeEachDatabase('an account that one trainer has under the addresses of two customers', (openFresh) => {
+describeAnyDatabase('an account that one trainer has under the addresses of two customers', (openFresh) => {
   it('stays while the other customer wants it', async () => {
     const engine = createEngine(await openFresh());
     const tool = createMemoryTool();

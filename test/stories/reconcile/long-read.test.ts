@@ -6,8 +6,8 @@ import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { installLeaseMs } from '../../../src/reconcile/read/hold-lease.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const people = Array.from({ length: 60 }, (_, index) => `u${index}`);
 const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]));
@@ -39,7 +39,7 @@ function depsOf({ deps }: Incident, api: PlatformReader) {
 
 const { signal } = new AbortController();
 
-describeEachDatabase('a read that takes long', (openFresh) => {
+describeAnyDatabase('a read that takes long', (openFresh) => {
   const open = async () => createIncident(await openFresh());
   const read = (incident: Incident, api: PlatformReader) => reconcileNext(depsOf(incident, api), signal);
 

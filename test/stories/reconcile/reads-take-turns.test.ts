@@ -5,10 +5,10 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { createIncident, toApi } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const crowd = 600;
@@ -36,7 +36,7 @@ function watched(install: string, asked: string[], before: () => Promise<void>):
 
 const atOnce = async () => undefined;
 
-describeEachDatabase('installs take turns at reading contracts', (openFresh) => {
+describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
   let engine: Engine;
   let asked: string[];
 
@@ -148,7 +148,7 @@ describeEachDatabase('installs take turns at reading contracts', (openFresh) => 
   });
 });
 
-describeEachDatabase('installs are read side by side', (openFresh) => {
+describeAnyDatabase('installs are read side by side', (openFresh) => {
   it('one that hangs does not delay the whole read of another', async () => {
     const incident = createIncident(await openFresh());
     const { engine, deps } = incident;

@@ -1,12 +1,13 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { createPlatformApi } from '../../../src/marketplace/platform-api.ts';
+import { createPlatformApi } from '../../../src/marketplace/create-platform-api.ts';
 import type { DoubtKind } from '../../../src/reconcile/read/doubts.ts';
-import { describeEachDatabase, type OpenFresh, openForTest, sqlite } from '../../support/databases.ts';
+import { type OpenFresh, openForTest, sqlite } from '../../support/databases.ts';
 import { type Asked, type Front, type Instead, type Meddling, openFront } from '../../support/front.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 /**
  * Evidence, not absence: what a marketplace may answer over HTTP that looks as if people were gone,
@@ -220,7 +221,7 @@ const doubtful: [string, Meddling, Partial<Record<DoubtKind, number>>][] = [
   [
     'a page of exactly as many as were asked for, without one who is known',
     (asked) => (/other-/.test(asked.path) ? nobody : editing(active, (contracts) => fill(contracts))(asked)),
-    { cut_off_list: 1, unlisted_contract: 1, nobody_on_contract: page },
+    { cut_off_list: 1, unlisted_contract: 1, empty_contract: page },
   ],
   ['a listing that shrinks from page to page', editing(active, shrink), { cut_off_list: 1, unlisted_contract: 1 }],
   [
@@ -230,7 +231,7 @@ const doubtful: [string, Meddling, Partial<Record<DoubtKind, number>>][] = [
     })),
     { unknown_status: 4 },
   ],
-  ['nobody on any contract', on(/participants/, nobody), { nobody_on_contract: 4 }],
+  ['nobody on any contract', on(/participants/, nobody), { empty_contract: 4 }],
   [
     'contracts that it lists and does not know',
     on(/participants/, { status: 404, body: error }),
@@ -299,7 +300,7 @@ describe('nobody is removed, and it is told what is in doubt,', () => {
   });
 });
 
-describeEachDatabase('whoever is gone for good is removed after their grace', (openEither) => {
+describeAnyDatabase('whoever is gone for good is removed after their grace', (openEither) => {
   /** Reads so that two of them are far enough apart, and lets the grace pass but for a minute. */
   async function readTwice({ incident, read }: Site): Promise<void> {
     for (const wait of [7 * hours, 11 * minutes]) {

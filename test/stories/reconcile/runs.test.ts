@@ -3,8 +3,8 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
 import { createRunStore } from '../../../src/reconcile/runs/run-store.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const links = { cml1: 'signs' };
 const on = (...people: string[]) => ({ cmc1: { links: ['cml1'], people } });
@@ -12,7 +12,7 @@ const both: Listing = { links, active: on('u1', 'u2') };
 /** That list is not empty: what it does not say of others counts. */
 const ended: Listing = { links, ended: on('u1', 'u2'), active: { cmc9: { links: ['cml1'], people: ['u9'] } } };
 
-describeEachDatabase('a run', (openFresh) => {
+describeAnyDatabase('a run', (openFresh) => {
   const open = async () => createIncident(await openFresh());
   const runs = ({ engine }: Incident) => engine.rows('run');
 

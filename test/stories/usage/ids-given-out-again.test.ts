@@ -1,12 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const employee = 'erin@lab.example';
 const two = { seconds: 200, tasks: 2, labels: 6 };
 
-describeEachDatabase('work under an id that a restored tool gave to somebody else', (openFresh) => {
+describeAnyDatabase('work under an id that a restored tool gave to another account', (openFresh) => {
   let world: UsageWorld;
   let first: ReturnType<UsageWorld['hire']>;
   let second: ReturnType<UsageWorld['hire']>;
@@ -88,7 +88,7 @@ describeEachDatabase('work under an id that a restored tool gave to somebody els
     expect(consumed()).toEqual([{ seconds: 300, tasks: 3, labels: 9 }, two]);
   });
 
-  it('is told to be theirs again once an operator says so', async () => {
+  it('counts as theirs again once an operator says so', async () => {
     world.tool.emails.set(first.memberId, employee);
     work('e', first.memberId);
     await readAndReport();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openImportWorld } from '../../usage/import/import-harness.ts';
 
 const header = 'workDate,contractId,externalProjectId,opentrainUserId,workEmail,totalSeconds,tasksCompleted';
@@ -23,8 +23,8 @@ const wrong: [line: string, fault: string][] = [
 
 const right = ['cmc1,,,,60,', 'cmc2,,cmu3,,,7', ',lamps,,cmu2@opentrain.work,60,0', '"cmc1",,,,5,5'];
 
-describeEachDatabase('a file with faults', (openFresh) => {
-  it('has each line told with what is wrong', async () => {
+describeAnyDatabase('a file with faults', (openFresh) => {
+  it('shows each wrong line and its fault', async () => {
     const world = await openImportWorld(openFresh);
     const staged = await world.stage(
       wrong.map(([rest]) => `2026-03-13,${rest}`),
@@ -71,7 +71,7 @@ describeEachDatabase('a file with faults', (openFresh) => {
     });
   });
 
-  it('has the first hundred told, and how many there are', async () => {
+  it('shows the first hundred faults, and how many there are', async () => {
     const world = await openImportWorld(openFresh);
     const staged = await world.stage(Array.from({ length: 1234 }, () => 'never,cmc1,60'));
     if (staged.outcome !== 'faulty') throw new Error('nothing was found');
@@ -86,7 +86,7 @@ describeEachDatabase('a file with faults', (openFresh) => {
     expect(await world.stage([], { header: '' })).toMatchObject({ faults: [{ line: 1, fault }] });
   });
 
-  it('has exactly those lines told that are wrong, whatever is mixed', async () => {
+  it('shows exactly the lines that are wrong, whatever is mixed', async () => {
     const world = await openImportWorld(openFresh);
     const line = fc.oneof(
       fc.constantFrom(...right).map((rest) => ({ kind: 'right', rest })),
@@ -97,8 +97,8 @@ describeEachDatabase('a file with faults', (openFresh) => {
       fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 60 }), async (drawn) => {
         const { lines, expected } = toFile(drawn);
         const staged = await world.stage(lines, { header });
-        const told = staged.outcome === 'faulty' ? staged.faults.map((one) => one.line) : [];
-        expect(told).toEqual(lines.join('') === '' ? [1] : expected);
+        const shown = staged.outcome === 'faulty' ? staged.faults.map((one) => one.line) : [];
+        expect(shown).toEqual(lines.join('') === '' ? [1] : expected);
       }),
       { numRuns: 25 },
     );

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 
-describeEachDatabase('usage', (openFresh) => {
+describeAnyDatabase('usage', (openFresh) => {
   /** Two people at work on `signs`: each has done two pieces today. */
   async function openWork(options: Parameters<typeof openUsageWorld>[1] = {}) {
     const world = await openUsageWorld(await openFresh(), options);
@@ -86,7 +86,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual({ seconds: 0, tasks: 0, labels: 0 });
   });
 
-  it('stays reported where nothing tells whether its task is there', async () => {
+  it('stays reported where the tool does not say whether its task is there', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     tool.tellsTasks = false;
@@ -96,7 +96,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('is lowered to zero in words, where all of it was deleted', async () => {
+  it('is lowered to an explicit zero where all of it was deleted', async () => {
     const { report, read, tool, consumed, requests, first } = await openWork();
     await report();
     for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
@@ -106,7 +106,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(requests.at(-1)?.entries).toMatchObject([{ totalSeconds: 0, tasksCompleted: 0, labelsCompleted: 0 }]);
   });
 
-  it('is lowered to zero where the file that told of it is taken back', async () => {
+  it('is lowered to zero where the file with it is taken back', async () => {
     const { report, consumed, engine, first } = await openWork();
     const { kysely } = engine.database;
     const yesterday = new Date(engine.clock.now().getTime() - 24 * hourMs).toISOString();
@@ -116,12 +116,12 @@ describeEachDatabase('usage', (openFresh) => {
       .insertInto('usageImport')
       .values({ install: 'acme', state: 'counted', fileName: 'work.csv', actor: 'ada', ...times })
       .execute();
-    const told = { importId: 1, line: 2, day: yesterday.slice(0, 10), trainerId: first.trainerId };
-    const place = { placeBy: 'contract', placeId: first.contractId } as const;
+    const line = { importId: 1, line: 2, day: yesterday.slice(0, 10), trainerId: first.trainerId };
+    const workedOn = { workedOnBy: 'contract', workedOnId: first.contractId } as const;
     const counts = { seconds: 50, tasks: null, labels: null };
     await kysely
       .insertInto('usageImportEntry')
-      .values({ ...told, ...place, ...counts })
+      .values({ ...line, ...workedOn, ...counts })
       .execute();
     await kysely.updateTable('contract').set({ startDate: null }).execute();
     await report();
@@ -143,7 +143,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect([consumed(first.contractId), consumed(second.contractId)]).toEqual([two, two]);
   });
 
-  it('of somebody whose account was deleted stays', async () => {
+  it('of a trainer whose account was deleted stays', async () => {
     const { report, read, tool, consumed, first } = await openWork();
     await report();
     for (const id of ['a', 'b']) tool.items.get('signs')?.delete(id);
@@ -153,7 +153,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(consumed(first.contractId)).toEqual(two);
   });
 
-  it('of somebody who was removed stays, also when they are let in again', async () => {
+  it('of a trainer who was removed stays, also when they are let in again', async () => {
     const { engine, report, read, learn, tool, consumed, sandbox, jobId, first } = await openWork();
     await report();
     sandbox.endContract(first.contractId);
@@ -211,7 +211,7 @@ describeEachDatabase('usage', (openFresh) => {
     expect(await report({ contractId })).toMatchObject({ outcome: 'clean' });
   });
 
-  it('is in doubt after a crash, and sent by whoever comes next', async () => {
+  it('is in doubt after a crash, and the next run sends it', async () => {
     const { engine, report, consumed, fates, first, second } = await openWork();
     fates.push('crash', 'unheard');
     expect(await report()).toMatchObject({ outcome: 'failed' });

@@ -94,7 +94,7 @@ interface ToolItem {
 export interface Sent {
   day: Day;
   counts: Counts;
-  /** All that was told since the last reading of everything, that included: by items, at most. */
+  /** The most that items can have come to since the last reading of everything, that reading included. */
   most: Counts;
   lowers: boolean;
   /** Whether a reading of everything had ended since it was last answered. */
@@ -112,7 +112,7 @@ export function playStory(steps: readonly Step[]) {
   const sent: Sent[] = [];
   let completeReadings = 0;
   const completeAt = new Map<Day, number>();
-  const told = new Map<number, { labels: number; seconds: number; days: Set<Day> }>();
+  const seen = new Map<number, { labels: number; seconds: number; days: Set<Day> }>();
   /** The two tasks there are at a time, by what they are called now. */
   const tasks = ['0', '1'];
   let tasksMade = tasks.length;
@@ -120,8 +120,8 @@ export function playStory(steps: readonly Step[]) {
   const heardLast = new Map<string, ToolItem>();
 
   function remember(id: number, { labels, seconds, doneAt }: ToolItem): void {
-    const known = told.get(id) ?? { labels: 0, seconds: 0, days: new Set<Day>() };
-    told.set(id, {
+    const known = seen.get(id) ?? { labels: 0, seconds: 0, days: new Set<Day>() };
+    seen.set(id, {
       labels: Math.max(known.labels, labels),
       seconds: Math.max(known.seconds, seconds),
       days: known.days.add(toDay(doneAt)),
@@ -130,9 +130,9 @@ export function playStory(steps: readonly Step[]) {
 
   /** Seconds may lie on any day on which an item has changed. */
   function mostOf(day: Day): Counts {
-    const ofDay = [...told].filter(([, { days }]) => days.has(day));
+    const ofDay = [...seen].filter(([, { days }]) => days.has(day));
     return {
-      seconds: [...told.values()].reduce((sum, one) => sum + one.seconds, 0),
+      seconds: [...seen.values()].reduce((sum, one) => sum + one.seconds, 0),
       tasks: new Set(ofDay.map(([id]) => id % 2)).size,
       labels: ofDay.reduce((sum, [, one]) => sum + one.labels, 0),
     };
@@ -160,7 +160,7 @@ export function playStory(steps: readonly Step[]) {
     readAt = now;
     if (isComplete) {
       completeReadings += 1;
-      told.clear();
+      seen.clear();
     }
     for (const [id, item] of heard) remember(id, item);
     for (const [, item] of heard) heardLast.set(item.itemId, item);

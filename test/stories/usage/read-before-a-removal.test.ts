@@ -7,13 +7,13 @@ import { toInstant } from '../../../src/lib/clock.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import type { Engine } from '../../support/engine-harness.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
 
-describeEachDatabase('before somebody is taken out', (openFresh) => {
+describeAnyDatabase('before a trainer is removed', (openFresh) => {
   /** One of two, whose contract has ended. */
   async function openEnd() {
     const world = await openUsageWorld(await openFresh());
@@ -71,7 +71,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
   it('their work is read where an earlier version has begun to wait, and did not say for what', async () => {
     const { engine, isCleared, read } = await openEnd();
     expect(await isCleared()).toBe(false);
-    await engine.database.kysely.deleteFrom('finalReadingPlace').execute();
+    await engine.database.kysely.deleteFrom('finalReadingScope').execute();
     engine.clock.advance(minuteMs);
     expect(await isCleared()).toBe(false);
     await read();
@@ -108,7 +108,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     return { ...world, lampsJob, atSigns, atLamps, ...watchEnds(world) };
   }
 
-  it('only the places where they may have worked are waited for', async () => {
+  it('only the work scopes where they may have worked are waited for', async () => {
     const world = await openTwoProjects();
     const { sandbox, tool, atSigns, learn, isCleared, read, take } = world;
     tool.goneScopes.add('lamps');
@@ -120,7 +120,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect(await take()).toBe(null);
   });
 
-  it('a place that is gone is named, with what the tool says of it', async () => {
+  it('a work scope that is gone is named, with the answer of the tool', async () => {
     const world = await openTwoProjects();
     const { engine, sandbox, tool, atLamps, learn, isCleared, read, take } = world;
     tool.goneScopes.add('lamps');
@@ -179,7 +179,7 @@ describeEachDatabase('before somebody is taken out', (openFresh) => {
     expect(await engine.rows('finalReading')).toMatchObject([{ isUnread: 1 }]);
   });
 
-  it('nothing is waited for in a tool that tells of no work, or where nobody ever worked', async () => {
+  it('nothing is waited for in a tool that has no work to read, or where no trainer ever worked', async () => {
     const { engine, usage } = await openEnd();
     const due = [{ membershipId: 1, generation: 2, cause: 'retired', isOurs: true, tool: 'list' }] as const;
     const passing = await inTransaction(engine.database, (tx) =>

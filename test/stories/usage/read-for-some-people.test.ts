@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
-import { createImportObservations } from '../../../src/usage/import/import-observations.ts';
+import { createImportObservations } from '../../../src/usage/import/import-store.ts';
 import { createContractSourceStore } from '../../../src/usage/read/contract-source-store.ts';
 import { createObservationStore, listTrainers } from '../../../src/usage/read/observation-store.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const day = '2026-03-15';
 const counts = { seconds: 60, tasks: 1, labels: 1 };
 /** More than either database takes as parameters of one query. */
-const many = Array.from({ length: 70_000 }, (_, index) => `nobody${index}`);
+const many = Array.from({ length: 70_000 }, (_, index) => `unknown${index}`);
 
 async function seeIn(database: Database, trainerId: string, on = day): Promise<void> {
-  const place = { tool: 'studio', scope: '7', memberId: `m${trainerId}`, day: on };
-  const row = { ...place, trainerId, ...counts, isFrozen: 0, seenAt: `${day}T12:00:00.000Z` };
+  const member = { tool: 'studio', scope: '7', memberId: `m${trainerId}`, day: on };
+  const row = { ...member, trainerId, ...counts, isFrozen: 0, seenAt: `${day}T12:00:00.000Z` };
   await database.kysely.insertInto('usageDay').values(row).execute();
 }
 
@@ -26,16 +26,16 @@ async function importOf({ kysely }: Database, trainerIds: string[], state: 'coun
     .values({ ...file, countedAt })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const place = { day, placeBy: 'contract' as const, placeId: 'c1' };
-  const rows = trainerIds.map((trainerId, line) => ({ importId, line, trainerId, ...place }));
+  const workedOn = { day, workedOnBy: 'contract' as const, workedOnId: 'c1' };
+  const rows = trainerIds.map((trainerId, line) => ({ importId, line, trainerId, ...workedOn }));
   await kysely
     .insertInto('usageImportEntry')
     .values(rows.map((row) => ({ ...row, ...counts })))
     .execute();
 }
 
-describeEachDatabase('some people after others', (openFresh) => {
-  it('are told of without anybody else, however many are asked for', async () => {
+describeAnyDatabase('some people after others', (openFresh) => {
+  it('have their work listed without the work of others, however many are asked for', async () => {
     const database = await openFresh();
     for (const id of ['t1', 't2', 't3']) await seeIn(database, id);
     await importOf(database, ['t2', 't3', 't4'], 'counted');
@@ -62,7 +62,7 @@ describeEachDatabase('some people after others', (openFresh) => {
     expect(await engagements({ trainerIds: [] })).toEqual([]);
   });
 
-  it('are listed page by page in one order, each once, whoever tells of them', async () => {
+  it('are listed page by page in one order, each once, whatever their source', async () => {
     const database = await openFresh();
     for (const id of ['b', 'A', 'é', 'a', 'Z']) await seeIn(database, id);
     await seeIn(database, 'a', '2026-03-16');

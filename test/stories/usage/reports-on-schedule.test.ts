@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { createReadUsageWorker } from '../../../src/usage/read/read-usage-worker.ts';
 import { createReportWorker } from '../../../src/usage/report/report-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const halfHourMs = 30 * 60_000;
 
-describeEachDatabase('on schedule', (openFresh) => {
-  /** Somebody is hired, their place was read once, and two instances look after it. */
+describeAnyDatabase('on schedule', (openFresh) => {
+  /** A trainer is hired, their work scope was read once, and two instances run. */
   async function openBridge() {
     const world = await openUsageWorld(await openFresh());
     const { deps } = world.usage;
@@ -21,7 +21,7 @@ describeEachDatabase('on schedule', (openFresh) => {
       ...[createReportWorker(deps), createReportWorker(deps)],
     );
     await until(
-      'the new place is read',
+      'the new work scope is read',
       () => world.tool.requests.length,
       (count) => count === 1,
     );

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { openDue } from '../../../src/usage/attribute/load-due.ts';
 import { decideHeld, listHeld } from '../../../src/usage/show/decide-held.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { type EventWish, fullEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 
 /** It is noon; one person works, and every piece takes a minute and has three labels. */
-describeEachDatabase('a contract that follows another on one day', (openFresh) => {
+describeAnyDatabase('a contract that follows another on one day', (openFresh) => {
   async function openRenewal(options: Parameters<typeof openUsageWorld>[1] = {}) {
     const world = await openUsageWorld(await openFresh(), options);
     const { engine, sandbox, jobId, tool } = world;
@@ -77,7 +77,7 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     expect(due).toMatchObject([{ contractId: 'old', day, counts }]);
   });
 
-  it('takes over what was told of the other, before anybody knew of it', async () => {
+  it('takes over what was reported for the other before the renewal was known', async () => {
     const { work, end, renew, learn, read, report, consumed, first } = await openRenewal();
     work('a');
     end();
@@ -171,7 +171,7 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });
 
-  it('is told apart from the other only where the instants of all pieces are known', async () => {
+  it('is kept apart from the other only where the instants of all pieces are known', async () => {
     const { work, end, renew, learn, read, report, consumed, engine, first } = await openRenewal();
     work('a');
     await read();
@@ -187,7 +187,7 @@ describeEachDatabase('a contract that follows another on one day', (openFresh) =
     expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(0)]);
   });
 
-  it('is told apart on the day in whose zone it began', async () => {
+  it('is kept apart by the days of its own time zone', async () => {
     const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal({
       timeZone: 'Pacific/Kiritimati',
     });

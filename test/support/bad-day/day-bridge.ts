@@ -10,7 +10,7 @@ import { eventTypes } from '../../../src/domain/event.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
-import { countUnfinished, noteAlive } from '../journey.ts';
+import { listUnfinished, noteAlive } from '../journey.ts';
 import { createLogLines } from '../log-lines.ts';
 import { listRoster } from '../roster.ts';
 import { until } from '../until.ts';
@@ -128,8 +128,8 @@ export async function openDayBridge(
     },
     async quiet() {
       await market.settle();
-      const look = () => countUnfinished(storage, clock);
-      await until('nothing is due', look, (unfinished) => unfinished === 0);
+      const look = () => listUnfinished(storage, clock);
+      await until('nothing is due', look, ({ length }) => length === 0);
     },
     async plans() {
       const rows = await storage.database.kysely.selectFrom('plan').select('id').execute();

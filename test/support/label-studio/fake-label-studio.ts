@@ -37,14 +37,14 @@ const owner = {
   legacyToken: 'ab12cd34ef56ab12cd34ef56ab12cd34ef56ab12',
 };
 
-/** @param now its clock, by which it says when an account was made */
+/** @param now its clock, by which it says when an account was made and when work was done */
 export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeLabelStudio> {
   const settings = {
     isSignUpOpen: false,
     isFormRefused: false,
     version: { release: '1.23.2', edition: 'Community' } as object,
   };
-  const [users, work, tokens] = [createFakeUsers(owner, now), createFakeWork(), createFakeTokens()];
+  const [users, work, tokens] = [createFakeUsers(owner, now), createFakeWork(now), createFakeTokens()];
   const routes = createFakeRoutes(users, work);
   const forms = createFakeForms(users, settings);
   const personalToken = tokens.createPersonal(users.ownerId);

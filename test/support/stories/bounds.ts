@@ -28,6 +28,7 @@ export const keptForMin: Record<Ending, number> = {
   left: apartMin + graceMin,
   moved: graceMin,
   disconnected: revokedGraceMin,
+  reconnected: revokedGraceMin,
   managed: Number.POSITIVE_INFINITY,
 };
 
@@ -41,6 +42,8 @@ export const outAfterMin: Record<Ending, number> = {
   left: participantsMin + 3 * readingMin + graceMin,
   moved: 2 * readingMin + graceMin,
   disconnected: revokedGraceMin + 2 * readingMin,
+  // After that the new link to the same project may take over what is in no list, but not for ever.
+  reconnected: 2 * revokedGraceMin + 2 * readingMin,
   managed: Number.POSITIVE_INFINITY,
 };
 

@@ -4,9 +4,9 @@ import { createLoops } from '../../../src/app/loops.ts';
 import { createServices, type Services, type ServicesDeps } from '../../../src/app/services.ts';
 import { openStorage, type Storage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
-import { createClaimStore } from '../../../src/converge/claim-store.ts';
+import { convergeLeaseMs, createClaimStore } from '../../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../../src/converge/converge-membership.ts';
-import { convergeLeaseMs, usualSecondLookMs } from '../../../src/converge/converge-steps.ts';
+import { usualSecondLookMs } from '../../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
@@ -33,7 +33,7 @@ import { createAwaitedReadingStore } from '../../../src/removals/awaited-reading
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { createPlanStore, type PlanStore } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
-import { bindTool, placeOf } from '../../../src/tools/bind-tool.ts';
+import { bindTool, locationOf } from '../../../src/tools/bind-tool.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { projects } from './market.ts';
 import type { MarketApi } from './market-api.ts';
@@ -306,7 +306,7 @@ function createConverge(deps: ServicesDeps, services: Services): () => Promise<n
   const settling = createSettleStore(database, box, rules.routeLink);
   const given = deps.adapters.get('studio');
   if (given === undefined) throw new Error('There is no tool');
-  const place = placeOf(deps.config.tools.get('studio')?.settings ?? {});
+  const place = locationOf(deps.config.tools.get('studio')?.settings ?? {});
   const adapter = bindTool(services, 'studio', given, place);
   const parts = {
     claims,

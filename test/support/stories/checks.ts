@@ -24,7 +24,8 @@ import { isTold, type Reason } from './truth.ts';
 export interface Checks {
   /** Called with every call that is made in the tool. */
   onAdd(place: string, isStrange: boolean): void;
-  onRemove(place: string, isStrange: boolean): void;
+  /** @param staysIn whether the trainer is in the group under another address too */
+  onRemove(place: string, isStrange: boolean, staysIn: boolean): void;
   /** Called after every turn. */
   look(): void;
   /** @param told who is said to be removed by now, of all stories */
@@ -90,7 +91,8 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
     const handAt = story.handsAt.get(place) ?? 0;
     return truth.standing(place).find((reason) => {
       const { fromMs, joinedMs } = reason;
-      const begun = joinedMs === fromMs ? 'joined' : 'hired';
+      // Who has joined lately is only known by asking who is on the contract.
+      const begun = fromMs < joinedMs + inAfterMin.joined * minute ? 'joined' : 'hired';
       const sinceMs = Math.max(fromMs, disturbed, handAt);
       if (now >= sinceMs + inAfterMin[begun] * minute) return true;
       // Whom another hand took out, only a listing misses.
@@ -163,9 +165,9 @@ export function createChecks(story: Story, nowMs: () => number): Checks {
       if (mustBeOut(place) && !isToBeLearnt(place) && !hasLeftLately(place))
         wrong('added without a reason', place, 'none for long');
     },
-    onRemove(place, isStrange) {
+    onRemove(place, isStrange, staysIn) {
       if (isStrange) wrong('removed in another tool', place, 'the configured one is not theirs');
-      const reason = mustStay(place);
+      const reason = staysIn ? undefined : mustStay(place);
       if (reason === undefined) return;
       wrong('wrong end', place, `${reason.contract} by ${reason.link} of ${reason.customer}`);
     },

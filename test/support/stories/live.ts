@@ -239,7 +239,11 @@ function toAdapter({ tool, strangeTool }: BridgeLife, lives: readonly Life[], st
     const watch = {
       onLook: (group: string, trainer: string) => void story.forgotten.delete(`${group}/${trainer}`),
       onAdd: (group: string, trainer: string) => checks.onAdd(`${group}/${trainer}`, strange.isThere),
-      onRemove: (group: string, trainer: string) => checks.onRemove(`${group}/${trainer}`, strange.isThere),
+      onRemove: (group: string, trainer: string, memberId: string) => {
+        // A trainer with an account under the present address as well stays in when one under an old address goes.
+        const staysIn = story.tool.hasAnother(group, memberId, story.market.emailOf(trainer));
+        checks.onRemove(`${group}/${trainer}`, strange.isThere, staysIn);
+      },
     };
     return { tool: story.tool, watch };
   };

@@ -58,7 +58,7 @@ export interface Raised {
 }
 
 /** Why nobody is there any more by a reason that was one before. */
-export type Ending = 'contract_ended' | 'link_removed' | 'left' | 'disconnected' | 'managed' | 'moved';
+export type Ending = 'contract_ended' | 'link_removed' | 'left' | 'disconnected' | 'reconnected' | 'managed' | 'moved';
 
 export interface Happened {
   raised: Raised[];
@@ -272,7 +272,7 @@ export function createMarket(run: string, beginMs: number) {
     repoint: 'link_removed',
     link_in_strange_mode: 'link_removed',
     disconnect: 'disconnected',
-    reconnect: 'disconnected',
+    reconnect: 'reconnected',
     staff: 'left',
     manage: 'managed',
     move: 'moved',

@@ -10,6 +10,8 @@ export interface StoryTool {
   weather: ToolWeather;
   /** Everyone who is in, as `project/trainer`. */
   roster(): ReadonlySet<string>;
+  /** Whether another account than this one is in the group under the address. */
+  hasAnother(group: string, memberId: string, email: string): boolean;
 }
 
 /** What becomes of the next calls that change something, and until when nothing works. */
@@ -34,11 +36,13 @@ interface Parts {
   /** Something was not as it should be. */
   onTrouble(): void;
   afterMin(minutes: number, happen: () => void): void;
+  /** Called when a late call is done at last. @param place `project/trainer` */
+  onArrived(place: string, askedAtMs: number): void;
 }
 
 const changes: ReadonlySet<string> = new Set(['add', 'remove', 'update', 'end']);
 
-export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: Parts): StoryTool {
+export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin, onArrived }: Parts): StoryTool {
   const inner = createMemoryTool('membership', kind);
   const weather: ToolWeather = { downUntilMs: 0, losesAnswers: 0, isLate: 0, lateByMin: 1, misses: 0, lags: false };
   let isMissing = false;
@@ -72,7 +76,11 @@ export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: 
   inner.isLate = (call, subject) => {
     if (!changes.has(call) || !take('isLate')) return false;
     log(`tool: ${call} ${subject} is not answered, and done in ${weather.lateByMin} minutes`);
-    afterMin(weather.lateByMin, () => inner.arrive());
+    const askedAtMs = nowMs();
+    afterMin(weather.lateByMin, () => {
+      inner.arrive();
+      onArrived(toTrainer(subject.replace(/@.*/, '')), askedAtMs);
+    });
     return true;
   };
   inner.after = (call, subject) => {
@@ -92,13 +100,19 @@ export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin }: 
     );
   }
 
-  return { inner, weather, roster };
+  const hasAnother = (group: string, memberId: string, email: string) =>
+    inner.roster(group).some((member) => member.id !== memberId && member.email === email);
+  return { inner, weather, roster, hasAnother };
 }
 
 /** By their address, of which each trainer has had one or several. */
 function trainerOf({ id, email }: Member): string {
   const [local = id] = (email ?? id).split('@');
-  return local.replace(/^(t\d+)\.\d+-/, '$1-');
+  return toTrainer(local);
+}
+
+function toTrainer(local: string): string {
+  return local.replace(/\b(t\d+)\.\d+-/, '$1-');
 }
 
 /** By the end of their names one story's groups and people are told from another's. */
@@ -110,7 +124,7 @@ export interface ToolWatch {
   /** Called when a person was looked for, and the tool has answered. */
   onLook(group: string, trainer: string): void;
   onAdd(group: string, trainer: string): void;
-  onRemove(group: string, trainer: string): void;
+  onRemove(group: string, trainer: string, memberId: string): void;
 }
 
 export interface Fleet {
@@ -145,7 +159,7 @@ export function createFleetAdapter({ kind, find, isStrange, identifies }: Fleet)
       return adapterAt(group).addMember(group, person, signal);
     },
     removeMember(group, member, signal) {
-      at(group).watch.onRemove(group, trainerOf(member));
+      at(group).watch.onRemove(group, trainerOf(member), member.id);
       return adapterAt(group).removeMember(group, member, signal);
     },
     ...(model.findAccount && {

@@ -29,7 +29,10 @@ export interface Story {
   handsAt: Map<string, number>;
   /** When the bridge added a person, as `project/trainer`. */
   addedAt: Map<string, number>;
-  /** Whom the bridge had added, and neither knows of nor has looked for since its database was put back. */
+  /**
+   * Whom the bridge has added without knowing it, and has not looked for since: before its database was put back, or
+   * by a call that was done after the next reading.
+   */
   forgotten: Set<string>;
   log(text: string): void;
   lines(): string[];
@@ -88,6 +91,10 @@ export function createStory(plan: StoryPlan, run: string, kind: ToolKind, world:
           act();
           disturb(ms);
         }),
+      onArrived(place, askedAtMs) {
+        const readAtMs = customerNames.map((name) => story.told.lastAt(`links ${name}`, nowMs()) ?? 0);
+        if (Math.max(...readAtMs) > askedAtMs) story.forgotten.add(place);
+      },
     }),
     names: new Map(customerNames.map((name) => [name, { install: name + run, sinceMs: world.beginMs }])),
     toRename: new Set(),

@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/lib/clock.ts';
 
 /** One clock for several processes: as fast as the real one, and ahead of it as far as is wanted. */
 export interface MovedClock extends Clock {
-  /** Ahead to this instant, at once for everybody. */
+  /** Ahead to this instant, at once for all processes. */
   moveTo(instant: string): void;
   /** What a program of Node's or a server of Django's is started with. */
   env: Record<string, string>;
@@ -22,7 +22,7 @@ export function createMovedClock(keptIn: string, beginsAt: string): MovedClock {
     if (Number.isNaN(wantedMs)) throw new Error(`${instant} is no instant`);
     if (wantedMs < aheadMs) throw new Error(`${instant} has passed`);
     aheadMs = wantedMs;
-    // Nobody is to read half of it.
+    // No process may read half of it.
     writeFileSync(`${file}.draft`, String(aheadMs));
     renameSync(`${file}.draft`, file);
   }

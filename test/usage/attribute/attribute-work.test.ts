@@ -34,8 +34,8 @@ function attribute(observations: Observation[], ...candidates: ContractCandidate
     decisions: new Map(),
   };
   const { due, held } = attributeWork(observations, attribution);
-  const told = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
-  return [...told, ...held.map(({ reason }) => reason)];
+  const counted = due.map(({ contractId, counts }) => `${contractId} ${counts.seconds}`);
+  return [...counted, ...held.map(({ reason }) => reason)];
 }
 
 const first = contract('c1', '2026-03-10', '2026-03-12');
@@ -54,8 +54,8 @@ it.each([
   ['none, where there is none', '2026-03-11', [], 'no_contract'],
   ['none, where two run', '2026-03-11', [first, contract('c3', null, null)], 'several_contracts'],
   ['one whose days are not known', '2020-01-01', [contract('c3', null, null)], 'c3 60'],
-] as const)('gives work to %s', (_what, day, candidates, told) => {
-  expect(attribute([seen(day)], ...candidates).join(', ')).toBe(told);
+] as const)('gives work to %s', (_what, day, candidates, expected) => {
+  expect(attribute([seen(day)], ...candidates).join(', ')).toBe(expected);
 });
 
 it('holds what cannot be right, and cuts nothing off', () => {
@@ -64,14 +64,14 @@ it('holds what cannot be right, and cuts nothing off', () => {
   expect(attribute([seen('2026-03-11', { labels: -1 })], first)).toEqual(['negative']);
 });
 
-it('takes what was taken back for nothing, unless something else is told', () => {
+it('counts work that was taken back as nothing, unless another source has work', () => {
   const zero = { ...seen('2026-03-11', { seconds: 0 }, 'import:1'), isTakenBack: true };
   expect(attribute([zero], first)).toEqual(['c1 0']);
   expect(attribute([zero, seen('2026-03-11')], first)).toEqual(['c1 60']);
   expect(attribute([zero])).toEqual([]);
 });
 
-it('holds a day of which files tell by contract and by project', () => {
+it('holds a day that files name by contract and by project', () => {
   const byContract = {
     ...seen('2026-03-11', {}, 'import:1'),
     workedOn: { by: 'contract', install: 'acme', contractId: 'c1' },
@@ -83,7 +83,7 @@ it('holds a day of which files tell by contract and by project', () => {
   expect(attribute([byContract, byProject], first)).toEqual(['two_sources', 'two_sources']);
 });
 
-it('adds up the places of one contract, and holds them together where they are too much', () => {
+it('adds up the work scopes of one contract, and holds all of them when the sum is too much', () => {
   const elsewhere = {
     ...seen('2026-03-11'),
     workedOn: { by: 'scope', tool: 'studio', scope: '8' },
@@ -93,7 +93,7 @@ it('adds up the places of one contract, and holds them together where they are t
   expect(attribute([seen('2026-03-11'), much], first)).toEqual(['over_a_day', 'over_a_day']);
 });
 
-it('holds a day that both a tool and an import tell of', () => {
+it('holds a day that both a tool and an import have work of', () => {
   const imported = seen('2026-03-11', {}, 'import:1');
   expect(attribute([seen('2026-03-11'), imported], first)).toEqual(['two_sources', 'two_sources']);
 });

@@ -3,12 +3,12 @@ import { emptyContract, emptyLink } from '../../../src/domain/evidence.ts';
 import { findCandidates } from '../../../src/usage/attribute/find-candidates.ts';
 import type { Engagement } from '../../../src/usage/read/contract-source-store.ts';
 
-type Told = Partial<Engagement>;
+type Known = Partial<Engagement>;
 
-/** What a contract is taken for at a workedOn, by what is known of it. */
-function find(told: Told, timeZone = 'UTC') {
+/** The candidate that a contract becomes, by what is known of it. */
+function find(known: Known, timeZone = 'UTC') {
   const person = { trainerId: 't1', linkId: 'l1' };
-  const engagement = { ...emptyContract('acme', 'c1'), ...person, ...told };
+  const engagement = { ...emptyContract('acme', 'c1'), ...person, ...known };
   const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
   const at = { tool: 'studio', scope: '7', groupId: '7', timeZone };
   const candidatesOf = findCandidates(
@@ -29,7 +29,7 @@ function find(told: Told, timeZone = 'UTC') {
 }
 
 /** Begins and ends at these instants. */
-function run(startDate: string, endDate: string): Told {
+function run(startDate: string, endDate: string): Known {
   const instants = { startDate: toText(startDate), endDate: toText(endDate) };
   return { ...instants, endedReadAt: '2030-01-01T00:00:00.000Z' };
 }
@@ -79,20 +79,24 @@ describe('the instants of a contract', () => {
   it.each([
     ['is what the marketplace says', { endDate: noon, endedReadAt: read }, noon],
     ['is that of the event', { endedEventAt: noon }, noon],
-    ['is what the event told of, a little before it', { endDate: noon, endedEventAt: soon }, noon],
+    [
+      'is the end date that the event announced, a little before the event',
+      { endDate: noon, endedEventAt: soon },
+      noon,
+    ],
     ['is that of the event, where the end was planned later', { endDate: plan, endedEventAt: noon }, noon],
     ['is that of the event, where the end was planned earlier', { endDate: noon, endedEventAt: read }, read],
     ['is no later than a reading that had it ended', { endedReadAt: read }, read],
     ['is no later than the word of an operator', { endedByOperatorAt: read }, read],
-  ])('the end %s', (_what, told, endsAt) => {
-    expect(find(told)).toMatchObject({ endsAt, lastDay: '2026-03-15' });
+  ])('the end %s', (_what, known, endsAt) => {
+    expect(find(known)).toMatchObject({ endsAt, lastDay: '2026-03-15' });
   });
 
   it.each([
     ['goes on', { activeReadAt: read }],
     ['goes on beyond a planned end', { activeReadAt: read, endDate: noon }],
-  ])('there is no end of one that %s', (_what, told) => {
-    expect(find(told)).toMatchObject({ endsAt: null, lastDay: null });
+  ])('there is no end of one that %s', (_what, known) => {
+    expect(find(known)).toMatchObject({ endsAt: null, lastDay: null });
   });
 
   it('dates without a time are days', () => {

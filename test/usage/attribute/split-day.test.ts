@@ -65,10 +65,10 @@ function attribute(
     momentsOf: () => moments,
     decisions: new Map(decision && [[workKey(observation), decision]]),
   });
-  const told = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
+  const shares = due.map(({ contractId, counts: { seconds, tasks, labels } }) =>
     [contractId, seconds, tasks, labels].join(' '),
   );
-  return [...told.sort(), ...held.map(({ reason }) => reason)].join(', ');
+  return [...shares.sort(), ...held.map(({ reason }) => reason)].join(', ');
 }
 
 const first = contract('c1', '09:00 to 12:00');
@@ -89,18 +89,18 @@ it.each([
   ['what is done when one begins to that one', [done('13:59'), done('14:00')], 'c1 60 1 3, c2 60 1 3'],
   ['what was done before any of them to the first', [done('08:00')], 'c1 60 1 3, c2 0 0 0'],
   [
-    'a piece to whom it was done for, and what it grew by later to the other',
+    'a piece to the contract it was done for, and its later growth to the other',
     [done('10:00'), grown('15:00', 40)],
     'c1 60 1 3, c2 40 0 0',
   ],
   [
-    'a task once to each for whom a piece of it was done',
+    'a task once to each contract that a piece of it was done for',
     [done('10:00', 't'), done('11:00', 't'), done('15:00', 't')],
     'c1 120 1 6, c2 60 1 3',
   ],
   ['nothing in words where all of it was taken away', [], 'c1 0 0 0, c2 0 0 0'],
-])('gives %s', (_what, moments, told) => {
-  expect(attribute([first, second], moments)).toBe(told);
+])('gives %s', (_what, moments, expected) => {
+  expect(attribute([first, second], moments)).toBe(expected);
 });
 
 it('splits among three', () => {
@@ -147,7 +147,7 @@ it('leaves alone what a source does not count', () => {
   expect(attribute([first, second], moments, { counts })).toBe('c1  2 6, c2  1 3');
 });
 
-it('does what an operator has decided with all of the day, and nobody else has any of it', () => {
+it('gives the whole day to the contract that an operator has decided on, and nothing to any other', () => {
   const whole = { install: 'acme', contractId: 'c1' };
   expect(attribute([first, second], three, { isTorn: true }, whole)).toBe('c1 180 3 9, c2 0 0 0');
 });
@@ -167,8 +167,8 @@ it.each([
     { isFrozen: true, counts: { seconds: 60, tasks: 1, labels: 3 } },
     'several_contracts',
   ],
-])('on the day after an end, gives %s', (_what, moments, changes, told) => {
-  expect(attribute([late, second], moments, changes)).toBe(told);
+])('on the day after an end, gives %s', (_what, moments, changes, expected) => {
+  expect(attribute([late, second], moments, changes)).toBe(expected);
 });
 
 it('asks no contract that another had followed before that day', () => {

@@ -92,7 +92,7 @@ describe('a CSV file of work', () => {
     expect(await faultOf(`2026-03-14,${who},1`, header)).toBe(fault);
   });
 
-  it('has every fault of a line told at once', async () => {
+  it('names every fault of a line at once', async () => {
     expect(await faultOf('2027-01-01,,-1')).toBe(
       'workDate is in the future; contractId or externalProjectId is missing; totalSeconds is negative',
     );

@@ -5,7 +5,7 @@ import { createScopeOf } from '../../../src/usage/read/find-scopes.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 it.each([
-  ['of a link within its wall', 'acme-signs', 'place of acme-signs'],
+  ['of a link within its wall', 'acme-signs', 'scope of acme-signs'],
   ["of no link that is another's", 'globex-signs', undefined],
   ["of no link that is another's in another case", 'GLOBEX-1', undefined],
   ['of no link whose id may be resolved otherwise', 'acme-/../globex-signs', undefined],
@@ -13,7 +13,7 @@ it.each([
 ])('work is read %s', (_, externalProjectId, scope) => {
   const usageScopeFor = (link: AdapterLink) => {
     if (link.externalProjectId === 'acme-broken') throw new Error('s3cret');
-    return `place of ${link.externalProjectId}`;
+    return `scope of ${link.externalProjectId}`;
   };
   const { adapter } = createMemoryTool();
   const reading: Adapter = { ...adapter, usageScopeFor, async *readUsage() {} };

@@ -154,7 +154,7 @@ describe('running totals', () => {
     expect([work.totals?.fallen, tasksOf(work)]).toEqual([undefined, { '10': 8 }]);
   });
 
-  it('do not count what was there before anybody looked', () => {
+  it('do not count what was there before the first reading', () => {
     const seen = mergeWork(noWork, [total(500)], { ...at(10), countsFirstTotal: false });
     expect(tasksOf(mergeWork(seen, [total(503)], at(11)))).toEqual({ '10': 0, '11': 3 });
   });
@@ -171,8 +171,8 @@ describe('what was seen before a removal', () => {
 
 describe('the pieces of a day', () => {
   it('come to what the day counts, those of which nothing came too', () => {
-    const told = [item('a'), item('b', { tasks: 0, labels: 0 })];
-    const { items } = mergeWork(noWork, told, reading);
+    const pieces = [item('a'), item('b', { tasks: 0, labels: 0 })];
+    const { items } = mergeWork(noWork, pieces, reading);
     const moments = [...items.values()].flatMap((one) => momentsOf(one, day));
     expect(moments.map(({ taskId, seconds }) => [taskId, seconds])).toEqual([
       ['task of a', 0],
@@ -190,8 +190,8 @@ describe('the pieces of a day', () => {
 
   it('are remembered by the instants at which they were done and grew', () => {
     const zone = { ...reading, lowers: false };
-    const told = item('a', { doneAt: '2026-03-15T12:00:00+02:00', seconds: 10 });
-    let work = mergeWork(noWork, [told], zone);
+    const first = item('a', { doneAt: '2026-03-15T12:00:00+02:00', seconds: 10 });
+    let work = mergeWork(noWork, [first], zone);
     work = mergeWork(work, [item('a', { doneAt: at(12), changedAt: at(13), seconds: 30 })], zone);
     work = mergeWork(work, [item('a', { changedAt: at(13), seconds: 40 })], zone);
     work = mergeWork(work, [item('a', { changedAt: at(14), seconds: 40 })], zone);
@@ -215,17 +215,17 @@ describe('the pieces of a day', () => {
     ['took less time', [item('a', { seconds: 50 })]],
     ['was done at another time', [item('a', { doneAt: at(11) })]],
     ['is of another task', [item('a', { taskId: 'other' })]],
-  ])('tell no more whose it is, once one %s after a removal', (_what, told) => {
+  ])('no longer show whose the day is, once a piece %s after a removal', (_what, pieces) => {
     const seen = mergeWork(noWork, [item('a')], reading);
-    expect(isTorn(mergeWork(seen, told, reading))).toBe(false);
-    const torn = mergeWork(freezeWork(seen), told, reading);
+    expect(isTorn(mergeWork(seen, pieces, reading))).toBe(false);
+    const torn = mergeWork(freezeWork(seen), pieces, reading);
     expect(isTorn(torn)).toBe(true);
     expect(isTorn(mergeWork(torn, [item('a')], reading))).toBe(true);
     const partly = { ...reading, lowers: false };
-    expect(isTorn(mergeWork(freezeWork(seen), told, partly))).toBe(false);
+    expect(isTorn(mergeWork(freezeWork(seen), pieces, partly))).toBe(false);
   });
 
-  it('go on telling whose it is while they only become more', () => {
+  it('still show whose the day is while they only become more', () => {
     const skipped = item('b', { tasks: 0, labels: 0 });
     const seen = freezeWork(mergeWork(noWork, [item('a'), skipped], reading));
     expect(seen.days.get(day)?.counts).toEqual({ seconds: 120, tasks: 1, labels: 3 });
@@ -234,7 +234,7 @@ describe('the pieces of a day', () => {
   });
 });
 
-it('keeps a count that a tool cannot tell this time', () => {
+it('keeps a count that a tool does not give this time', () => {
   const day = { memberId: 'm1', of: 'day', day: '2026-03-15' } as const;
   const work = mergeWork(noWork, [{ ...day, tasks: 4, labels: 9 }], reading);
   expect(daysOf(mergeWork(work, [{ ...day, tasks: 5 }], reading))).toEqual({
@@ -272,9 +272,9 @@ it.each([
   ['its last second', 'Australia/Lord_Howe', '2026-10-04T12:59:59.999Z', '2026-10-04'],
   ['the day after it', 'Australia/Lord_Howe', '2026-10-04T13:00:00Z', '2026-10-05'],
   ['a change at midnight', 'America/Asuncion', '2024-03-24T03:30:00Z', '2024-03-23'],
-  ['the first place to have a day', 'Pacific/Kiritimati', '2026-03-14T10:00:00Z', '2026-03-15'],
+  ['the first zone to have a day', 'Pacific/Kiritimati', '2026-03-14T10:00:00Z', '2026-03-15'],
   ['the last second it has of it', 'Pacific/Kiritimati', '2026-03-15T09:59:59.999Z', '2026-03-15'],
-  ['the last place to have it', 'Etc/GMT+12', '2026-03-15T12:00:00Z', '2026-03-15'],
+  ['the last zone to have it', 'Etc/GMT+12', '2026-03-15T12:00:00Z', '2026-03-15'],
   ['the last second anywhere', 'Etc/GMT+12', '2026-03-16T11:59:59.999Z', '2026-03-15'],
   ['three quarters of an hour', 'Asia/Kathmandu', '2026-03-14T18:15:00Z', '2026-03-15'],
   ['the last second before them', 'Asia/Kathmandu', '2026-03-14T18:14:59.999Z', '2026-03-14'],
@@ -289,7 +289,7 @@ it.each([
   ['the beginning of one, a quarter past', 'Asia/Kathmandu', '2026-12-31T18:15:00Z', '2027-01-01'],
 ])('counts %s in %s on its day', (_what, timeZone, instant, day) => {
   const at = new Date(instant).toISOString();
-  const told = item('a', { doneAt: at, changedAt: at });
-  const work = mergeWork(noWork, [told], { ...reading, timeZone, firstDay: '2024-01-01' });
+  const piece = item('a', { doneAt: at, changedAt: at });
+  const work = mergeWork(noWork, [piece], { ...reading, timeZone, firstDay: '2024-01-01' });
   expect(daysOf(work)).toEqual({ [day]: { seconds: 60, tasks: 1, labels: 3 } });
 });

@@ -30,7 +30,7 @@ describe('who has come', () => {
     expect(match(waiting, listed)).toEqual([[1, '7']]);
   });
 
-  it('is nobody of whom that is not certain', () => {
+  it('is left out where it is not certain which account is theirs', () => {
     const shared = [wait(1, 'ada', 'a@x.example'), wait(2, 'ben', 'a@x.example')];
     expect(match(shared, [{ id: '7', email: 'a@x.example' }])).toEqual([]);
     const twice = [wait(1, 'ada', 'a@x.example', 'b@x.example')];
@@ -63,7 +63,7 @@ describeEachDatabase('those who were waited for', (openFresh) => {
     return { engine, store, end };
   }
 
-  it('are those of whom only the invitation is known, also when they are to be out', async () => {
+  it('are the trainers who have an invitation and no account yet, also when they are to be removed', async () => {
     const { store, end } = await invite();
     const ids = async () => (await store.waitingIn('studio', [group])).map((one) => one.memberId);
     expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
@@ -75,7 +75,7 @@ describeEachDatabase('those who were waited for', (openFresh) => {
   it('are due once they have come; not by an account that is another trainer’s', async () => {
     const { engine, store } = await invite();
     const [one, two] = await store.waitingIn('studio', [group]);
-    if (one === undefined || two === undefined) throw new Error('nobody waits');
+    if (one === undefined || two === undefined) throw new Error('no trainer waits');
     const now = engine.clock.now().toISOString();
     await store.settleArrived([{ waiting: one, accountId: '7' }], now);
     await store.settleArrived([{ waiting: two, accountId: '7' }], now);

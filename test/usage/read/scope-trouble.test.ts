@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs;
 const { signal } = new AbortController();
 const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 
-describeEachDatabase('a place of work', (openFresh) => {
+describeEachDatabase('a work scope', (openFresh) => {
   /** Linked with another; the tool does not have it (any more). */
   async function openGone({ wasRead }: { wasRead: boolean }) {
     const world = await openUsageWorld(await openFresh());
@@ -53,7 +53,7 @@ describeEachDatabase('a place of work', (openFresh) => {
     return { ...world, linkId, alerts, attention, listWork, readAgain };
   }
 
-  it('that is gone is told once a second answer says so, and again after a day', async () => {
+  it('that is gone raises an alert after a second answer says so, and again after a day', async () => {
     const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: true });
     await readAgain(0);
     expect(alerts()).toEqual([]);
@@ -71,7 +71,7 @@ describeEachDatabase('a place of work', (openFresh) => {
     expect(await listWork()).toEqual({ signs: 'read', lamps: 'read' });
   });
 
-  it('that could never be read is told of after a while, whatever the tool says', async () => {
+  it('that could never be read raises an alert after a while, whatever the tool answers', async () => {
     const { readAgain, alerts, attention, listWork, tool } = await openGone({ wasRead: false });
     tool.goneScopes.clear();
     tool.refusedScopes.add('lamps');
@@ -85,14 +85,14 @@ describeEachDatabase('a place of work', (openFresh) => {
     expect(alerts()).toEqual(['lamps']);
   });
 
-  it('that is gone with its link is nothing to be told of, and no report fails for it', async () => {
+  it('that is gone together with its link raises no alert, and no report fails because of it', async () => {
     const world = await openGone({ wasRead: true });
     const { api, linkId, tool, usage, engine, learn, readAgain, alerts, attention } = world;
     const report = async () => (await reportNow(reportDeps, { installs: ['acme'] }, now)).unread;
     const reportDeps = { ...usage.deps, database: engine.database, schedule: '0 * * * *' };
     const now = { waitMs: 0, signal };
     expect(await report()).toMatchObject([{ scope: 'lamps' }]);
-    // Somebody is still in its group.
+    // A trainer is still in its group.
     await api('DELETE', `/project-links/${linkId}`);
     for (let reading = 0; reading < 2; reading += 1) {
       await learn();
@@ -101,9 +101,9 @@ describeEachDatabase('a place of work', (openFresh) => {
     await readAgain(hourMs);
     expect(tool.requests.length).toBeGreaterThan(4);
     expect(await attention()).toEqual([]);
-    const told = alerts().length;
+    const before = alerts().length;
     await readAgain(25 * hourMs);
-    expect(alerts()).toHaveLength(told);
+    expect(alerts()).toHaveLength(before);
     expect(await report()).toEqual([]);
   });
 });

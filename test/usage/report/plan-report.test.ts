@@ -13,8 +13,8 @@ const lookbackMs = 14 * 86_400_000;
 const counts: Counts = { seconds: 60, tasks: 1, labels: null };
 
 function due(changes: Partial<DueDay> = {}): DueDay {
-  const place = { install: 'acme', contractId: 'c1', trainerId: 't1', day: '2026-03-15' };
-  return { ...place, timeZone: 'UTC', counts, ...changes };
+  const key = { install: 'acme', contractId: 'c1', trainerId: 't1', day: '2026-03-15' };
+  return { ...key, timeZone: 'UTC', counts, ...changes };
 }
 
 function ledger(changes: Partial<LedgerDay> = {}): LedgerDay {

@@ -14,7 +14,7 @@ describeEachDatabase('a lease of contracts', (openFresh) => {
     return { clock, take };
   }
 
-  it('is of those contracts that nobody else has, until it is released', async () => {
+  it('covers the contracts that no other lease covers, until it is released', async () => {
     const { take } = await openLocks();
     const first = await take('a', 'b');
     expect([...first.contractIds].sort()).toEqual(['a', 'b']);

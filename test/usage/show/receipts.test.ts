@@ -31,7 +31,7 @@ describeEachDatabase('the receipts of a contract', (openFresh) => {
     return { ...world, contractId, trainerId, today, work, show };
   }
 
-  it('say what was seen by whom, what was sent, and what was answered', async () => {
+  it('show what each source has seen, what was sent, and what was answered', async () => {
     const { engine, read, report, work, show, today, trainerId } = await openWork();
     work('a', 60);
     await read();

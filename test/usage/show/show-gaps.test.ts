@@ -31,24 +31,24 @@ describeEachDatabase('what of the work cannot be counted', (openFresh) => {
 
   const nothing = { gaps: [], fallen: [], failing: [] };
 
-  it('is said since when and why, of the contracts of that place, until it can be', async () => {
+  it('is shown with time and cause for the contracts of that work scope, until it can be counted', async () => {
     const { tool, worker, other, readAgain, attention, show } = await openTotals();
     expect([await show(worker), await attention()]).toEqual([nothing, []]);
-    tool.gap = 'nobody counts labels';
+    tool.gap = 'labels are not counted';
     const since = await readAgain();
     await readAgain();
-    const place = { tool: 'studio', scope: 'signs' };
-    expect(await show(worker)).toEqual({ ...nothing, gaps: [{ ...place, since, says: tool.gap }] });
+    const at = { tool: 'studio', scope: 'signs' };
+    expect(await show(worker)).toEqual({ ...nothing, gaps: [{ ...at, since, says: tool.gap }] });
     expect(await show(other)).toEqual(nothing);
     expect(await attention()).toEqual([
-      `not all of the work at signs in studio can be counted since ${since}: nobody counts labels`,
+      `not all of the work at signs in studio can be counted since ${since}: labels are not counted`,
     ]);
     tool.gap = null;
     await readAgain();
     expect([await show(worker), await attention()]).toEqual([nothing, []]);
   });
 
-  it('is said where a running total is below what was counted, until that is made up for', async () => {
+  it('is shown where a running total is below what was counted, until the total has caught up', async () => {
     const { tool, worker, readAgain, attention, show, sandbox, learn } = await openTotals();
     tool.totals.set(worker.memberId, 8);
     const since = await readAgain();
@@ -63,13 +63,13 @@ describeEachDatabase('what of the work cannot be counted', (openFresh) => {
     tool.totals.set(worker.memberId, 9);
     await readAgain();
     expect(await attention()).toHaveLength(1);
-    // Whoever is out will do nothing more.
+    // A trainer who is out will do nothing more.
     sandbox.endContract(worker.contractId);
     await learn();
     expect(await attention()).toEqual([]);
   });
 
-  it('is said where the place cannot be read', async () => {
+  it('is shown where the work scope cannot be read', async () => {
     const { tool, worker, readAgain, show } = await openTotals();
     tool.refusedScopes.add('signs');
     await readAgain();

@@ -1,2 +1,0 @@
-// In the bundle, in the place of @opentelemetry/api.
-module.exports = {};

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { isPlainBeyondLoopback } from '../lib/loopback.ts';
+
+/** Settings that several adapters have. */
+
+/** Without a slash at its end. */
+export function rootUrl(error: string) {
+  return z
+    .url({ protocol: /^https?$/, error })
+    .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
+    .transform((text) => text.replace(/\/+$/, ''));
+}
+
+/** A text that can be sent in a header. */
+export function credential(error?: string) {
+  return z.string({ error }).regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces');
+}
+
+export const allowHttp = z
+  .boolean()
+  .default(false)
+  .describe('Plain http to another machine: the token can be read on its way.');
+
+export function isTransportAllowed(settings: { url: string; allowHttp: boolean }): boolean {
+  return settings.allowHttp || !isPlainBeyondLoopback(settings.url);
+}
+
+export const plainHttp = {
+  path: ['url'],
+  error: 'is plain http to another machine, which needs "allowHttp": true',
+};

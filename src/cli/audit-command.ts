@@ -1,0 +1,28 @@
+import { type Act, listActs } from '../db/audit-store.ts';
+import type { Printed } from './define-command.ts';
+import type { StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+
+/** `gangway audit`: what operators decided, and who of them. */
+
+interface AuditFilter {
+  actor: string | undefined;
+  before: number | undefined;
+  limit: number;
+}
+
+export async function runAuditList(filter: AuditFilter, { storage }: StorageSession): Promise<Printed> {
+  const acts = await listActs(storage.database, filter);
+  return {
+    data: { acts },
+    text: () => formatList(acts, columns, 'No operator has decided anything.'),
+  };
+}
+
+const columns: Columns<Act> = [
+  ['id', ({ id }) => id],
+  ['at', ({ at }) => at],
+  ['who', ({ actor }) => actor],
+  ['what', ({ action }) => action],
+  ['about', ({ subject }) => subject],
+];

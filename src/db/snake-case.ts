@@ -1,0 +1,55 @@
+import {
+  CamelCasePlugin,
+  type PluginTransformQueryArgs,
+  PostgresDialect,
+  PostgresQueryCompiler,
+  type RootOperationNode,
+  SqliteDialect,
+  SqliteQueryCompiler,
+} from 'kysely';
+
+/**
+ * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
+ * copies the tree of each query, which took a fifth of the time of a short query. Here a name is changed
+ * while the text of the query is written, and the plugin changes only the rows.
+ */
+export class RowsInCamelCase extends CamelCasePlugin {
+  override transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
+    return node;
+  }
+}
+
+export class SnakeCaseSqliteDialect extends SqliteDialect {
+  override createQueryCompiler(): SqliteQueryCompiler {
+    return new SnakeCaseSqliteCompiler();
+  }
+}
+
+export class SnakeCasePostgresDialect extends PostgresDialect {
+  override createQueryCompiler(): PostgresQueryCompiler {
+    return new SnakeCasePostgresCompiler();
+  }
+}
+
+class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
+  protected override sanitizeIdentifier(name: string): string {
+    return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
+  }
+}
+
+class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
+  protected override sanitizeIdentifier(name: string): string {
+    return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
+  }
+}
+
+/** The names of the tables, columns and aliases of our own queries: a few hundred. */
+const snakeCased = new Map<string, string>();
+
+function toSnakeCase(name: string, sanitize: (snake: string) => string): string {
+  const known = snakeCased.get(name);
+  if (known !== undefined) return known;
+  const snake = sanitize(name.replaceAll(/(?<!^)[A-Z]+/g, (capitals) => `_${capitals.toLowerCase()}`).toLowerCase());
+  snakeCased.set(name, snake);
+  return snake;
+}

@@ -1,0 +1,58 @@
+import { backoffMs } from './backoff.ts';
+import { type Clock, instantIn, toInstant } from './clock.ts';
+
+/** Where stored messages come from, how they are sent, and where the outcome is stored. */
+export interface OutboxParts<Message, Result extends SendResult> {
+  /** Leases a message that is due. The lease is as long as a send may take, with the work before and after. */
+  claim(lease: { now: string; leasedUntil: string }): Promise<Message | null>;
+  send(message: Message, signal: AbortSignal): Promise<Result>;
+  /** Stores the outcome, and when to try again. Does nothing where the lease was lost. */
+  settle(message: Message, result: Result): Promise<void>;
+  /** Whether the receiver accepts no message at present. */
+  isDown(result: Result): boolean;
+  longestSendMs: number;
+  clock: Clock;
+}
+
+interface SendResult {
+  outcome: string;
+  /** How long the receiver asked to wait. */
+  retryAfterMs?: number | undefined;
+}
+
+/**
+ * Sends stored messages, one per call; any instance may. A message whose outcome is not known is sent again after its
+ * lease, as the same message. While the receiver is down nothing is sent for a time, which grows with each failure in
+ * a row. Each instance counts these alone.
+ */
+export function createOutbox<Message, Result extends SendResult>(
+  parts: OutboxParts<Message, Result>,
+): (signal: AbortSignal) => Promise<'more' | 'idle'> {
+  const { clock } = parts;
+  let failures = 0;
+  let pausedUntil = '';
+  return async (signal) => {
+    if (toInstant(clock.now()) < pausedUntil) return 'idle';
+    const message = await claimInTime(parts);
+    if (message === null) return 'idle';
+    const result = await parts.send(message, signal);
+    // The send was broken off: the message may have arrived.
+    if (signal.aborted && result.outcome !== 'sent') return 'idle';
+    failures = parts.isDown(result) ? failures + 1 : 0;
+    if (failures > 0) pausedUntil = instantIn(clock, backoffMs(failures, result.retryAfterMs));
+    await parts.settle(message, result);
+    return 'more';
+  };
+}
+
+/** @returns null also after a freeze of this process: another instance may have the message by now */
+async function claimInTime<Message>({
+  claim,
+  longestSendMs,
+  clock,
+}: Pick<OutboxParts<Message, SendResult>, 'claim' | 'longestSendMs' | 'clock'>): Promise<Message | null> {
+  const leaseMs = 2 * longestSendMs;
+  const begunAt = performance.now();
+  const message = await claim({ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) });
+  return performance.now() - begunAt > leaseMs / 2 ? null : message;
+}

@@ -1,0 +1,16 @@
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const durationPattern = /^(\d{1,9})(ms|s|m|h|d)$/;
+const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4 };
+const sizePattern = /^(\d{1,6})(B|KiB|MiB|GiB|TiB)$/;
+
+/** `500ms`, `30s`, `5m`, `24h` or `14d` as milliseconds; undefined for any other text. */
+export function toDurationMs(text: string): number | undefined {
+  const [, amount, unit] = durationPattern.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * unitMs[unit as keyof typeof unitMs];
+}
+
+/** `512KiB`, `64MiB` or `1GiB` as bytes; undefined for any other text. */
+export function toSizeBytes(text: string): number | undefined {
+  const [, amount, unit] = sizePattern.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * unitBytes[unit as keyof typeof unitBytes];
+}

@@ -1,0 +1,12 @@
+/** Something that an operator has to look at, and what to do about it. */
+export interface Attention {
+  says: string;
+  action: string;
+}
+
+export function ifAny(what: string, count: number, action: string): Attention[] {
+  return count === 0 ? [] : [{ says: `${what}: ${count}`, action }];
+}
+
+/** A reading that fails once or twice is repeated by itself, and no operator has to act. */
+export const worryingFailures = 3;

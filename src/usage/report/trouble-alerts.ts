@@ -1,0 +1,85 @@
+import type { UsageTroubleKind } from '../../db/usage-tables.ts';
+import type { AlertKind, Alerts } from '../../lib/alerts.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
+import { heldIdOf } from '../attribute/decision-store.ts';
+import type { TroubleStore } from './trouble-store.ts';
+
+/** Collects what an operator has to look at after a run. */
+export interface Troubles {
+  noteWork(install: string, held: readonly HeldWork[]): Promise<void>;
+  noteDays(install: string, kind: 'lowering' | 'refused', days: readonly DayOf[]): Promise<void>;
+  /**
+   * Raises an alert about what is new, and about everything again after a day.
+   *
+   * @param isWhole whether the run has looked at everything, so that what it has not found is over
+   */
+  raise(install: string, isWhole: boolean): Promise<void>;
+}
+
+interface DayOf {
+  contractId: string;
+  trainerId: string;
+  day: string;
+}
+
+export interface TroubleDeps {
+  troubles: TroubleStore;
+  alerts: Alerts;
+  clock: Clock;
+}
+
+const dayMs = 86_400_000;
+
+const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
+  work: {
+    alert: 'usage_held',
+    message: 'Work is not reported because its contract is not known: see "gangway usage held"',
+  },
+  lowering: {
+    alert: 'usage_held',
+    message:
+      'A run would lower more of what was reported than it may: look at "gangway usage report --dry-run", then send it with --accept-lowered',
+  },
+  refused: {
+    alert: 'usage_refused',
+    message: 'The marketplace refuses days of usage: see "gangway usage show <contract>"',
+  },
+};
+
+const kinds = Object.keys(says) as UsageTroubleKind[];
+
+export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles {
+  const beganAt = toInstant(clock.now());
+
+  async function raiseKind(install: string, kind: UsageTroubleKind): Promise<void> {
+    const of = { install, kind };
+    const { all, fresh, due } = await troubles.count(of, instantIn(clock, -dayMs));
+    if (fresh + due === 0) return;
+    const { alert, message } = says[kind];
+    alerts.raise(alert, { install, days: all, new: fresh }, message);
+    // Marked afterwards: after a crash in between, a repeated alert is better than a lost one.
+    await troubles.markAlerted(of, toInstant(clock.now()));
+  }
+
+  return {
+    noteWork: (install, held) =>
+      troubles.note(
+        { install, kind: 'work' },
+        held.map(({ observation }) => heldIdOf(workKey(observation))),
+        beganAt,
+      ),
+
+    noteDays: (install, kind, days) =>
+      troubles.note(
+        { install, kind },
+        days.map(({ contractId, trainerId, day }) => heldIdOf(JSON.stringify([contractId, trainerId, day]))),
+        beganAt,
+      ),
+
+    async raise(install, isWhole) {
+      if (isWhole) await troubles.forget(install, beganAt);
+      for (const kind of kinds) await raiseKind(install, kind);
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { writeAudit } from '../../src/db/audit-store.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { runCommand } from '../support/run-command.ts';
+
+describe('gangway audit', () => {
+  let workspace: Workspace;
+
+  beforeEach(() => {
+    workspace = createBridgeWorkspace();
+  });
+
+  async function run(...argv: string[]): Promise<string> {
+    const { status, stdout, stderr } = await runCommand(...argv, '--config', workspace.configFile);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return stdout;
+  }
+
+  async function listActs(
+    ...argv: string[]
+  ): Promise<{ actor: string; action: string; subject: string; id: number }[]> {
+    return (JSON.parse(await run('audit', ...argv, '--json')) as { acts: [] }).acts;
+  }
+
+  /** By two in turns. */
+  async function decideFourTimes(): Promise<void> {
+    await workspace.withStorage(async ({ database }) => {
+      for (const number of [1, 2, 3, 4]) {
+        const by = { actor: number % 2 === 1 ? 'ada' : 'ben', at: `2026-03-15T12:00:0${number}.000Z` };
+        await inTransaction(database, (tx) => writeAudit(tx, by, 'plans approve', `plan ${number}`));
+      }
+    });
+  }
+
+  it('says that nothing was decided', async () => {
+    await workspace.receive();
+    expect(await run('audit')).toBe('No operator has decided anything.\n');
+  });
+
+  it('lists what was decided, the latest first, page by page', async () => {
+    await decideFourTimes();
+    const subjects = (acts: { subject: string }[]) => acts.map(({ subject }) => subject);
+    expect(subjects(await listActs())).toEqual(['plan 4', 'plan 3', 'plan 2', 'plan 1']);
+    const page = await listActs('--limit', '2');
+    expect(subjects(page)).toEqual(['plan 4', 'plan 3']);
+    const rest = await listActs('list', '--limit', '2', '--before', `${page.at(-1)?.id}`);
+    expect(subjects(rest)).toEqual(['plan 2', 'plan 1']);
+    expect(subjects(await listActs('list', '--actor', 'ben'))).toEqual(['plan 4', 'plan 2']);
+    expect(
+      (await run('audit'))
+        .split('\n')
+        .slice(0, 2)
+        .map((line) => line.split(/ {2,}/)),
+    ).toEqual([
+      ['id', 'at', 'who', 'what', 'about'],
+      ['4', '2026-03-15T12:00:04Z', 'ben', 'plans approve', 'plan 4'],
+    ]);
+  });
+
+  it('keeps who had deliveries handled again and the key replaced', async () => {
+    await workspace.receive(fullEvent({ type: 'contract.started', contract: 'c1', trainer: 't1' }));
+    await run('deliveries', 'replay', '1');
+    const acts = await listActs();
+    expect(acts).toMatchObject([{ action: 'deliveries replay', subject: '1 deliveries: 1' }]);
+    expect(acts[0]?.actor).not.toBe('');
+    await run('key', 'rotate');
+    expect((await listActs()).map(({ action }) => action)).toEqual(['key rotate', 'deliveries replay']);
+  });
+});

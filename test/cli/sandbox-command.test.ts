@@ -1,0 +1,241 @@
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { Command } from 'commander';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { sandboxCommand as createSandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import type { Terminal } from '../../src/cli/terminal.ts';
+import { openWorld, request } from '../sandbox/sandbox-harness.ts';
+
+describe('gangway sandbox', () => {
+  it('runs a marketplace with a demo install until it is stopped', async () => {
+    const { terminal, stdout, stop } = openTerminal();
+    const running = run(terminal, '--port', '0', '--json');
+    const demo = JSON.parse(await stdout.next());
+    const { token, installId, jobId, url, baseUrl } = demo;
+    expect(baseUrl).toBe(`${url}/api/partner/v1`);
+    const current = await request('GET', `${baseUrl}/installs/current`, { token });
+    expect(current.body.install.id).toBe(installId);
+    const body = { externalProjectId: 'a', jobId };
+    expect((await request('POST', `${baseUrl}/project-links`, { token, body })).status).toBe(201);
+
+    stop();
+    await running;
+    await expect(fetch(baseUrl)).rejects.toThrow();
+  });
+
+  it('says in words where it is and what to do next', async () => {
+    const { terminal, stdout, stop } = openTerminal();
+    const running = run(terminal, '--port', '0', '--time-scale', '60');
+    const text = await stdout.next();
+    expect(text).toMatch(/^Sandbox marketplace on http:\/\/127\.0\.0\.1:\d+$/m);
+    expect(text).toMatch(/token +ot_ptk_\w+$/m);
+    expect(text).toContain('gangway sandbox hire');
+    stop();
+    await running;
+  });
+
+  it.each([
+    ['--port', '70000'],
+    ['--port', '-1'],
+    ['--time-scale', 'fast'],
+    ['hire', '--url', 'not an address'],
+    ['fund', 'ctr_1', '--volume', 'much'],
+    ['--lose', '1.1'],
+    ['faults', '--lose', 'often'],
+    ['faults', '--delay', '0.5'],
+    ['faults', '--slow', '2:5s'],
+    ['faults', '--slow', '1:5 years'],
+    ['faults', '--times', '0'],
+    ['end'],
+    ['nonsense'],
+  ])('refuses %s %s', async (...args) => {
+    await expect(run(openTerminal().terminal, ...args)).rejects.toThrow(/error:/);
+  });
+
+  it('explains every option and argument', () => {
+    const command = createSandboxCommand(openTerminal().terminal);
+    for (const { description, options, registeredArguments } of [command, ...command.commands].map((one) => ({
+      description: one.description(),
+      options: one.options,
+      registeredArguments: one.registeredArguments,
+    }))) {
+      expect(description).not.toBe('');
+      for (const option of [...options, ...registeredArguments]) {
+        expect(option.description).not.toBe('');
+      }
+    }
+  });
+});
+
+describe('the faults', () => {
+  it('are set at the start by the command line, and depend on the seed', async () => {
+    const first = await play('one');
+    expect(first).toMatchObject({ seed: 'one', contracts: 403, projectLinks: 200 });
+    expect((await play('one')).token).toBe(first.token);
+    expect((await play('two')).token).not.toBe(first.token);
+
+    async function play(wanted: string) {
+      const { terminal, stdout, stop } = openTerminal();
+      const options = ['--seed', wanted, '--forbidden', '1', '--operation', 'GET /contracts'];
+      const running = run(terminal, '--port', '0', '--json', ...options);
+      const { baseUrl, token, seed } = JSON.parse(await stdout.next());
+      const contracts = (await request('GET', `${baseUrl}/contracts`, { token })).status;
+      const projectLinks = (await request('GET', `${baseUrl}/project-links`, { token })).status;
+      stop();
+      await running;
+      return { token, seed, contracts, projectLinks };
+    }
+  });
+
+  it('that do not exist are refused at the start', async () => {
+    const { terminal } = openTerminal();
+    await expect(run(terminal, '--port', '0', '--empty', '1', '--operation', 'GET /all')).rejects.toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('"GET /all"'),
+    });
+  });
+
+  it('are set for all installs or for one, shown with what happened, and cleared', async () => {
+    const { sandbox, url, api, installId } = await openWorld();
+    expect(await runText(url, 'faults')).toBe('All installs: no faults\nHappened: none\n');
+    const ofAll = await runText(url, 'faults', '--lose', '0.3', '--delay', '1:5m');
+    expect(ofAll).toBe('All installs: lose 0.3, delay 1 (ms 300000)\n');
+    const calls = ['--rate-limited', '1', '--not-json', '0.5', '--lose', '0', '--times', '2'];
+    const where = ['--operation', 'GET /contracts', '--operation', 'GET /project-links'];
+    const operations = ['GET /contracts', 'GET /project-links'];
+    expect(await runJson(url, 'faults', '--install', installId, ...calls, ...where)).toEqual({
+      installId,
+      faults: {
+        lose: { probability: 0, times: 2 },
+        rateLimited: { probability: 1, times: 2, operations },
+        notJson: { probability: 0.5, times: 2, operations },
+      },
+    });
+
+    expect((await api('GET', '/contracts')).status).toBe(429);
+    expect(await runText(url, 'faults')).toContain(`rateLimited  GET /contracts  ${installId}`);
+    expect(await runText(url, 'state')).toMatch(/Faults\n.*\n.*rateLimited +1$/m);
+    expect(await runJson(url, 'faults')).toEqual(sandbox.snapshot().faults);
+
+    expect(await runText(url, 'faults', '--clear')).toBe('All installs: no faults\n');
+    expect(sandbox.snapshot().faults).toMatchObject({ allInstalls: {}, installs: {} });
+  });
+
+  it.each([
+    [['--times', '2'], /--times needs a fault/],
+    [['--lose', '1', '--operation', 'GET /contracts'], /--operation needs a fault of calls/],
+    [['--lose', '1', '--clear'], /--clear goes without faults/],
+    [['--install', 'ins_unknown', '--lose', '1'], /No install ins_unknown/],
+  ])('that make no sense are refused: %j', async (args, message) => {
+    const { url } = await openWorld();
+    await expect(runText(url, 'faults', ...args)).rejects.toThrow(message);
+  });
+});
+
+describe('the commands that act as customers', () => {
+  it('hire for the newest job, or the one that is named', async () => {
+    const { sandbox, url, jobId, installId } = await openWorld();
+    const newest = sandbox.createJob({ installId });
+    const first = await runJson(url, 'hire');
+    expect(first.jobId).toBe(newest.id);
+    const second = await runJson(
+      url,
+      ...['hire', '--job', jobId, '--trainer', 'usr_ana', '--name', 'Ana M.'],
+      ...['--email', 'ana@opentrain.work'],
+    );
+    expect(second.trainers).toMatchObject([
+      { opentrainUserId: 'usr_ana', displayName: 'Ana M.', workEmail: 'ana@opentrain.work' },
+    ]);
+    expect(await runText(url, 'hire')).toMatch(/^Contract ctr_\w+ started on job job_\w+\n {2}\S/);
+  });
+
+  it('end, fund, give and withdraw consent, and reconnect', async () => {
+    const { sandbox, url, jobId, installId } = await openWorld();
+    const { contractId } = sandbox.hire({ jobId });
+    expect(await runText(url, 'fund', contractId, '--volume', '7', '--amount', '90')).toContain('7 for 90 USD');
+    expect(await runText(url, 'end', contractId)).toBe(`Contract ${contractId} ended\n`);
+    expect(sandbox.snapshot().contracts).toMatchObject([
+      { status: 'ended', budget: { fundedVolume: 7, fundedAmountUsd: 90 } },
+    ]);
+
+    expect(await runText(url, 'consent', installId, '--withdraw')).toContain('no longer sees');
+    expect(sandbox.snapshot().installs).toMatchObject([{ piiConsent: false }]);
+    expect(await runJson(url, 'consent', installId)).toEqual({ installId, piiConsent: true });
+    expect(sandbox.snapshot().installs).toMatchObject([{ piiConsent: true }]);
+
+    const { token } = await runJson(url, 'reconnect', installId);
+    expect(token).toMatch(/^ot_ptk_/);
+    expect(sandbox.snapshot().installs).toMatchObject([{ status: 'REVOKED' }, { status: 'ACTIVE' }]);
+  });
+
+  it('show the state safely, whatever text is in it', async () => {
+    const { sandbox, url, jobId, link, installId } = await openWorld();
+    await link('streets\u001b[31m');
+    sandbox.hire({ jobId, trainers: [{ displayName: 'Ana\u001b[2J M.' }] });
+    expect(await runJson(url, 'state')).toEqual(sandbox.snapshot());
+    const text = await runText(url, 'state');
+    expect(text).toContain(installId);
+    expect(text).toContain('streets');
+    expect(text).toContain('Ana M.');
+    expect(text).toContain('Endpoints: none');
+    expect(text).not.toContain('\u001b');
+  });
+
+  it('say what to do when no sandbox answers', async () => {
+    const { sandbox, url } = await openWorld();
+    await sandbox.stop();
+    await expect(runText(url, 'hire')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `No sandbox answers at ${url}; start one with: gangway sandbox`,
+    });
+  });
+
+  it('show why the sandbox refused', async () => {
+    const { url } = await openWorld();
+    await expect(runText(url, 'end', 'ctr_unknown')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'The sandbox refused: No contract ctr_unknown',
+    });
+    await expect(runText(url, 'end', '../installs')).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+function openTerminal() {
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const written = new PassThrough({ encoding: 'utf8' });
+  const terminal: Terminal = {
+    stdout: written,
+    stderr: new PassThrough(),
+    stdin: process.stdin,
+    signal: stopping.signal,
+  };
+  const stdout = {
+    next: async () => {
+      if (written.readableLength === 0) await once(written, 'readable');
+      return String(written.read());
+    },
+    all: () => String(written.read() ?? ''),
+  };
+  return { terminal, stdout, stop: () => stopping.abort() };
+}
+
+/** As the table of commands holds it: below a program that has options of its own. */
+async function run(terminal: Terminal, ...args: string[]): Promise<void> {
+  const sandbox = createSandboxCommand(terminal);
+  for (const command of [sandbox, ...sandbox.commands]) {
+    command.exitOverride().configureOutput({ writeErr: () => {} });
+  }
+  const program = new Command('gangway').addCommand(sandbox);
+  await program.parseAsync(['sandbox', ...args], { from: 'user' });
+}
+
+async function runText(url: string, ...args: string[]): Promise<string> {
+  const { terminal, stdout } = openTerminal();
+  await run(terminal, ...args, '--url', url);
+  return stdout.all();
+}
+
+async function runJson(url: string, ...args: string[]) {
+  return JSON.parse(await runText(url, ...args, '--json'));
+}

@@ -1,0 +1,171 @@
+import { expect, it } from 'vitest';
+import {
+  acmeSecret,
+  type BridgeProcess,
+  openIdleMarketplace,
+  startBridge,
+  writeBridgeConfig,
+} from '../support/bridge-process.ts';
+import { type BridgeState, openBridgeState } from '../support/bridge-state.ts';
+import { type Dialect, postgres, sqlite } from '../support/databases.ts';
+import { createFolder } from '../support/folder.ts';
+import { type HttpTool, openHttpTool, withHttpTool } from '../support/http-tool.ts';
+import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
+import { createSender } from '../support/sender.ts';
+import { until } from '../support/until.ts';
+
+/** What the call of the one that is frozen has come to by then. */
+const [unmade, unanswered, unremoved] = ['unmade', 'unanswered', 'unremoved'];
+
+/** As the other process settles them; the first wakes with the generation before. */
+const settled = [
+  { trainerId: unanswered, generation: 2, state: 'removed' },
+  { trainerId: unmade, generation: 2, state: 'removed' },
+  { trainerId: unremoved, generation: 3, state: 'active' },
+];
+const late = [
+  { trainerId: unanswered, generation: 1 },
+  { trainerId: unmade, generation: 1 },
+  { trainerId: unremoved, generation: 2 },
+];
+
+it('settles nothing when it wakes, and the tool ends as the others left it', async () => {
+  // Half a minute each, nearly all of it waiting for a lease on a real clock.
+  await Promise.all([sqlite, postgres].map(beFrozen));
+});
+
+/**
+ * One of two processes is frozen inside three calls: an addition that the tool has not made yet, one
+ * that it has made and not answered, and a removal that it has not made yet. The contrary of each
+ * becomes wanted, and the other process takes them over when the lease has run out. Only then does
+ * the tool do what it had not done, as a proxy might that held a request, and the first wakes.
+ */
+async function beFrozen(dialect: Dialect): Promise<void> {
+  const marketplace = await openIdleMarketplace();
+  const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated(), marketplace);
+  const state = openBridgeState(setup.databaseUrl);
+  const tool = await openHttpTool();
+  const first = await startBridge(withHttpTool(setup, tool));
+  // A tool that is found to be quick is asked for several people at once.
+  const others = Array.from({ length: 12 }, (_, index) => ({
+    ...hired(`other${index}`, 100 + index),
+    project: 'lamps',
+  }));
+  await deliver(first, [hired(unremoved, 1), ...others]);
+  await state.settled();
+
+  const { areHeld, release } = holdCallsOf(tool, first);
+  await deliver(first, [hired(unmade, 2), hired(unanswered, 3), ended(unremoved, 4)]);
+  await areHeld;
+  process.kill(first.pid, 'SIGSTOP');
+  const leasedUntil = await leasesOf(state);
+  expect(leasedUntil).toHaveLength(3);
+
+  const second = await startBridge(withHttpTool(setup, tool));
+  const hiredAgain = { ...hired(unremoved, 7), contract: 'another' };
+  await deliver(second, [ended(unmade, 5), ended(unanswered, 6), hiredAgain]);
+  await state.settled();
+  const [begun] = tool.calls.filter(({ pid }) => pid === second.pid);
+  expect([leasedUntil[0], begun?.at].toSorted()).toEqual([leasedUntil[0], begun?.at]);
+  expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
+  expect(await statesOf(state)).toEqual(settled);
+  expect(await lateReceiptsOf(state)).toEqual([]);
+
+  release();
+  await until(
+    'the tool did it late',
+    () => membersOf(tool),
+    (members) => members.join() === `signs/${unmade}`,
+  );
+  const goOn = holdLooksAfterLateReceipts(tool, state, first);
+  process.kill(first.pid, 'SIGCONT');
+  const told = () => lateReceiptsOf(state);
+  await until('it told of its three calls', told, ({ length }) => length === late.length);
+  expect(await statesOf(state)).toEqual(settled);
+  goOn();
+  await state.settled();
+  expect(membersOf(tool)).toEqual([`signs/${unremoved}`]);
+  expect(await statesOf(state)).toEqual(settled);
+  expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0]);
+}
+
+function membersOf(tool: HttpTool): string[] {
+  return tool.members().filter((member) => member.startsWith('signs/'));
+}
+
+function hired(trainer: string, number: number): ContractEvent {
+  const createdAt = new Date().toISOString();
+  const contract = `ctr-${trainer}`;
+  return { type: 'contract.started', number, contract, trainer, project: 'signs', createdAt };
+}
+
+function ended(trainer: string, number: number): ContractEvent {
+  return { ...hired(trainer, number), type: 'contract.ended' };
+}
+
+async function deliver({ url }: BridgeProcess, events: ContractEvent[]): Promise<void> {
+  const sender = createSender(acmeSecret, 1);
+  for (const event of events) {
+    const { status } = await sender.send(url, toBody(event), `delivery-${event.number}`);
+    expect(status).toBe(200);
+  }
+}
+
+/** Lets the three calls in, and not out again before it is told to. */
+function holdCallsOf(tool: HttpTool, { pid }: BridgeProcess) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: areHeld, resolve: haveArrived } = Promise.withResolvers<void>();
+  const expected = new Set([`PUT signs/${unmade}`, `PUT signs/${unanswered}`, `DELETE signs/${unremoved}`]);
+
+  const holdAt =
+    (isEffective: boolean): HttpTool['before'] =>
+    async (call) => {
+      const which = `${call.method} ${call.member}`;
+      if (call.pid !== pid || isEffective !== which.endsWith(unanswered)) return;
+      if (!expected.delete(which)) return;
+      if (expected.size === 0) haveArrived();
+      await released;
+    };
+  tool.before = holdAt(false);
+  tool.after = holdAt(true);
+  return { areHeld, release };
+}
+
+/** Nothing is mended before the test has seen what the first has left when it told. */
+function holdLooksAfterLateReceipts(tool: HttpTool, state: BridgeState, { pid }: BridgeProcess) {
+  const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+  tool.before = async (call) => {
+    const told = await lateReceiptsOf(state);
+    const isTold = told.some(({ trainerId }) => call.member === `signs/${trainerId}`);
+    if (call.pid !== pid || isTold) await mayGoOn;
+  };
+  return goOn;
+}
+
+async function leasesOf({ database }: BridgeState): Promise<(string | null)[]> {
+  const memberships = database.kysely.selectFrom('membership').select('leasedUntil');
+  const leased = await memberships.where('leaseToken', 'is not', null).orderBy('leasedUntil').execute();
+  return leased.map(({ leasedUntil }) => leasedUntil);
+}
+
+async function statesOf({ database }: BridgeState) {
+  const memberships = database.kysely.selectFrom('membership');
+  return await memberships
+    .select(['trainerId', 'generation', 'state'])
+    .where('groupId', '=', 'signs')
+    .orderBy('trainerId')
+    .execute();
+}
+
+/** Of what the first had begun under a generation that the other has settled anew. */
+async function lateReceiptsOf({ database }: BridgeState) {
+  const receipts = await database.kysely
+    .selectFrom('receipt')
+    .innerJoin('membership', 'membership.id', 'receipt.membershipId')
+    .select(['trainerId', 'receipt.generation', 'operation', 'outcome'])
+    .orderBy('receipt.id')
+    .execute();
+  return receipts.filter((receipt) =>
+    late.some((one) => one.trainerId === receipt.trainerId && one.generation === receipt.generation),
+  );
+}

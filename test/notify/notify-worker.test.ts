@@ -1,0 +1,339 @@
+import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../src/db/database.ts';
+import type { Channel } from '../../src/notify/channel.ts';
+import { createDispatchStore, type DispatchStore } from '../../src/notify/dispatch-store.ts';
+import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { createNotifying } from '../../src/notify/notify-worker.ts';
+import { createSlackChannel } from '../../src/notify/slack-channel.ts';
+import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
+import { loadStatus } from '../../src/operator/load-status.ts';
+import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { answering, type Hook, openHook } from '../support/hook.ts';
+import { createTelling, never, newNotice, newOrder, secret, type Telling } from '../support/notices.ts';
+
+const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
+
+describeEachDatabase('a notice', (openFresh) => {
+  let telling: Telling;
+  let hook: Hook;
+  let channel: Channel;
+
+  beforeEach(async () => {
+    telling = createTelling(await openFresh());
+    hook = await openHook();
+    channel = createWebhookChannel('billing', { type: 'webhook', url: hook.url, secret }, telling.clock);
+  });
+
+  const ids = () => hook.posts.map(({ headers }) => headers['webhook-id']);
+  const row = async () => (await telling.rows())[0];
+
+  /** Lets time pass, and sends what becomes due meanwhile. */
+  async function pass(ms: number, stepMs = hourMs): Promise<void> {
+    for (let passed = 0; passed < ms; passed += stepMs) {
+      telling.clock.advance(stepMs);
+      await telling.sendAll(channel);
+    }
+  }
+
+  it('is stored with the transaction that found it, or not at all', async () => {
+    const { database, clock } = telling;
+    const { add } = createNoticeStore(database, [channel], clock);
+    const failing = inTransaction(database, async (tx) => {
+      await add(tx, newNotice());
+      throw new Error('killed');
+    });
+    await expect(failing).rejects.toThrow('killed');
+    expect(await telling.rows()).toEqual([]);
+    expect(await database.kysely.selectFrom('notice').selectAll().execute()).toEqual([]);
+    await inTransaction(database, (tx) => add(tx, newNotice()));
+    expect(await telling.rows()).toMatchObject([{ channel: 'billing', state: 'waiting' }]);
+  });
+
+  it('is stored nowhere where there is no channel', async () => {
+    await telling.add([], newNotice());
+    expect(await telling.rows()).toEqual([]);
+    const notices = telling.database.kysely.selectFrom('notice').selectAll();
+    expect(await notices.execute()).toEqual([]);
+  });
+
+  it('is sent once, and says so', async () => {
+    await telling.add([channel], newNotice());
+    await pass(dayMs);
+    expect(hook.posts).toHaveLength(1);
+    expect(await row()).toMatchObject({
+      state: 'sent',
+      attempts: 1,
+      nextAttemptAt: null,
+      failure: null,
+      leaseToken: null,
+      settledAt: '2026-03-15T13:00:00.000Z',
+    });
+    expect(await telling.outcomes()).toEqual(['sent 1']);
+    expect(telling.log.lines()).toMatchObject([{ msg: 'A notice was sent', channel: 'billing' }]);
+  });
+
+  it('goes out again under the same id where a crash left open whether it was sent', async () => {
+    const dispatches: DispatchStore = {
+      ...telling.dispatches,
+      settle: () => Promise.reject(new Error('killed')),
+    };
+    await telling.add([channel], newNotice());
+    await expect(telling.sendAll(channel, dispatches)).rejects.toThrow('killed');
+    await telling.sendAll(channel);
+    expect(ids()).toHaveLength(1);
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(channel);
+    expect(ids()).toEqual([expect.stringMatching(/^msg_[\w-]{36}$/), ids()[0]]);
+    expect(await row()).toMatchObject({ state: 'sent', attempts: 2 });
+  });
+
+  it('goes out again under the same id where it was broken off by a stop', async () => {
+    const stopping = new AbortController();
+    hook.answer = () => stopping.abort();
+    await telling.add([channel], newNotice());
+    await createNotifying({ ...telling, channel })(stopping.signal);
+    expect(await row()).toMatchObject({ state: 'waiting', failure: null });
+    hook.answer = answering(200);
+    await pass(minuteMs, minuteMs);
+    expect(ids()).toEqual([ids()[0], ids()[0]]);
+    expect(await row()).toMatchObject({ state: 'sent' });
+  });
+
+  it('is sent by one of two instances, and never by both at once', async () => {
+    const other = createDispatchStore(openForTest(telling.database.url));
+    const notices = Array.from({ length: 12 }, (_, at) => newNotice({ contractId: `c${at}` }));
+    await telling.add([channel], ...notices);
+    await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+    expect(hook.posts).toHaveLength(12);
+    const contracts = hook.posts.map(({ body }) => /"contractId":"(c\d+)"/.exec(body)?.[1]);
+    expect(new Set(contracts)).toEqual(new Set(notices.map(({ contractId }) => contractId)));
+    expect(await telling.outcomes()).toEqual(['sent 12']);
+  });
+
+  it('is not settled by an instance that lost its lease to another', async () => {
+    await telling.add([channel], newNotice());
+    const { dispatches, clock } = telling;
+    const first = await dispatches.claim(newOrder('billing', clock));
+    expect(await dispatches.claim(newOrder('billing', clock))).toBeNull();
+    clock.advance(30_000);
+    const second = await dispatches.claim(newOrder('billing', clock));
+    expect(second).toMatchObject({ id: first?.id, attempts: 2 });
+    const now = clock.now().toISOString();
+    const settlement = { state: 'failed' as const, now, nextAttemptAt: null, failure: 'late' };
+    expect(await dispatches.settle({ token: first?.token ?? '' }, settlement)).toBe(false);
+    expect(await row()).toMatchObject({ state: 'waiting', failure: null });
+    expect(await dispatches.settle({ token: second?.token ?? '' }, settlement)).toBe(true);
+  });
+
+  it('is tried for three days by a server that is down, and then given up with an alert', async () => {
+    hook.close();
+    await telling.add([channel], newNotice());
+    await pass(3 * dayMs - hourMs);
+    expect(await row()).toMatchObject({ state: 'waiting', settledAt: null });
+    expect(telling.log.text()).not.toContain('notification_failed');
+    hook = await openHook('/hook', hook.port);
+    hook.answer = answering(503);
+    await pass(hourMs);
+    expect(hook.posts).toHaveLength(1);
+    expect(await row()).toMatchObject({
+      state: 'failed',
+      failure: 'answered 503',
+      nextAttemptAt: null,
+      settledAt: '2026-03-18T12:00:00.000Z',
+    });
+    expect(telling.log.lines().at(-1)).toMatchObject({
+      alert: 'notification_failed',
+      channel: 'billing',
+      failure: 'answered 503',
+    });
+    await pass(dayMs);
+    expect(hook.posts).toHaveLength(1);
+  });
+
+  it('needs an operator as long as it was tried in vain', async () => {
+    const attention = async () =>
+      (await loadStatus(telling.database, '2026-03-15', new Map([['acme', { tool: 'list' }]]))).attention;
+    hook.answer = answering(401);
+    await telling.add([channel], newNotice());
+    expect(await attention()).toEqual([]);
+    await telling.sendAll(channel);
+    expect(await attention()).toMatchObject([{ says: 'notices that the channel billing has not taken yet: 1' }]);
+    hook.answer = answering(200);
+    await pass(hourMs);
+    expect(await attention()).toEqual([]);
+  });
+
+  it('arrives once a server is up again', async () => {
+    hook.close();
+    await telling.add([channel], newNotice());
+    await pass(5 * hourMs);
+    hook = await openHook('/hook', hook.port);
+    await pass(2 * hourMs);
+    expect(hook.posts).toHaveLength(1);
+    expect(await row()).toMatchObject({ state: 'sent', failure: null });
+  });
+
+  it.each([408, 425, 429, 500, 503])('is tried soon again after %d', async (status) => {
+    hook.answer = answering(status);
+    await telling.add([channel], newNotice());
+    await telling.sendAll(channel);
+    expect(await telling.outcomes()).toEqual(['deferred 1']);
+    await pass(minuteMs, 2000);
+    expect(hook.posts.length).toBeGreaterThan(2);
+  });
+
+  it('waits as long as it was asked to', async () => {
+    hook.answer = answering(429, { 'retry-after': '1800' });
+    await telling.add([channel], newNotice());
+    await telling.sendAll(channel);
+    hook.answer = answering(200);
+    await pass(29 * minuteMs, minuteMs);
+    expect(hook.posts).toHaveLength(1);
+    await pass(minuteMs, minuteMs);
+    expect(await row()).toMatchObject({ state: 'sent', attempts: 2 });
+  });
+
+  it.each([400, 401, 403, 404, 422, 302])('is parked after %d, and tried hourly', async (status) => {
+    hook.answer = answering(status, { location: `${hook.url}/elsewhere` });
+    await telling.add([channel], newNotice());
+    await telling.sendAll(channel);
+    await pass(59 * minuteMs, minuteMs);
+    expect(hook.posts).toHaveLength(1);
+    await pass(minuteMs, minuteMs);
+    expect(hook.posts).toHaveLength(2);
+    await pass(3 * dayMs);
+    expect(await row()).toMatchObject({ state: 'failed', failure: `answered ${status}` });
+    expect(telling.log.lines().at(-1)).toMatchObject({ alert: 'notification_failed', outcome: 'refused' });
+    expect(hook.posts.every(({ path }) => path === '/hook')).toBe(true);
+  });
+
+  it('is given up at once where the receiver is gone', async () => {
+    hook.answer = answering(410);
+    await telling.add([channel], newNotice());
+    await pass(2 * dayMs);
+    expect(hook.posts).toHaveLength(1);
+    expect(await row()).toMatchObject({ state: 'failed', failure: 'answered 410', attempts: 1 });
+    expect(await telling.outcomes()).toEqual(['gone 1']);
+    expect(telling.log.lines()).toMatchObject([{ alert: 'notification_failed' }]);
+  });
+
+  it('is a try at a time for a channel that takes nothing, however many wait', async () => {
+    hook.answer = answering(500);
+    const notices = Array.from({ length: 20 }, (_, at) => newNotice({ contractId: `c${at}` }));
+    await telling.add([channel], ...notices);
+    const notify = createNotifying({ ...telling, channel });
+    // The same process all the time: it waits longer and longer.
+    for (let second = 0; second < 600; second += 1) {
+      while ((await notify(never)) === 'more');
+      telling.clock.advance(1000);
+    }
+    expect(hook.posts.length).toBeLessThan(60);
+    hook.answer = answering(200);
+    await pass(2 * hourMs);
+    expect((await telling.rows()).every(({ state }) => state === 'sent')).toBe(true);
+  });
+
+  it('in one channel waits for no other', async () => {
+    const other = createSlackChannel('chat', { type: 'slack', url: hook.url });
+    const { url, close } = await openHook();
+    close();
+    const down = createWebhookChannel('down', { type: 'webhook', url, secret }, telling.clock);
+    await telling.add([down, channel, other], newNotice());
+    for (const one of [down, channel]) await telling.sendAll(one);
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(other);
+    expect(await telling.rows()).toMatchObject([
+      { channel: 'down', state: 'waiting', failure: 'Could not send a notice: ECONNREFUSED' },
+      { channel: 'billing', state: 'sent' },
+      { channel: 'chat', state: 'sent' },
+    ]);
+  });
+});
+
+describeEachDatabase('notices in a digest', (openFresh) => {
+  let telling: Telling;
+  let hook: Hook;
+  let channel: Channel;
+
+  beforeEach(async () => {
+    telling = createTelling(await openFresh());
+    hook = await openHook();
+    channel = createSlackChannel('chat', { type: 'slack', url: hook.url });
+  });
+
+  const texts = () => hook.posts.map(({ body }) => (JSON.parse(body) as { text: string }).text);
+  const contract = (contractId: string) => newNotice({ contractId });
+
+  it('that come within a minute are one message', async () => {
+    await telling.add([channel], contract('c1'));
+    telling.clock.advance(59_000);
+    await telling.add([channel], contract('c2'), contract('c3'));
+    await telling.sendAll(channel);
+    expect(hook.posts).toEqual([]);
+    telling.clock.advance(1000);
+    await telling.sendAll(channel);
+    await telling.add([channel], contract('c4'));
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(channel);
+    expect(texts().map(contractsIn)).toEqual([['c1', 'c2', 'c3'], ['c4']]);
+  });
+
+  it('are the same message at every try, whatever comes meanwhile', async () => {
+    hook.answer = answering(503);
+    await telling.add([channel], contract('c1'), contract('c2'));
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(channel);
+    hook.answer = answering(200);
+    await telling.add([channel], contract('c3'));
+    telling.clock.advance(hourMs);
+    await telling.sendAll(channel);
+    const [first, again, later] = texts();
+    expect(again).toBe(first);
+    expect(later).toMatch(/c3/);
+    const rows = await telling.rows();
+    expect(new Set(rows.map(({ messageId }) => messageId)).size).toBe(2);
+  });
+
+  it('that failed together go out under ids of their own once the channel takes one at a time', async () => {
+    hook.answer = answering(503);
+    await telling.add([channel], contract('c1'), contract('c2'), contract('c3'));
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(channel);
+    hook.answer = answering(200);
+    telling.clock.advance(hourMs);
+    const settings = { type: 'webhook', url: hook.url, secret } as const;
+    await telling.sendAll(createWebhookChannel('chat', settings, telling.clock));
+    const [, ...posts] = hook.posts;
+    expect(new Set(posts.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+    expect(new Set(posts.map(({ body }) => body)).size).toBe(3);
+  });
+
+  it('are taken whole by one of two instances', async () => {
+    const other = createDispatchStore(openForTest(telling.database.url));
+    const notices = Array.from({ length: 8 }, (_, at) => contract(`c${at}`));
+    for (let round = 1; round <= 5; round += 1) {
+      await telling.add([channel], ...notices);
+      telling.clock.advance(minuteMs);
+      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+      expect(hook.posts).toHaveLength(round);
+    }
+  });
+
+  it('that failed together are retried by one of two instances', async () => {
+    const other = createDispatchStore(openForTest(telling.database.url));
+    hook.answer = answering(503);
+    await telling.add([channel], ...Array.from({ length: 8 }, (_, at) => contract(`c${at}`)));
+    telling.clock.advance(minuteMs);
+    await telling.sendAll(channel);
+    for (let round = 2; round <= 6; round += 1) {
+      telling.clock.advance(hourMs);
+      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+      expect(hook.posts).toHaveLength(round);
+    }
+    expect(new Set(texts()).size).toBe(1);
+  });
+});
+
+function contractsIn(text: string): string[] {
+  return [...text.matchAll(/contract (\S+) of/g)].map(([, id = '']) => id);
+}
