@@ -8,7 +8,7 @@ import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { type Database, inTransaction } from '../../src/db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { eventTypes } from '../../src/domain/event.ts';
@@ -267,36 +267,43 @@ function writeRoster(file: string, groups: Record<string, string[]>): void {
  * @returns the rows of the first step that has any; empty where no step has any
  */
 export async function listUnfinished({ database }: Storage, clock: FakeClock): Promise<object[]> {
-  const { kysely } = database;
   const now = clock.now().toISOString();
+  return await inTransaction(database, async (tx) => {
+    // All steps at one moment: work that leaves a late step for an earlier one would be in neither.
+    if (database.dialect === 'postgres') await sql`set transaction isolation level repeatable read`.execute(tx);
+    return await firstUnfinished(tx, now);
+  });
+}
+
+async function firstUnfinished(tx: Transaction, now: string): Promise<object[]> {
   const isDue = sql<boolean>`next_attempt_at is not null and (attempts = 0 or next_attempt_at <= ${now})`;
   const isLeased = sql<boolean>`leased_until is not null`;
   const isSure = sql<boolean>`late_until is null and missed_at is null`;
   const isToDo = sql<boolean>`${isDue} and (${isSure} or next_attempt_at <= ${now})`;
   // In the order of the flow: what leaves one step has arrived at the next when that is asked.
   const steps = [
-    kysely.selectFrom('delivery').select(['id as delivery', 'attempts', 'nextAttemptAt']).where(isDue),
-    kysely
+    tx.selectFrom('delivery').select(['id as delivery', 'attempts', 'nextAttemptAt']).where(isDue),
+    tx
       .selectFrom('readRequest')
       .select(['contractId as contractToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
       .where((eb) => eb.or([isDue, isLeased])),
-    kysely
+    tx
       .selectFrom('installState')
       .select(['install as installToRead', 'attempts', 'nextAttemptAt', 'leasedUntil'])
       .where((eb) => eb.or([isDue, isLeased])),
-    kysely.selectFrom('derivation').select('trainerId as trainerToDerive'),
-    kysely
+    tx.selectFrom('derivation').select('trainerId as trainerToDerive'),
+    tx
       .selectFrom('linkReset')
       .select(['groupId as linkToReset', 'attempts', 'nextAttemptAt'])
       // One that is under way has been tried; one that waits for others to be taken out has not.
       .where((eb) => eb.or([eb('nextAttemptAt', '<=', now), eb('attempts', '>', 0)]))
       .where('nextAttemptAt', 'is not', null),
     // A reading of work has trainers looked for whose work it finds.
-    kysely
+    tx
       .selectFrom('usageScope')
       .select(['scope as scopeToRead', 'attempts', 'nextReadAt', 'leasedUntil'])
       .where((eb) => eb.or([eb('nextReadAt', '<=', now), isLeased])),
-    kysely
+    tx
       .selectFrom('membership')
       .select(['id as membership', 'state', 'attempts', 'failure'])
       .select(['nextAttemptAt', 'removeAfter', 'leasedUntil'])
@@ -305,7 +312,7 @@ export async function listUnfinished({ database }: Storage, clock: FakeClock): P
       .where((eb) => eb.or([isToDo, isLeased, sql<boolean>`remove_after <= ${now}`]))
       // What waits for an install to be read is done once that can be read.
       .where((eb) => eb.not(isHeldBack(eb))),
-    kysely
+    tx
       .selectFrom('subscription')
       .select(['install as subscriptionToCheck', 'nextCheckAt', 'leasedUntil'])
       .where((eb) => eb.or([eb('nextCheckAt', '<=', now), isLeased])),
