@@ -6,7 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { createFolder } from './folder.ts';
-import { createPostgresDatabase, dropPostgresDatabase } from './postgres-admin.ts';
+import { createPostgresDatabase, dropPostgresDatabase, resetPostgresDatabase } from './postgres-admin.ts';
 
 /** Opens a database of the test's own, migrated; it is closed and gone after the test. */
 export type OpenFresh = () => Promise<Database>;
@@ -69,8 +69,21 @@ function createSqliteUrl(): string {
 export const postgres: Dialect = {
   name: 'postgres',
   createEmpty: () => createPostgresUrl('template0'),
-  createMigrated: () => createPostgresUrl(inject('postgres').template),
+  createMigrated: takeMigratedPostgres,
 };
+
+/** Databases that are as fresh as a copy of the template. */
+const fresh: string[] = [];
+
+async function takeMigratedPostgres(): Promise<string> {
+  const { url, template } = inject('postgres');
+  const name = fresh.pop() ?? (await createNamed(url, template));
+  onTestFinished(async () => {
+    if (await resetPostgresDatabase(`${url}${name}`)) fresh.push(name);
+    else await dropPostgresDatabase(url, name);
+  });
+  return `${url}${name}`;
+}
 
 /** @param url of a database to which nobody is connected */
 export async function copyPostgresDatabase(url: string): Promise<string> {
@@ -79,8 +92,13 @@ export async function copyPostgresDatabase(url: string): Promise<string> {
 
 async function createPostgresUrl(template: string): Promise<string> {
   const { url } = inject('postgres');
-  const name = `test_${randomBytes(8).toString('hex')}`;
-  await createPostgresDatabase(url, name, template);
+  const name = await createNamed(url, template);
   onTestFinished(() => dropPostgresDatabase(url, name));
   return `${url}${name}`;
+}
+
+async function createNamed(url: string, template: string): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await createPostgresDatabase(url, name, template);
+  return name;
 }

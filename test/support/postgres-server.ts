@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { TestProject } from 'vitest/node';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createPostgresDatabase } from './postgres-admin.ts';
+import { createPostgresDatabase, makeResettable } from './postgres-admin.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -27,6 +27,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const database = openDatabase(`${url}${template}`);
   await migrate(database);
   await database.close();
+  await makeResettable(`${url}${template}`);
   project.provide('postgres', { url, template });
   return async () => {
     const ended = once(owner, 'exit');
