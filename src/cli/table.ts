@@ -73,7 +73,7 @@ export function withoutMilliseconds(text: string): string {
 /** The columns of each line of a row. If they all fit into one line, there is one. */
 function layOut(all: Block[], width: number): Block[][] {
   if (widthOfLine(all) <= width) return [all];
-  const blocks = all.filter(({ cells: [, ...cells] }) => cells.some((cell) => cell !== ''));
+  const blocks = all.filter(({ cells: [, ...cells] }) => cells.some((cell) => !isBlank(cell)));
   const narrowed = narrow(blocks, width);
   if (narrowed !== undefined) return [narrowed];
   const rest = width - indent.length;
@@ -85,6 +85,10 @@ function layOut(all: Block[], width: number): Block[][] {
     else lines.push([{ ...block, width: Math.min(block.width, rest) }]);
   }
   return lines;
+}
+
+function isBlank(cell: string): boolean {
+  return cell.trim() === '';
 }
 
 /** Wraps the longest texts until all columns fit; undefined if they cannot. */
@@ -115,7 +119,7 @@ function widthOfLine(blocks: readonly Block[]): number {
 
 /** One line of a row: several lines if cells are wrapped, none if a further line is empty. */
 function formatRow(blocks: Block[], row: number, line: number): string[] {
-  if (line > 0 && blocks.every(({ cells }) => cells[row] === '')) return [];
+  if (line > 0 && blocks.every(({ cells }) => isBlank(cells[row] ?? ''))) return [];
   const wrapped = blocks.map(({ cells, width }) => wrap(cells[row] ?? '', width));
   const height = Math.max(1, ...wrapped.map((parts) => parts.length));
   return Array.from({ length: height }, (_, index) =>

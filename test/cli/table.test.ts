@@ -118,6 +118,7 @@ describe('formatTable', () => {
         const whole = sorted(`ABCDEFG${rows.flat().join('')}`);
         expect([whole, sorted([...titles, ...rows.flat()].join(''))]).toContain(shown);
       }),
+      { examples: [[[['', '', ' '.repeat(18), ' '.repeat(8), '', ' '.repeat(6), '']], 30]] },
     );
   });
 
