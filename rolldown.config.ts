@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { defineConfig, type OutputAsset, type OutputChunk } from 'rolldown';
+import { defineConfig, type OutputAsset, type OutputChunk, type PluginContext } from 'rolldown';
 
 /**
  * The program in a few files, because loading hundreds is most of what a short command takes. All lie in one folder,
@@ -19,6 +21,7 @@ export default defineConfig({
   platform: 'node',
   plugins: [
     { name: 'narrow', generateBundle: (_, bundle) => Object.values(bundle).forEach(narrow) },
+    { name: 'assets', buildStart: copyAssets },
     { name: 'leave-out', resolveId: leaveOut, load: (id) => (id === nothing ? 'module.exports = {};' : null) },
   ],
   // Compiled code of its own, and what `pg` loads only where it is installed.
@@ -30,6 +33,16 @@ export default defineConfig({
     minify: { compress: true, mangle: false, codegen: { removeWhitespace: false } },
   },
 });
+
+/** What browsers load, beside the bundle as it lies beside the source. */
+function copyAssets(this: PluginContext): void {
+  const folder = 'src/console/assets';
+  const files = readdirSync(folder).map((name) => [name, path.join(folder, name)] as const);
+  const idiomorph = createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.esm.js');
+  for (const [name, file] of [...files, ['idiomorph.js', idiomorph] as const]) {
+    this.emitFile({ type: 'asset', fileName: `assets/${name}`, source: readFileSync(file) });
+  }
+}
 
 const nothing = '\0nothing.cjs';
 

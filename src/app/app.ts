@@ -1,6 +1,8 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
+import { createChanges } from '../console/changes.ts';
 import { type ConsoleDeps, createConsoleApp } from '../console/console-app.ts';
+import type { Operator } from '../console/operator.ts';
 import { usualSecondLookMs } from '../converge/converge-steps.ts';
 import { createAliveLock } from '../db/alive-lock.ts';
 import { createCheckpointer } from '../db/checkpointer.ts';
@@ -53,6 +55,8 @@ export interface AppDeps extends Polling {
   isRestored?: boolean;
   /** How long the look that confirms a removal waits after the first one. */
   secondLookMs?: number;
+  /** Who is signed in to the console without a token; only for a console on loopback that tries Gangway out. */
+  alwaysSignedIn?: Operator;
   /** Whether SQLite stores deliveries in a thread of its own. Without it, requests wait while SQLite writes. */
   hasStorageThread?: boolean;
 }
@@ -74,6 +78,7 @@ export function createApp({
   isRestored = false,
   secondLookMs = usualSecondLookMs,
   pollMs = usualRestMs,
+  alwaysSignedIn,
   hasStorageThread = true,
 }: AppDeps): App {
   const metrics = createMetrics();
@@ -110,9 +115,13 @@ export function createApp({
     onUnmatched: loops.noteUnmatched,
     loadInstalls: loops.loadInstalls,
   });
+  const changes = createChanges();
   const operator = createOperatorListener({
     config,
     storage,
+    logger,
+    changes,
+    alwaysSignedIn,
     metrics,
     readiness,
     installs: registry.installs,
@@ -136,13 +145,18 @@ export function createApp({
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
       for (const loop of loops.all) loop.start();
-      watch = storage.database.watch(loops.wakeAll, Math.min(pollMs, seenWithinMs));
+      const onChange = () => {
+        loops.wakeAll();
+        changes.tell();
+      };
+      watch = storage.database.watch(onChange, Math.min(pollMs, seenWithinMs));
       return { receiverUrl, consoleUrl };
     },
     async stop() {
       readiness.drain();
       await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
+      changes.close();
       await operator.stop();
       await loops.alertsStored();
       await append.close();
@@ -171,20 +185,21 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs'>;
+  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'logger' | 'changes' | 'alwaysSignedIn'>;
 
-/** The listener with health, readiness and metrics. */
+/** The listener with the console, health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
-  const { host, port, token } = config.console;
-  const { inbox, memberships } = storage;
+  const { host, port } = config.console;
+  const { database, box, inbox, memberships } = storage;
   const listener = createConsoleApp({
     ...parts,
-    token,
-    database: storage.database,
+    config,
+    database,
+    box,
     inbox,
     memberships,
-    listRemoved: () => listRemoved(storage.database),
-    listInstances: createInstanceStore(storage.database).list,
+    listRemoved: () => listRemoved(database),
+    listInstances: createInstanceStore(database).list,
   });
   return createHttpServer({ host, port, listener });
 }

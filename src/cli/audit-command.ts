@@ -23,6 +23,7 @@ const columns: Columns<Act> = [
   ['id', ({ id }) => id],
   ['at', ({ at }) => at],
   ['who', ({ actor }) => actor],
+  ['from', ({ origin }) => origin],
   ['what', ({ action }) => action],
   ['about', ({ subject }) => subject],
 ];

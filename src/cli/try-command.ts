@@ -15,6 +15,9 @@ import { takeTour } from './try-tour.ts';
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');
 
+/** The console listens on loopback alone. */
+const alwaysSignedIn = { name: 'you', role: 'operator' } as const;
+
 /** `gangway try`: everything on this machine, with a simulated marketplace. */
 export async function runTry(
   { exit, json }: { exit: boolean; json: boolean },
@@ -42,14 +45,14 @@ export async function runTry(
     const adapters = await loadAdapters(config);
     const storage = await openStorage(config.database.url);
     const logger = createLogger({ level: 'warn', destination: terminal.stderr });
-    const app = createApp({ config, storage, logger, adapters });
+    const app = createApp({ config, storage, logger, adapters, alwaysSignedIn });
     try {
       const addresses = await app.start();
       say('Gangway, tried out on this machine: a simulated marketplace, the bridge, and a roster.');
       say('');
       say(`  marketplace  ${marketplace.url}`);
       say(`  receiver     ${addresses.receiverUrl}/webhooks/demo`);
-      say(`  console      ${addresses.consoleUrl}/metrics`);
+      say(`  console      ${addresses.consoleUrl}`);
       say(`  roster       ${rosterFile}`);
       say('');
       await takeTour({ sandbox, storage, jobId: customer.jobId, rosterFile, say });

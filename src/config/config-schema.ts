@@ -12,6 +12,7 @@ import {
   httpUrl,
   mapOf,
   name,
+  network,
   port,
   projectPattern,
   secret,
@@ -70,16 +71,36 @@ const receiver = z
   .prefault({})
   .describe('The public listener that takes deliveries.');
 
+const consoleToken = z
+  .strictObject({
+    token: secret
+      .min(20, 'must have at least 20 characters: make one with "openssl rand -hex 32"')
+      .describe('What the person signs in with.'),
+    role: z.enum(['viewer', 'operator']).describe('"viewer" sees everything, "operator" also acts.'),
+  })
+  .describe('One person.');
+
 const operatorConsole = z
   .strictObject({
     host: host.default('127.0.0.1').describe('The address the operator listener binds to.'),
     port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
     token: secret
       .optional()
-      .describe('The token that operators send to the console. Required if the console is not on loopback.'),
+      .describe('The token that a scraper sends for the metrics. Required if the console is not on loopback.'),
+    tokens: mapOf(name, consoleToken).describe(
+      'Who may use the console, by a name of yours for each person. Without any there are no pages.',
+    ),
+    hosts: z
+      .array(domain)
+      .default([])
+      .describe('The names under which browsers reach the console, beside IP addresses and localhost.'),
+    trustedProxies: z
+      .array(network)
+      .default([])
+      .describe('The addresses of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
   })
   .prefault({})
-  .describe('The private listener: health, readiness, metrics.');
+  .describe('The private listener: the console, health, readiness, metrics.');
 
 const database = z
   .strictObject({

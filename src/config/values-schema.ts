@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { z } from 'zod';
 import { toDurationMs, toSizeBytes } from '../lib/units.ts';
@@ -90,6 +91,16 @@ export const port = z.int().min(0).max(65_535);
 export const fraction = z.number().min(0).max(1);
 
 export const host = z.string().regex(/^[^\s/]+$/, 'write a host name or an IP address');
+
+/** One IP address, or a range of them such as `10.0.0.0/8`. */
+export const network = z.string().refine(isNetwork, 'write an IP address or a range such as "10.0.0.0/8"');
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+}
 
 export const domain = z
   .string()

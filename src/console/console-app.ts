@@ -1,42 +1,34 @@
-import { timingSafeEqual } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { Database } from '../db/database.ts';
-import { readDatabaseSize } from '../db/database-size.ts';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
-import { type Instance, isInstanceRunning } from '../domain/instance.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
 import type { Readiness } from '../lib/readiness.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
-import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
+import type { Changes } from './changes.ts';
+import type { ConsoleParts } from './console-parts.ts';
+import { type Measured, measure } from './measure.ts';
+import type { Operator } from './operator.ts';
+import { acts, views } from './pages.ts';
+import { createPages } from './serve-pages.ts';
+import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
+import { createSessions } from './sign-in/session.ts';
 
-/**
- * The listener for operators. It shows the state of Gangway and changes nothing.
- */
-export interface ConsoleDeps {
+/** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
+export interface ConsoleDeps extends Measured, ConsoleParts {
   loops: readonly Loop[];
-  metrics: Metrics;
-  database: Database;
-  /** All installs that are configured or connected, always current. */
-  installs: ReadonlyMap<string, unknown>;
-  inbox: InboxStore;
-  memberships: MembershipStore;
   readiness: Readiness;
-  /** The instances that run on the database, or did so lately. */
-  listInstances(): Promise<Instance[]>;
-  /** The clock of the database. */
-  clock: Clock;
-  /** How many members were removed in total. */
-  listRemoved(): Promise<{ install: string; removed: number }[]>;
-  /** If it is set, every request except the health checks needs it. */
-  token: string | undefined;
+  logger: Logger;
+  changes: Changes;
+  /** Who is signed in without a token; only where a console on loopback is tried out. */
+  alwaysSignedIn?: Operator | undefined;
 }
 
 export function createConsoleApp(deps: ConsoleDeps): Express {
+  const { token, tokens: configured, hosts, trustedProxies } = deps.config.console;
   const app = express();
   app.disable('x-powered-by');
+  // Nothing is kept by browsers but the assets.
+  app.disable('etag');
+  app.set('trust proxy', trustedProxies);
 
   app.get('/healthz', (_request, response) => {
     const stalled = deps.loops.filter((loop) => !loop.isHealthy()).map((loop) => loop.name);
@@ -49,13 +41,20 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
     const status = await deps.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
   });
-  app.get('/metrics', requireToken(deps.token), async (_request, response) => {
-    await measureStores(deps);
+  app.get('/metrics', requireToken(token), async (_request, response) => {
+    await measure(deps);
     response.type(deps.metrics.registry.contentType).send(await deps.metrics.registry.metrics());
   });
 
+  const tokens = createConsoleTokens(configured, deps.box);
+  if (!tokens.isEmpty || deps.alwaysSignedIn !== undefined) {
+    const { logger, clock, changes, alwaysSignedIn } = deps;
+    const sessions = createSessions(tokens, deps.box, clock);
+    app.use(createPages({ views, acts, parts: deps, hosts, tokens, sessions, changes, alwaysSignedIn, logger, clock }));
+  }
   app.use((_request, response) => {
-    response.status(404).json({ error: 'There is nothing at this address', code: 'not_found' });
+    const error = 'There is nothing at this address; without console.tokens there are no pages';
+    response.status(404).json({ error, code: 'not_found' });
   });
   app.use(sendError);
   return app;
@@ -69,62 +68,9 @@ const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
 
 function requireToken(token: string | undefined): RequestHandler {
   return (request, response, next) => {
-    if (token === undefined || isSame(request.headers.authorization, `Bearer ${token}`)) {
+    if (token === undefined || isSameText(request.headers.authorization ?? '', `Bearer ${token}`)) {
       return next();
     }
     response.status(401).json({ error: 'The console token is needed', code: 'unauthenticated' });
   };
-}
-
-function isSame(given: string | undefined, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(wanted)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-/** Rows of the database are counted when the metrics are requested. */
-async function measureStores(deps: ConsoleDeps): Promise<void> {
-  const { metrics, ...stores } = deps;
-  const { inbox, memberships, listRemoved, listInstances } = stores;
-  const [due, counts, totals, instances] = await Promise.all([
-    inbox.countDue(),
-    memberships.countByState(),
-    listRemoved(),
-    listInstances(),
-  ]);
-  metrics.dueDeliveries.set(due);
-  metrics.memberships.reset();
-  for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
-  measureInstances(metrics, instances, stores.clock.now());
-  metrics.removals.reset();
-  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
-  await measureAges(deps);
-  metrics.databaseBytes.set(await readDatabaseSize(stores.database));
-}
-
-/** What waits for an install that is gone waits for ever, so it is not counted. */
-async function measureAges({ metrics, database, installs, clock }: ConsoleDeps): Promise<void> {
-  const now = clock.now().getTime();
-  const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
-  const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));
-  for (const { kind, install, since } of await listOldestWaiting(database)) {
-    if (install !== null && !installs.has(install)) continue;
-    ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
-  }
-  for (const [kind, age] of ages) metrics.oldestWaiting.set({ kind }, age);
-  const readings = await listReadBegan(database);
-  metrics.readAge.reset();
-  for (const { install, beganAt } of readings) {
-    if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
-  }
-}
-
-function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
-  const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
-  const running = unstopped.filter((instance) => isInstanceRunning(instance, now)).length;
-  metrics.instances.set({ state: 'running' }, running);
-  metrics.instances.set({ state: 'silent' }, unstopped.length - running);
-  metrics.beatAge.reset();
-  for (const { name, version, beatAt } of unstopped) {
-    metrics.beatAge.set({ instance: name, version }, (now.getTime() - Date.parse(beatAt)) / 1000);
-  }
 }

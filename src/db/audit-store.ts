@@ -6,6 +6,14 @@ import type { AuditTable } from './tables.ts';
 export interface By {
   actor: string;
   at: string;
+  /** From where the operator acts: `command line` by default, or `console` and an address. */
+  origin?: string;
+}
+
+/** What an act changed, as text without personal data. */
+export interface ActChange {
+  before?: string | null;
+  after?: string | null;
 }
 
 /** One decision of an operator. */
@@ -19,8 +27,14 @@ export interface ActFilter {
 }
 
 /** @param subject what was decided about, by names and ids, without addresses */
-export async function writeAudit(tx: Transaction, { actor, at }: By, action: string, subject: string): Promise<void> {
-  await tx.insertInto('audit').values({ actor, action, subject, at }).execute();
+export async function writeAudit(
+  tx: Transaction,
+  { actor, at, origin }: By,
+  action: string,
+  subject: string,
+  { before = null, after = null }: ActChange = {},
+): Promise<void> {
+  await tx.insertInto('audit').values({ actor, action, subject, at, origin, before, after }).execute();
 }
 
 /** The newest first. */

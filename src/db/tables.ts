@@ -1,4 +1,4 @@
-import type { Generated, Insertable, Selectable } from 'kysely';
+import type { ColumnType, Generated, Insertable, Selectable } from 'kysely';
 import type { DeliveryState } from '../domain/delivery.ts';
 import type {
   ContractEvidence,
@@ -212,6 +212,11 @@ export interface AuditTable {
   actor: string;
   action: string;
   subject: string;
+  /** From where: `command line`, or `console` and an address. */
+  origin: ColumnType<string, string | undefined, never>;
+  /** What the act changed, before and after, as text; null where the subject says all. */
+  before: string | null;
+  after: string | null;
 }
 
 /** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */

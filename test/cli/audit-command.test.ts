@@ -54,8 +54,8 @@ describe('gangway audit', () => {
         .slice(0, 2)
         .map((line) => line.split(/ {2,}/)),
     ).toEqual([
-      ['id', 'at', 'who', 'what', 'about'],
-      ['4', '2026-03-15T12:00:04Z', 'ben', 'plans approve', 'plan 4'],
+      ['id', 'at', 'who', 'from', 'what', 'about'],
+      ['4', '2026-03-15T12:00:04Z', 'ben', 'command line', 'plans approve', 'plan 4'],
     ]);
   });
 

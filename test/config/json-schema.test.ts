@@ -26,6 +26,8 @@ describe('the schema', () => {
   it('knows a default for everything that has one in the loaded configuration', () => {
     const required = keys.flatMap(({ path, schema }) => schema.required?.map((key) => `${path}.${key}`) ?? []);
     expect(required).toEqual([
+      'console.tokens.*.token',
+      'console.tokens.*.role',
       'installs.*.token',
       'installs.*.tool',
       'tools.*.adapter',
@@ -47,6 +49,7 @@ describe('the schema', () => {
     const secrets = keys.filter(({ schema }) => JSON.stringify(schema.anyOf ?? []).includes('"env"'));
     expect(secrets.map(({ path }) => path)).toEqual([
       'console.token',
+      'console.tokens.*.token',
       'database.url',
       'installs.*.token',
       'tools.*.token',
@@ -62,6 +65,7 @@ describe('config.example.json', () => {
   it('loads without a warning once its variables are set', () => {
     const env = {
       GANGWAY_CONSOLE_TOKEN: 'console-token',
+      ADA_CONSOLE_TOKEN: 'a-token-of-twenty-characters',
       ACME_TOKEN: 'ot_ptk_1',
       ACME_WEBHOOK_SECRET: 'whsec_1',
       LABEL_STUDIO_TOKEN: 'ls-token',

@@ -57,7 +57,7 @@ describe('loadConfig with a file', () => {
           reserveBytes: 64 * 1024 ** 2,
         },
       },
-      console: { host: '127.0.0.1', port: 8788 },
+      console: { host: '127.0.0.1', port: 8788, tokens: new Map(), hosts: [], trustedProxies: [] },
       database: { url: `sqlite:${folder}/data/gangway.db` },
       marketplace: {
         baseUrl: 'https://app.opentrain.ai/api/partner/v1',

@@ -1,10 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import request from 'supertest';
 import { beforeEach, expect, it } from 'vitest';
+import { Config } from '../../src/config/config-schema.ts';
+import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { keepForMs } from '../../src/domain/instance.ts';
+import type { Install } from '../../src/installs/install.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
@@ -46,10 +51,13 @@ describeAnyDatabase('the console', (openFresh) => {
         loops,
         metrics,
         database,
-        installs: new Map(installs.map((install) => [install, {}])),
+        installs: new Map(installs.map((install) => [install, {} as Install])),
         inbox,
         memberships,
-        token: wanted,
+        config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
+        box: createSecretBox(randomBytes(32)),
+        changes: createChanges(),
+        logger: engine.logger,
         listRemoved: () => listRemoved(engine.database),
         listInstances: createInstanceStore(engine.database).list,
         readiness,

@@ -40,6 +40,7 @@ export async function setup(): Promise<void> {
 function replace(file: OutputChunk | OutputAsset): void {
   const whole = path.join(folder, file.fileName);
   const part = `${whole}.${process.pid}`;
+  mkdirSync(path.dirname(whole), { recursive: true });
   writeFileSync(part, file.type === 'chunk' ? file.code : file.source);
   renameSync(part, whole);
 }

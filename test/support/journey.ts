@@ -23,6 +23,7 @@ import { type Answer, post } from './receiver-harness.ts';
 import { readRoster } from './roster.ts';
 import { sign } from './sign.ts';
 import { until } from './until.ts';
+import { consoleTokens } from './visitor.ts';
 
 /**
  * The whole of it in one process: a marketplace, the bridge over a database of the test's own, and
@@ -206,7 +207,7 @@ function toConfig(
 ): Config {
   return Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
-    console: { port: 0 },
+    console: { port: 0, tokens: consoleTokens },
     marketplace: { baseUrl },
     reconcile: { schedule },
     installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects } },

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { type RequestHandler, Router } from 'express';
+
+/** The files that pages load, by their name: beside this file, and beside the bundle. */
+const own = ['style.css', 'live.js', 'icon.svg'] as const;
+
+const policy = 'public, max-age=300';
+
+export function createAssets(): Router {
+  const router = Router();
+  for (const name of own)
+    router.get(`/assets/${name}`, sendFile(fileURLToPath(new URL(`assets/${name}`, import.meta.url))));
+  router.get('/assets/idiomorph.js', sendFile(findIdiomorph()));
+  return router;
+}
+
+function sendFile(file: string): RequestHandler {
+  return (_request, response, next) => {
+    response.set('Cache-Control', policy);
+    response.sendFile(file, next);
+  };
+}
+
+/** The bundle has a copy of its own. */
+function findIdiomorph(): string {
+  const copied = fileURLToPath(new URL('assets/idiomorph.js', import.meta.url));
+  if (existsSync(copied)) return copied;
+  return createRequire(import.meta.url).resolve('idiomorph/dist/idiomorph.esm.js');
+}

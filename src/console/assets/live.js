@@ -1,0 +1,42 @@
+// Keeps a page up to date: when something was written, the page is fetched again and only what differs is replaced.
+import { Idiomorph } from '/assets/idiomorph.js';
+
+const changes = new EventSource('/changes');
+let isFetching = false;
+let isStale = false;
+
+changes.addEventListener('message', () => void refresh());
+document.addEventListener('visibilitychange', () => {
+  if (isStale) void refresh();
+});
+
+async function refresh() {
+  isStale = true;
+  // What nobody looks at waits, and so does a form that somebody is filling in.
+  if (document.hidden || isFetching || isBeingFilledIn()) return;
+  [isFetching, isStale] = [true, false];
+  try {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' });
+    if (answer.ok && answer.headers.get('content-type')?.startsWith('text/html')) show(await answer.text());
+  } catch {
+    // Signed out, or the console is being restarted: the next change tries again.
+  } finally {
+    isFetching = false;
+  }
+}
+
+function show(text) {
+  const fresh = new DOMParser().parseFromString(text, 'text/html').querySelector('main');
+  const shown = document.querySelector('main');
+  if (fresh && shown && !isBeingFilledIn()) Idiomorph.morph(shown, fresh, { ignoreActiveValue: true });
+}
+
+function isBeingFilledIn() {
+  const fields = [...document.querySelectorAll('main input:not([type=hidden]), main select, main textarea')];
+  return fields.some(
+    (field) =>
+      (document.activeElement === field && field.type !== 'checkbox') ||
+      (field.type === 'checkbox' && field.checked !== field.defaultChecked) ||
+      (field.type !== 'checkbox' && 'defaultValue' in field && field.value !== field.defaultValue),
+  );
+}

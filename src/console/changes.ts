@@ -1,0 +1,57 @@
+import type { Request, Response } from 'express';
+
+/** Tells open pages that something was written, so that they fetch themselves again. */
+export interface Changes {
+  /** Call it when this process or another has written something. */
+  tell(): void;
+  /** Answers with a stream of events until the page is left. */
+  follow(request: Request, response: Response): void;
+  /** Ends all streams: an instance that stops does not wait for them. */
+  close(): void;
+}
+
+/** A page is fetched again at most this often. */
+const restMs = 2000;
+/** Proxies close a stream that is silent. */
+const beatMs = 20_000;
+const mostFollowers = 200;
+
+export function createChanges(): Changes {
+  const followers = new Set<Response>();
+  let pause: NodeJS.Timeout | undefined;
+  let isLate = false;
+
+  function send(text: string): void {
+    for (const follower of followers) follower.write(text);
+  }
+
+  function tell(): void {
+    isLate = pause !== undefined;
+    if (isLate || followers.size === 0) return;
+    send('data: changed\n\n');
+    pause = setTimeout(() => {
+      pause = undefined;
+      if (isLate) tell();
+    }, restMs).unref();
+  }
+
+  const beat = setInterval(() => send(':\n\n'), beatMs).unref();
+  return {
+    tell,
+    follow(_request, response) {
+      if (followers.size >= mostFollowers) {
+        response.status(503).end();
+        return;
+      }
+      followers.add(response);
+      response.once('close', () => followers.delete(response));
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+      response.write(':\n\n');
+    },
+    close() {
+      clearInterval(beat);
+      clearTimeout(pause);
+      for (const follower of followers) follower.end();
+    },
+  };
+}

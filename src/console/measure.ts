@@ -1,0 +1,73 @@
+import type { Database } from '../db/database.ts';
+import { readDatabaseSize } from '../db/database-size.ts';
+import { type Instance, isInstanceRunning } from '../domain/instance.ts';
+import type { InboxStore } from '../inbox/inbox-store.ts';
+import type { Install } from '../installs/install.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import type { MembershipStore } from '../memberships/membership-store.ts';
+import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
+
+/** Where the metrics that are rows of the database come from. */
+export interface Measured {
+  metrics: Metrics;
+  database: Database;
+  /** All installs that are configured or connected, always current. */
+  installs: ReadonlyMap<string, Install>;
+  inbox: InboxStore;
+  memberships: MembershipStore;
+  /** The instances that run on the database, or did so lately. */
+  listInstances(): Promise<Instance[]>;
+  /** How many members were removed in total. */
+  listRemoved(): Promise<{ install: string; removed: number }[]>;
+  /** The clock of the database. */
+  clock: Clock;
+}
+
+/** Rows of the database are counted when the metrics are requested. */
+export async function measure(deps: Measured): Promise<void> {
+  const { metrics, ...stores } = deps;
+  const { inbox, memberships, listRemoved, listInstances } = stores;
+  const [due, counts, totals, instances] = await Promise.all([
+    inbox.countDue(),
+    memberships.countByState(),
+    listRemoved(),
+    listInstances(),
+  ]);
+  metrics.dueDeliveries.set(due);
+  metrics.memberships.reset();
+  for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
+  measureInstances(metrics, instances, stores.clock.now());
+  metrics.removals.reset();
+  for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
+  await measureAges(deps);
+  metrics.databaseBytes.set(await readDatabaseSize(stores.database));
+}
+
+/** What waits for an install that is gone waits for ever, so it is not counted. */
+async function measureAges({ metrics, database, installs, clock }: Measured): Promise<void> {
+  const now = clock.now().getTime();
+  const ageOf = (since: string) => Math.max(0, (now - Date.parse(since)) / 1000);
+  const ages = new Map<string, number>(waitingKinds.map((kind) => [kind, 0]));
+  for (const { kind, install, since } of await listOldestWaiting(database)) {
+    if (install !== null && !installs.has(install)) continue;
+    ages.set(kind, Math.max(ages.get(kind) ?? 0, ageOf(since)));
+  }
+  for (const [kind, age] of ages) metrics.oldestWaiting.set({ kind }, age);
+  const readings = await listReadBegan(database);
+  metrics.readAge.reset();
+  for (const { install, beganAt } of readings) {
+    if (beganAt !== null && installs.has(install)) metrics.readAge.set({ install }, ageOf(beganAt));
+  }
+}
+
+function measureInstances(metrics: Metrics, instances: readonly Instance[], now: Date): void {
+  const unstopped = instances.filter(({ stoppedAt }) => stoppedAt === null);
+  const running = unstopped.filter((instance) => isInstanceRunning(instance, now)).length;
+  metrics.instances.set({ state: 'running' }, running);
+  metrics.instances.set({ state: 'silent' }, unstopped.length - running);
+  metrics.beatAge.reset();
+  for (const { name, version, beatAt } of unstopped) {
+    metrics.beatAge.set({ instance: name, version }, (now.getTime() - Date.parse(beatAt)) / 1000);
+  }
+}

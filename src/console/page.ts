@@ -1,0 +1,68 @@
+import { html } from 'hono/html';
+import type { HtmlEscapedString } from 'hono/utils/html';
+import type { By } from '../db/audit-store.ts';
+import type { Operator } from './operator.ts';
+
+/**
+ * What pages are made of. A page is a function from a request to an answer and knows nothing of Express; what goes into
+ * `html` is escaped.
+ */
+export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
+
+/** A request to the console, after it was let in. */
+export interface Asked {
+  operator: Operator;
+  /** The operator and the time, for the audit log. */
+  by: By;
+  path: string;
+  /** The parts of the address that a route leaves open. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** What was sent with a form; empty where nothing was. */
+  form: URLSearchParams;
+  /** What every form must contain; `formOf` puts it there. */
+  csrf: string;
+}
+
+export type Answer = Page | Redirect | Download;
+
+export interface Page {
+  title: string;
+  body: Html;
+  /** 200 by default. */
+  status?: number;
+}
+
+/** After an act: the page that shows what became of it. */
+export interface Redirect {
+  redirect: string;
+}
+
+export interface Download {
+  fileName: string;
+  /** The media type. */
+  type: string;
+  content: string | Uint8Array;
+}
+
+/** A page with an address. It changes nothing. */
+export interface View<Parts> {
+  /** As Express writes it, such as `/plans/:id`. */
+  path: string;
+  show(asked: Asked, parts: Parts): Answer | Promise<Answer>;
+}
+
+/** Something that operators can do, and viewers cannot. */
+export interface Act<Parts> {
+  path: string;
+  act(asked: Asked, parts: Parts): Answer | Promise<Answer>;
+}
+
+/** A form that is sent to an act. A viewer gets none. */
+export function formOf({ operator, csrf }: Asked, action: string, content: Html): Html | string {
+  if (operator.role !== 'operator') return '';
+  return html`<form method="post" action="${action}">
+    <input type="hidden" name="csrf" value="${csrf}" />
+    ${content}
+  </form>`;
+}

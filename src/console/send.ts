@@ -1,0 +1,23 @@
+import type { Response } from 'express';
+import { layOut } from './layout.ts';
+import type { Answer, Page } from './page.ts';
+import type { Session } from './sign-in/session.ts';
+
+export interface Framed {
+  path: string;
+  session: Session | undefined;
+}
+
+export async function send(response: Response, answer: Answer, framed: Framed): Promise<void> {
+  if ('redirect' in answer) return response.redirect(303, answer.redirect);
+  if ('content' in answer) {
+    response.attachment(answer.fileName).type(answer.type);
+    response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
+    return;
+  }
+  const { title, body, status = 200 }: Page = answer;
+  response
+    .status(status)
+    .type('html')
+    .send(String(await layOut({ title, body, ...framed })));
+}

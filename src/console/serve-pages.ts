@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { type ErrorRequestHandler, type Request, Router } from 'express';
+import helmet from 'helmet';
+import { html } from 'hono/html';
+import { AppError, httpStatusOf, toAppError } from '../domain/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createAssets } from './assets.ts';
+import type { Changes } from './changes.ts';
+import { createHostCheck } from './check-origin.ts';
+import type { Operator } from './operator.ts';
+import type { Act, View } from './page.ts';
+import { askedBy, needSession, readForm, refuseForged } from './request.ts';
+import { send } from './send.ts';
+import type { ConsoleTokens } from './sign-in/console-tokens.ts';
+import type { Session, Sessions } from './sign-in/session.ts';
+import { addSignIn } from './sign-in/sign-in-routes.ts';
+
+/** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
+export interface Served<Parts> {
+  views: readonly View<Parts>[];
+  acts: readonly Act<Parts>[];
+  parts: Parts;
+  hosts: readonly string[];
+  tokens: ConsoleTokens;
+  sessions: Sessions;
+  changes: Changes;
+  /** Who is signed in without a token, for a console on loopback that tries Gangway out. */
+  alwaysSignedIn: Operator | undefined;
+  logger: Logger;
+  clock: Clock;
+}
+
+export function createPages<Parts>(served: Served<Parts>): Router {
+  const { views, acts, parts, clock, changes } = served;
+  const sessionOf = createSessionOf(served);
+  const router = Router();
+  router.use(securityHeaders);
+  router.use(createHostCheck(served.hosts));
+  router.use(createAssets());
+  router.use((_request, response, next) => {
+    response.set('Cache-Control', 'no-store');
+    next();
+  });
+  addSignIn(router, { ...served, sessionOf });
+
+  router.get('/changes', (request, response) => {
+    needSession(sessionOf(request));
+    changes.follow(request, response);
+  });
+  for (const { path, show } of views) {
+    router.get(path, async (request, response) => {
+      const session = sessionOf(request);
+      if (session === undefined) {
+        response.redirect(303, `/sign-in?${new URLSearchParams({ back: request.originalUrl })}`);
+        return;
+      }
+      const asked = askedBy(request, session, clock, new URLSearchParams());
+      await send(response, await show(asked, parts), { path: request.path, session });
+    });
+  }
+  for (const { path, act } of acts) {
+    router.post(path, async (request, response) => {
+      const session = needSession(sessionOf(request));
+      const form = await readForm(request);
+      refuseForged(request, session, form);
+      if (session.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer cannot do this');
+      const asked = askedBy(request, session, clock, form);
+      await send(response, await act(asked, parts), { path: request.path, session });
+    });
+  }
+  router.use(() => {
+    throw new AppError('not_found', 'There is no such page');
+  });
+  router.use(createErrorPage(served.logger, sessionOf));
+  return router;
+}
+
+type SessionOf = (request: Request) => Session | undefined;
+
+function createSessionOf<Parts>({ sessions, alwaysSignedIn }: Served<Parts>): SessionOf {
+  // The host check keeps out names that strangers point here, so no page of another site can read it.
+  const csrf = randomBytes(16).toString('hex');
+  return alwaysSignedIn === undefined ? sessions.read : () => ({ operator: alwaysSignedIn, csrf });
+}
+
+/** The reason of an error that is not expected is in the log. */
+function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
+  return async (thrown, request, response, _next) => {
+    const error = toAppError(thrown);
+    const isOwn = thrown instanceof AppError && error.code !== 'internal';
+    if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
+    const says = isOwn ? error.message : 'This did not work. The log says why.';
+    const status = httpStatusOf(error.code);
+    const title = status === 404 ? 'Not found' : 'This did not work';
+    const page = { title, body: html`<p role="alert">${says}</p>`, status };
+    await send(response, page, { path: request.path, session: sessionOf(request) });
+  };
+}
+
+const none = ["'none'"];
+const self = ["'self'"];
+
+/** Nothing is loaded from elsewhere, nothing runs that stands in a page, and no other page shows this one. */
+const securityHeaders = helmet({
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: none,
+      scriptSrc: self,
+      styleSrc: self,
+      imgSrc: self,
+      connectSrc: self,
+      formAction: self,
+      baseUri: none,
+      frameAncestors: none,
+    },
+  },
+  // Browsers send the origin of a form only to where they would send the referrer.
+  referrerPolicy: { policy: 'same-origin' },
+  strictTransportSecurity: false,
+});

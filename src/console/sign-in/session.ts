@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import type { CookieOptions, Request, Response } from 'express';
+import type { SecretBox } from '../../keys/secret-box.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Operator } from '../operator.ts';
+import { type ConsoleTokens, isSameText, type TokenOwner } from './console-tokens.ts';
+
+/**
+ * A session is a sealed cookie, so every instance knows it and none stores it. It ends with its time, with the browser
+ * that signs out, and when the token of its owner is changed or removed.
+ */
+export interface Session {
+  operator: Operator;
+  /** What a form of this session must contain. A stranger's page cannot know it. */
+  csrf: string;
+}
+
+export interface Sessions {
+  open(request: Request, response: Response, owner: TokenOwner): void;
+  read(request: Request): Session | undefined;
+  close(request: Request, response: Response): void;
+}
+
+const context = 'console.session';
+const lastsMs = 12 * 3_600_000;
+
+interface Content {
+  name: string;
+  proof: string;
+  id: string;
+  /** Milliseconds since 1970. */
+  until: number;
+}
+
+export function createSessions(
+  tokens: ConsoleTokens,
+  box: Pick<SecretBox, 'seal' | 'open' | 'digest'>,
+  clock: Clock,
+): Sessions {
+  function unseal(value: string): Content | undefined {
+    try {
+      return JSON.parse(box.open(Buffer.from(value, 'base64url'), context).toString()) as Content;
+    } catch {
+      // Changed on its way, or sealed with a key that is no longer used.
+      return undefined;
+    }
+  }
+
+  return {
+    open(request, response, { name, proof }) {
+      const until = clock.now().getTime() + lastsMs;
+      const content: Content = { name, proof, id: randomBytes(16).toString('hex'), until };
+      const value = box.seal(Buffer.from(JSON.stringify(content)), context).toString('base64url');
+      response.cookie(cookieName(request), value, { ...cookieOptions(request), maxAge: lastsMs });
+    },
+    read(request) {
+      const value = readCookie(request.headers.cookie, cookieName(request));
+      const content = value === undefined ? undefined : unseal(value);
+      if (content === undefined || content.until <= clock.now().getTime()) return undefined;
+      const owner = tokens.findBound(content.name, content.proof);
+      if (owner === undefined) return undefined;
+      return { operator: { name: owner.name, role: owner.role }, csrf: box.digest(`console.csrf:${content.id}`) };
+    },
+    close(request, response) {
+      response.clearCookie(cookieName(request), cookieOptions(request));
+    },
+  };
+}
+
+export function hasToken({ csrf }: Session, given: string | null): boolean {
+  return given !== null && isSameText(given, csrf);
+}
+
+/** A browser takes a `__Host-` cookie only over TLS, and from this host alone. */
+function cookieName(request: Request): string {
+  return request.secure ? '__Host-gangway' : 'gangway';
+}
+
+function cookieOptions(request: Request): CookieOptions {
+  return { httpOnly: true, sameSite: 'strict', secure: request.secure, path: '/' };
+}
+
+function readCookie(header: string | undefined, name: string): string | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1);
+}

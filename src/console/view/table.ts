@@ -1,0 +1,41 @@
+import { html } from 'hono/html';
+import type { Html } from '../page.ts';
+
+/** A column of a list: its title, what stands in it for one row, and whether it is a number. */
+export type Column<Row> = readonly [title: string, cell: (row: Row) => Html | string | number | null, align?: 'number'];
+
+/**
+ * A list as a table.
+ *
+ * @param caption what the rows are, for those who hear the page
+ * @param whenEmpty what would be here, and how to make it appear
+ */
+export function tableOf<Row>(
+  caption: string,
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  whenEmpty: Html | string,
+): Html {
+  if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
+  // What is wider than the screen is scrolled, with the keys too.
+  return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
+    <table>
+      <caption>
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map(([title, , align]) => html`<th scope="col" class="${align ?? ''}">${title}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          (row) =>
+            html`<tr>
+              ${columns.map(([, cell, align]) => html`<td class="${align ?? ''}">${cell(row)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}

@@ -1,0 +1,144 @@
+import { request } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { acts, views } from '../../../src/console/pages.ts';
+import { sqlite } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { consoleTokens, createVisitor } from '../../support/visitor.ts';
+
+const addresses = {
+  views: views.map(({ path }) => toAddress(path)),
+  acts: [...acts.map(({ path }) => toAddress(path)), '/sign-out'],
+};
+
+function toAddress(path: string): string {
+  return path.replaceAll(/:\w+/g, '1');
+}
+
+describe('the console', () => {
+  it('shows nothing to those who are not signed in, and does nothing for them', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    for (const address of addresses.views) {
+      const answer = await visitor.send(address);
+      expect([address, answer.status]).toEqual([address, 303]);
+      expect(answer.headers.get('location')).toMatch(/^\/sign-in\?/);
+    }
+    for (const address of [...addresses.acts, '/changes']) {
+      const method = address === '/changes' ? 'GET' : 'POST';
+      const answer = await visitor.send(address, { method, ...(method === 'POST' && { body: new URLSearchParams() }) });
+      expect([address, answer.status]).toEqual([address, 401]);
+    }
+  });
+
+  it('leads whoever signs in to the page that they asked for, and no further', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    const asked = await visitor.visit('/?day=1');
+    expect(asked.path).toBe('/sign-in?back=%2F%3Fday%3D1');
+    const page = await visitor.press(asked, 'Sign in', { token: consoleTokens.vera.token });
+    expect(page).toMatchObject({ status: 200, path: '/?day=1' });
+    expect(page.body).toContain('vera (viewer)');
+
+    for (const back of ['https://evil.example/', '//evil.example/', '/\\evil.example/', 'javascript:alert(1)']) {
+      const other = createVisitor(consoleUrl);
+      const form = await other.visit(`/sign-in?${new URLSearchParams({ back })}`);
+      expect((await other.press(form, 'Sign in', { token: consoleTokens.vera.token })).path).toBe('/');
+    }
+  });
+
+  it('lets viewers see every page and do nothing', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    const home = await visitor.signIn('vera');
+    const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
+    for (const address of addresses.views) {
+      const page = await visitor.visit(address);
+      expect([address, page.status]).toEqual([address, expect.toBeOneOf([200, 404])]);
+      // Signing out is the only form that changes something.
+      const posts = page.html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
+      expect([address, posts]).toEqual([address, ['/sign-out']]);
+    }
+    for (const { path } of acts) {
+      const answer = await visitor.send(toAddress(path), { method: 'POST', body: new URLSearchParams({ csrf }) });
+      expect([path, answer.status]).toEqual([path, 403]);
+    }
+  });
+
+  it('refuses a form that another site sent, or that is of another session', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const [visitor, other] = [createVisitor(consoleUrl), createVisitor(consoleUrl)];
+    const csrfOf = (page: Awaited<ReturnType<typeof visitor.visit>>) =>
+      page.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
+    const own = csrfOf(await visitor.signIn('otto'));
+    const foreign = csrfOf(await other.signIn('otto'));
+    const post = (address: string, csrf: string, headers: Record<string, string> = {}) =>
+      visitor.send(address, { method: 'POST', body: new URLSearchParams({ csrf }), headers });
+    for (const address of addresses.acts) {
+      expect((await post(address, foreign)).status).toBe(403);
+      expect((await post(address, '')).status).toBe(403);
+      expect((await post(address, own, { origin: 'https://evil.example' })).status).toBe(403);
+      expect((await post(address, own, { origin: 'null' })).status).toBe(403);
+      expect((await post(address, own, { 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+    }
+    expect((await visitor.visit('/')).status).toBe(200);
+  });
+
+  it.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example', 'localhost.evil.example', ''])(
+    'has no page for the host %j, which a stranger may point at it',
+    async (host) => {
+      const { consoleUrl } = await openJourney(sqlite);
+      expect(await statusFor(`${consoleUrl}/sign-in`, host)).toBe(403);
+      expect(await statusFor(`${consoleUrl}/sign-in`, 'localhost:1')).toBe(200);
+    },
+  );
+
+  it('lets a token be tried five times a minute', async () => {
+    const { consoleUrl, clock } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    const attempt = async (token: string) => visitor.press(await visitor.visit('/sign-in'), 'Sign in', { token });
+    for (const token of ['a', 'b', 'vera', 'otto-may-do-everythinG', ''])
+      expect((await attempt(token)).status).toBe(401);
+    expect(await attempt(consoleTokens.otto.token)).toMatchObject({ status: 429 });
+    clock.advance(60_000);
+    expect(await attempt(consoleTokens.otto.token)).toMatchObject({ status: 200, path: '/' });
+  });
+
+  it('ends a session with the browser that signs out, and after 12 hours', async () => {
+    const { consoleUrl, clock } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    const home = await visitor.signIn('otto');
+    expect((await visitor.press(home, 'Sign out')).path).toBe('/sign-in');
+    expect((await visitor.visit('/')).path).toMatch(/^\/sign-in/);
+
+    await visitor.signIn('otto');
+    clock.advance(12 * 3_600_000);
+    expect((await visitor.visit('/')).path).toMatch(/^\/sign-in/);
+  });
+
+  it('keeps its cookie from scripts and from other sites, and loads nothing from elsewhere', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    const body = new URLSearchParams({ token: consoleTokens.otto.token });
+    const answer = await visitor.send('/sign-in', { method: 'POST', body });
+    expect(answer.headers.getSetCookie()).toEqual([expect.stringMatching(/^gangway=.*; HttpOnly; SameSite=Strict$/)]);
+    for (const address of ['/', '/sign-in', '/nothing/here']) {
+      const { headers } = await visitor.send(address);
+      expect(headers.get('content-security-policy')).toBe(
+        "default-src 'none';script-src 'self';style-src 'self';img-src 'self';connect-src 'self';form-action 'self';base-uri 'none';frame-ancestors 'none'",
+      );
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+});
+
+/** `fetch` lets nobody choose the host. */
+async function statusFor(url: string, host: string): Promise<number> {
+  return await new Promise((resolve, reject) => {
+    const asked = request(url, { headers: { host }, setHost: false }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? 0);
+    });
+    asked.once('error', reject).end();
+  });
+}
