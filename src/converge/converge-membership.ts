@@ -7,7 +7,7 @@ import { isProtected } from '../tools/account-rules.ts';
 import { addMembership } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
-import type { ConvergeResult, SettledResult } from './converge-result.ts';
+import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
   beginCall,
   type ConvergeDeps,
@@ -44,13 +44,8 @@ export async function convergeMembership(
     return null;
   }
   const isHeld = await settling.settle(claim, result, toInstant(now));
-  return isHeld ? { ...result, ...toMetAfter(claim, result, now) } : result;
-}
-
-function toMetAfter({ wanted, unmetSince }: Claim, { state }: ConvergeResult, now: Date): { metAfterMs?: number } {
-  const isMet = wanted ? state === 'active' || state === 'invited' : state === 'removed';
-  if (!isMet || unmetSince === null) return {};
-  return { metAfterMs: Math.max(0, now.getTime() - Date.parse(unmetSince)) };
+  const metAfterMs = metAfterOf(claim, result, toInstant(now));
+  return isHeld && metAfterMs !== null ? { ...result, metAfterMs } : result;
 }
 
 /** @returns null if the claim no longer holds and nothing was done */

@@ -50,3 +50,13 @@ export interface Unconfirmed {
   /** When a look first did not find a member who is not wanted. */
   missedAt: string | null;
 }
+
+/** How many milliseconds the trainer has waited for what the tool now shows for the first time; null if it does not. */
+export function metAfterOf(
+  { wanted, unmetSince }: { wanted: boolean; unmetSince: string | null },
+  { state }: Pick<ConvergeResult, 'state'>,
+  now: string,
+): number | null {
+  const isMet = wanted ? state === 'active' || state === 'invited' : state === 'removed';
+  return isMet && unmetSince !== null ? Math.max(0, Date.parse(now) - Date.parse(unmetSince)) : null;
+}

@@ -26,6 +26,34 @@ export async function countReceipts(
     .execute();
 }
 
+export interface MetAfter {
+  /** Whether the trainer got in; otherwise they were locked out. */
+  isAccess: boolean;
+  ms: number;
+  at: string;
+}
+
+/** So many say how long it takes. */
+const mostMeasured = 10_000;
+
+/** How long trainers waited until they were in, or out, the newest first: at most the newest 10,000. */
+export async function listMetAfter(kysely: Database['kysely'], since: string): Promise<MetAfter[]> {
+  const rows = await kysely
+    .selectFrom('receipt')
+    .select(['operation', 'metAfterMs', 'createdAt'])
+    .where('id', '>=', await firstIdSince(kysely, 'receipt', 'createdAt', since))
+    .where('metAfterMs', 'is not', null)
+    .where('createdAt', '>=', since)
+    .orderBy('id', 'desc')
+    .limit(mostMeasured)
+    .execute();
+  return rows.map(({ operation, metAfterMs, createdAt }) => ({
+    isAccess: operation !== 'remove',
+    ms: Number(metAfterMs),
+    at: createdAt,
+  }));
+}
+
 /** Clears what tools have said, which may quote a name. */
 export async function clearReceiptMessages(tx: Transaction, membershipIds: readonly number[]): Promise<void> {
   await tx

@@ -17,7 +17,7 @@ import {
 } from './access-store.ts';
 import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
-import type { ConvergeResult, Unconfirmed } from './converge-result.ts';
+import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore } from './invitation-store.ts';
 import { addReceipt } from './receipt-store.ts';
@@ -87,8 +87,9 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
       inTransaction(database, async (tx) => {
         const isWorthless = await isOutdated(database, tx, claim, result.invitation);
         const known = await withOwnership(tx, box, claim, result);
-        if (isNews(claim, known)) await insertReceipt(tx, claim, known, now);
         const isHeld = await settleHeld(tx, claim, known, now);
+        const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
+        if (isNews(claim, known)) await insertReceipt(tx, claim, { ...known, metAfterMs }, now);
         if (!isHeld) await settleLost(tx, claim, known, now);
         await unbindFromOthers(tx, box, claim, known, now);
         await recordAccount(tx, claim, known, now);
@@ -138,7 +139,7 @@ function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
 async function insertReceipt(
   tx: Transaction,
   claim: Claim,
-  { operation, outcome, toolStatus, message, memberId }: ConvergeResult,
+  { operation, outcome, toolStatus, message, memberId, metAfterMs }: ConvergeResult & { metAfterMs: number | null },
   now: string,
 ): Promise<void> {
   const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
@@ -151,6 +152,7 @@ async function insertReceipt(
     toolStatus: toolStatus ?? null,
     message: said.length === 0 ? null : said.join('. '),
     createdAt: now,
+    metAfterMs,
   });
 }
 

@@ -260,6 +260,8 @@ export interface ReceiptTable {
   toolStatus: number | null;
   message: string | null;
   createdAt: string;
+  /** Milliseconds from when the membership was first wanted so until this; null where it is not so yet, or was so before. */
+  metAfterMs: number | null;
 }
 
 /** When a contract was first seen to have ended; only if no event gives the time. */

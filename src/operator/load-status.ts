@@ -114,6 +114,7 @@ async function aboutInvitations(database: Database, mailed: Mailed | null): Prom
     'people who wait for their invitation to be handed over',
     left.length,
     'gangway members --waiting says what for, and the command to tell each by',
+    '/invitations',
   );
 }
 
@@ -154,26 +155,35 @@ function findAttention(
     ...plans.map(({ id, install, size }) => ({
       says: `plan ${id} holds removals of ${install}: ${size}`,
       action: `gangway plans show ${id}, then approve or reject it`,
+      page: `/plans/${id}`,
     })),
     ...installs.flatMap(toAttention),
     ...endpoints.map(({ trouble }) => trouble),
-    ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them'),
-    ...ifAny('memberships that their tool refuses', inState('failed'), 'gangway members --state failed'),
+    ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them', '/access?state=orphaned'),
+    ...ifAny(
+      'memberships that their tool refuses',
+      inState('failed'),
+      'gangway members --state failed',
+      '/access?state=failed',
+    ),
     ...ifAny(
       'people without a work address',
       inState('waiting_email'),
       'gangway members --waiting, then ask the customer for consent to share it',
+      '/access?state=waiting_email',
     ),
     ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed'),
     ...ifAny(
       'deliveries that were given up',
       left('failed'),
       'gangway deliveries list --state failed, then gangway deliveries replay --failed',
+      '/deliveries?state=failed',
     ),
     ...ifAny(
       'deliveries that could not be read',
       left('unprocessable'),
       'gangway deliveries list --state unprocessable; a later version may read them',
+      '/deliveries?state=unprocessable',
     ),
   ];
 }

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { listMetAfter } from '../../src/converge/receipt-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../src/domain/evidence.ts';
@@ -14,6 +15,7 @@ import { minutes } from '../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 
 const seconds = 1000;
+const longAgo = '2000-01-01T00:00:00.000Z';
 const started = fullEvent({ type: 'contract.started' });
 const ended = fullEvent({ type: 'contract.ended' });
 
@@ -116,6 +118,12 @@ describeEachDatabase('how long a trainer waits for what is wanted', (openFresh) 
     await engine.takeIn();
     expect(await convergeAll()).toEqual([40 * seconds]);
     expect(await unmetSince()).toEqual([null]);
+    expect(await listMetAfter(engine.database.kysely, longAgo)).toMatchObject([
+      { isAccess: false, ms: 40 * seconds },
+      { isAccess: true, ms: 0 },
+    ]);
+    const now = toInstant(engine.clock.now());
+    expect(await listMetAfter(engine.database.kysely, now)).toMatchObject([{ isAccess: false }]);
   });
 
   it('counts a lock-out from the end of the grace period, if there is one', async () => {
@@ -176,6 +184,7 @@ describeEachDatabase('how long a trainer waits for what is wanted', (openFresh) 
     };
     expect(await convergeAll()).toEqual([undefined]);
     expect(tool.members('street-signs')).toEqual(['cmu1']);
+    expect(await listMetAfter(engine.database.kysely, longAgo)).toEqual([]);
     engine.clock.advance(20 * seconds);
     expect(await convergeAll()).toEqual([20 * seconds]);
   });

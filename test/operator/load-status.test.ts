@@ -79,10 +79,12 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       {
         says: 'plan 1 holds removals of acme: 1',
         action: 'gangway plans show 1, then approve or reject it',
+        page: '/plans/1',
       },
       {
         says: 'people without a work address: 1',
         action: expect.stringMatching(/^gangway members --waiting/),
+        page: '/access?state=waiting_email',
       },
       {
         says: 'disputed contracts: 1',
@@ -153,10 +155,12 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       {
         says: 'deliveries that were given up: 1',
         action: expect.stringMatching(/^gangway deliveries list --state failed, .+ replay --failed$/),
+        page: '/deliveries?state=failed',
       },
       {
         says: 'deliveries that could not be read: 1',
         action: expect.stringMatching(/^gangway deliveries list --state unprocessable/),
+        page: '/deliveries?state=unprocessable',
       },
     ]);
   });

@@ -12,7 +12,7 @@ document.addEventListener('visibilitychange', () => {
 
 async function refresh() {
   isStale = true;
-  // What nobody looks at waits, and so does a form that somebody is filling in.
+  // A hidden page waits, and so does one whose form is being filled in.
   if (document.hidden || isFetching || isBeingFilledIn()) return;
   [isFetching, isStale] = [true, false];
   try {

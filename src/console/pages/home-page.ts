@@ -1,9 +1,12 @@
 import { html } from 'hono/html';
+import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
+import { percentileOf } from '../../domain/percentile.ts';
 import { toInstant } from '../../lib/clock.ts';
+import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
-import { createInstallStateStore } from '../../reconcile/read/install-state-store.ts';
+import { createInstallStateStore, type InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
@@ -12,29 +15,35 @@ import { type Column, tableOf } from '../view/table.ts';
 /** What needs a person now, and the health of both ends. */
 export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
 
-/** As by the schedule; whatever is found is applied, and the brake holds what would be too much. */
+/** As by the schedule: what is found is applied, and the brake holds what would be too much. */
 export const homeActs: readonly Act<ConsoleParts>[] = [{ path: '/read-now', act: readNow }];
 
 const dayMs = 86_400_000;
 
 async function showHome(asked: Asked, { database, installs, config, clock }: ConsoleParts): Promise<Page> {
-  const now = clock.now();
-  const since = toInstant(new Date(now.getTime() - dayMs));
-  const status = await loadStatus(database, since, installs, toMailed(config, toInstant(now)));
+  const now = clock.now().getTime();
+  const ago = (days: number) => toInstant(new Date(now - days * dayMs));
+  const status = await loadStatus(database, ago(1), installs, toMailed(config, toInstant(new Date(now))));
+  const states = new Map(status.installs.map((state) => [state.install, state]));
+  const customers = [...installs.keys()].sort().map((name) => ({ name, state: states.get(name) }));
+  const waits = toWaits(await listMetAfter(database.kysely, ago(30)), ago(1));
   return {
     title: 'Home',
     body: html`
       <h2>What needs a person now</h2>
       ${attentionOf(status.attention)}
-      <h2>Installs</h2>
-      ${tableOf('When each customer was read', status.installs, installColumns, 'No customer is connected: gangway connect')}
+      <h2>Customers</h2>
+      ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
+      <h2>How long it took</h2>
+      ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
     `,
   };
 }
 
+/** As by the schedule: what is found is applied, and the brake holds what would be too much. */
 async function readNow({ by }: Asked, { database, installs }: ConsoleParts): Promise<Redirect> {
   const names = [...installs.keys()].sort();
   const { wantRead } = createInstallStateStore(database);
@@ -45,31 +54,69 @@ async function readNow({ by }: Asked, { database, installs }: ConsoleParts): Pro
   return { redirect: '/' };
 }
 
-type Status = Awaited<ReturnType<typeof loadStatus>>;
+const noInstalls = 'No customer is connected, so no trainer is hired into a tool: gangway connect';
+const noMembers = 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
+const noWaits = 'Nothing was done in a tool for a month. The first trainer who gets in appears here.';
 
-const noMembers = 'There are no memberships yet. They appear when a contract begins whose job is linked to a project.';
-
-function attentionOf(attention: Status['attention']): Html {
+function attentionOf(attention: readonly Attention[]): Html {
   if (attention.length === 0) return html`<p class="empty">Nothing does.</p>`;
   return html`<ul class="cards">
     ${attention.map(
-      ({ says, action }) =>
+      ({ says, action, page }) =>
         html`<li>
-          <p class="warn">${says}</p>
+          <p class="warn">${page === undefined ? says : html`<a href="${page}">${says}</a>`}</p>
           <p class="quiet">${action}</p>
         </li>`,
     )}
   </ul>`;
 }
 
-const installColumns: readonly Column<Status['installs'][number]>[] = [
-  ['install', ({ install }) => install],
-  ['last read', ({ readBeganAt }) => instantOf(readBeganAt)],
-  ['trouble', ({ failure }) => failure ?? ''],
+interface Customer {
+  name: string;
+  /** Undefined before the first reading was asked for. */
+  state: InstallState | undefined;
+}
+
+const customerColumns: readonly Column<Customer>[] = [
+  ['customer', ({ name }) => name],
+  ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
+  ['health', ({ state }) => state?.failure ?? html`<span class="good">good</span>`],
 ];
 
-const memberColumns: readonly Column<Status['memberships'][number]>[] = [
+const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [
   ['tool', ({ tool }) => tool],
-  ['state', ({ state }) => state],
+  ['state', ({ state }) => html`<a href="/access?${new URLSearchParams({ state })}">${state}</a>`],
   ['memberships', ({ count }) => count, 'number'],
 ];
+
+interface Wait {
+  what: string;
+  over: string;
+  values: number[];
+}
+
+/** The waits of a month, and those of the last day, for access and for lock-out. */
+function toWaits(met: readonly MetAfter[], yesterday: string): Wait[] {
+  const kinds = [true, false].flatMap((isAccess) => {
+    const all = met.filter((one) => one.isAccess === isAccess);
+    const what = isAccess ? 'access' : 'lock-out';
+    const values = (some: readonly MetAfter[]) => some.map(({ ms }) => ms);
+    return [
+      { what, over: 'a day', values: values(all.filter(({ at }) => at >= yesterday)) },
+      { what, over: '30 days', values: values(all) },
+    ];
+  });
+  return kinds.filter(({ values }) => values.length > 0);
+}
+
+const waitColumns: readonly Column<Wait>[] = [
+  ['time to', ({ what }) => what],
+  ['over', ({ over }) => over],
+  ['memberships', ({ values }) => values.length, 'number'],
+  ['half within', ({ values }) => toSeconds(percentileOf(values, 0.5)), 'number'],
+  ['95 of 100 within', ({ values }) => toSeconds(percentileOf(values, 0.95)), 'number'],
+];
+
+function toSeconds(ms: number | null): string {
+  return ms === null ? '' : `${(ms / 1000).toFixed(1)} s`;
+}

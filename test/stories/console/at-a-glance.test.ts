@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const minuteMs = 60_000;
+
+describe('the home page', () => {
+  it('says what would be there before a customer has hired a trainer', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const home = await createVisitor(consoleUrl).signIn('vera');
+    expect(home.text).toContain('Nothing does.');
+    expect(home.text).toContain('There are no memberships yet.');
+    expect(home.text).toContain('The first trainer who gets in appears here.');
+  });
+
+  it('says how long access and lock-out took, over a day and a month', async () => {
+    const { sandbox, customer, consoleUrl, quiet, pass } = await openJourney(sqlite, { projects: ['*'] });
+    await customer.link('street-signs');
+    const { contractId } = sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    await pass(2 * 24 * 60 * minuteMs);
+    sandbox.endContract(contractId);
+    await quiet();
+    const home = await createVisitor(consoleUrl).signIn('vera');
+    const rows = home.text.split('\n').filter((line) => /^(access|lock-out) \|/.test(line));
+    // The clock stands still while they are let in.
+    expect(rows).toEqual([
+      'access | 30 days | 1 | 0.0 s | 0.0 s',
+      'lock-out | a day | 1 | 0.0 s | 0.0 s',
+      'lock-out | 30 days | 1 | 0.0 s | 0.0 s',
+    ]);
+  });
+
+  it('names what waits for a person, with the page where it is seen', async () => {
+    const { sandbox, customer, consoleUrl, quiet } = await openJourney(sqlite, { piiConsent: false });
+    await customer.link('street-signs');
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const home = await createVisitor(consoleUrl).signIn('vera');
+    expect(home.text).toContain('people without a work address: 1');
+    expect(home.html.querySelector('main .cards a')?.getAttribute('href')).toBe('/access?state=waiting_email');
+  });
+
+  it('has every customer read when an operator asks for it, and keeps who did', async () => {
+    const { consoleUrl, quiet, storage } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    expect((await visitor.signIn('otto')).text).toContain('acme | not yet');
+    const home = await visitor.press(await visitor.visit('/'), 'Read every customer now');
+    expect(home.path).toBe('/');
+    await quiet();
+    expect((await visitor.visit('/')).text).toMatch(/acme \| \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \| good/);
+    const acts = await storage.database.kysely.selectFrom('audit').selectAll().execute();
+    expect(acts).toMatchObject([
+      {
+        actor: 'otto',
+        action: 'reconcile',
+        subject: 'acme',
+        origin: expect.stringMatching(/^console .*127\.0\.0\.1$/),
+      },
+    ]);
+  });
+});
