@@ -45,7 +45,13 @@ export function createChanges(): Changes {
       }
       followers.add(response);
       response.once('close', () => followers.delete(response));
-      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+      // Without chunks, the stream ends with its connection, which browsers do not take for an error.
+      response.removeHeader('Transfer-Encoding');
+      response.writeHead(200, {
+        'Content-Type': 'text/event-stream',
+        'Cache-Control': 'no-store',
+        Connection: 'close',
+      });
       response.write(':\n\n');
     },
     close() {

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished } from 'vitest';
+
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** A browser of a person who looks at the console. */
+export interface Visit {
+  page: Page;
+  context: BrowserContext;
+  /** What the browser complained about, and requests to other hosts. */
+  complaints: string[];
+}
+
+export interface VisitOptions {
+  hasScripts?: boolean;
+  width?: number;
+  scheme?: 'light' | 'dark';
+}
+
+type OpenVisit = (consoleUrl: string, options?: VisitOptions) => Promise<Visit>;
+
+/** Declares tests that need a browser. Where there is none, they are skipped, and it is said. */
+export function describeInBrowser(name: string, declare: (open: OpenVisit) => void): void {
+  if (!existsSync(executablePath)) console.log(`*** NOT RUN: ${name}: there is no browser at ${executablePath} ***`);
+  describe.skipIf(!existsSync(executablePath))(name, () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await chromium.launch({
+        executablePath,
+        args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+      });
+    });
+    afterAll(async () => browser.close());
+
+    declare(async (consoleUrl, { hasScripts = true, width = 1280, scheme = 'light' } = {}) => {
+      const context = await browser.newContext({
+        baseURL: consoleUrl,
+        javaScriptEnabled: hasScripts,
+        viewport: { width, height: 900 },
+        colorScheme: scheme,
+      });
+      onTestFinished(() => context.close());
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(`${error}`));
+      page.on('request', (request) => {
+        const { origin } = new URL(request.url());
+        if (origin !== consoleUrl) complaints.push(`a request to ${origin}`);
+      });
+      return { page, context, complaints };
+    });
+  });
+}
+
+/** Signs in by the form. */
+export async function signIn({ page }: Visit, token: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.getByLabel('Your token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect.poll(() => new URL(page.url()).pathname).not.toBe('/sign-in');
+}

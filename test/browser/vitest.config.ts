@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+import { bundledThreads } from '../support/built-program.ts';
+import { compileOnce } from '../support/compile-once.ts';
+
+compileOnce();
+
+/** What needs a browser, which npm does not bring: Debian's `chromium`, or the one that `CHROMIUM` names. */
+export default defineConfig({
+  plugins: [bundledThreads],
+  test: {
+    include: ['test/browser/**/*.browser.ts'],
+    globalSetup: ['test/support/built-program.ts'],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
+});
