@@ -130,7 +130,7 @@ function referencesIn(text: string): string[] {
 function secretOf(name: string): string {
   if (name === 'GANGWAY_SMTP_URL') return 'smtps://gangway:secret@smtp.example.com';
   if (name === 'GANGWAY_BILLING_SECRET') return `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
-  return name.endsWith('_URL') ? 'https://hooks.example.com/key' : 'a-secret';
+  return name.endsWith('_URL') ? 'https://hooks.example.com/key' : 'a-secret-of-twenty-characters';
 }
 
 function isCommand(code: string): boolean {
