@@ -88,8 +88,7 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         const isWorthless = await isOutdated(database, tx, claim, result.invitation);
         const known = await withOwnership(tx, box, claim, result);
         const isHeld = await settleHeld(tx, claim, known, now);
-        const metAfterMs = isHeld ? metAfterOf(claim, known, now) : null;
-        if (isNews(claim, known)) await insertReceipt(tx, claim, { ...known, metAfterMs }, now);
+        await settleReceipt(tx, claim, { ...known, isHeld }, now);
         if (!isHeld) await settleLost(tx, claim, known, now);
         await unbindFromOthers(tx, box, claim, known, now);
         await recordAccount(tx, claim, known, now);
@@ -136,12 +135,14 @@ function isNews(claim: Claim, { outcome, state }: ConvergeResult): boolean {
   return !isUnchanged || claim.state !== state;
 }
 
-async function insertReceipt(
+async function settleReceipt(
   tx: Transaction,
   claim: Claim,
-  { operation, outcome, toolStatus, message, memberId, metAfterMs }: ConvergeResult & { metAfterMs: number | null },
+  result: ConvergeResult & { isHeld: boolean },
   now: string,
 ): Promise<void> {
+  if (!isNews(claim, result)) return;
+  const { operation, outcome, toolStatus, message, memberId, isHeld } = result;
   const note = outcome === 'removed' ? await describeUnreadWork(tx, claim, memberId) : null;
   const said = [message ?? null, note].filter((part) => part !== null);
   await addReceipt(tx, {
@@ -152,7 +153,7 @@ async function insertReceipt(
     toolStatus: toolStatus ?? null,
     message: said.length === 0 ? null : said.join('. '),
     createdAt: now,
-    metAfterMs,
+    metAfterMs: isHeld ? metAfterOf(claim, result, now) : null,
   });
 }
 

@@ -26,15 +26,24 @@ export interface ActFilter {
   limit: number;
 }
 
-/** @param subject what was decided about, by names and ids, without addresses */
+/**
+ * @param subject what was decided about, by names and ids, without addresses
+ * @returns the id of the act
+ */
 export async function writeAudit(
   tx: Transaction,
   { actor, at, origin }: By,
   action: string,
   subject: string,
   { before = null, after = null }: ActChange = {},
-): Promise<void> {
-  await tx.insertInto('audit').values({ actor, action, subject, at, origin, before, after }).execute();
+): Promise<number> {
+  const act = { actor, action, subject, at, origin, before, after };
+  const { id } = await tx.insertInto('audit').values(act).returning('id').executeTakeFirstOrThrow();
+  return id;
+}
+
+export async function findAct({ kysely }: Database, id: number): Promise<Act | undefined> {
+  return await kysely.selectFrom('audit').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 /** The newest first. */

@@ -8,7 +8,7 @@ import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
-import { type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
+import { type Condition, type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 import { deleteOld, deleteSettled, readStored } from './storage-store.ts';
 
@@ -49,11 +49,11 @@ export interface InboxStore {
   remove(ids: number[]): Promise<number>;
   /**
    * Makes deliveries due again, whatever their state, except those whose body was not kept.
-   * @returns how many
+   * @returns which
    */
-  replay(ids: number[], now: string): Promise<number>;
+  replay(tx: Transaction, ids: readonly number[], now: string): Promise<number[]>;
   /** Makes failed deliveries due again. @returns how many */
-  replayFailed(now: string): Promise<number>;
+  replayFailed(tx: Transaction, now: string): Promise<number>;
   /** Makes deliveries due that an older reader could not read. @returns how many */
   replayUnread(now: string): Promise<number>;
   countDue(): Promise<number>;
@@ -74,6 +74,9 @@ export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 export interface DeliveryFilter {
   install?: string | undefined;
   state?: DeliveryState | undefined;
+  type?: string | undefined;
+  /** Only deliveries with a smaller id: the page before one that was listed. */
+  before?: number | undefined;
   limit: number;
 }
 
@@ -206,10 +209,12 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       );
     },
 
-    async list({ install, state, limit }) {
+    async list({ install, state, type, before, limit }) {
       let query = kysely.selectFrom('delivery').select(listedColumns);
       if (install !== undefined) query = query.where('install', '=', install);
       if (state !== undefined) query = query.where(isIn(state));
+      if (type !== undefined) query = query.where('eventType', '=', type);
+      if (before !== undefined) query = query.where('id', '<', before);
       return await query.orderBy('id', 'desc').limit(limit).execute();
     },
 
@@ -235,15 +240,18 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
 
     remove: async (ids) => (ids.length === 0 ? 0 : await deleteSettled(database, ids)),
 
-    replay: async (ids, now) =>
-      ids.length === 0 ? 0 : await makeDue(database, now, (which) => which.and([which('id', 'in', ids), isKept])),
+    async replay(tx, ids, now) {
+      if (ids.length === 0) return [];
+      return await makeDue(tx, now, (which) => which.and([which('id', 'in', ids), isKept]));
+    },
 
-    replayFailed: (now) => makeDue(database, now, isIn('failed')),
+    replayFailed: async (tx, now) => (await makeDue(tx, now, isIn('failed'))).length,
 
-    replayUnread: (now) =>
-      makeDue(database, now, (which) =>
-        which.and([isIn('unprocessable')(which), which('readerVersion', '<', readerVersion)]),
-      ),
+    async replayUnread(now) {
+      const isUnread: Condition = (which) =>
+        which.and([isIn('unprocessable')(which), which('readerVersion', '<', readerVersion)]);
+      return (await inTransaction(database, (tx) => makeDue(tx, now, isUnread))).length;
+    },
 
     async countDue() {
       const due = kysely.selectFrom('delivery').where('nextAttemptAt', 'is not', null);

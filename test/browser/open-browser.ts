@@ -22,7 +22,9 @@ type OpenVisit = (consoleUrl: string, options?: VisitOptions) => Promise<Visit>;
 
 /** Declares tests that need a browser. Where there is none, they are skipped, and it is said. */
 export function describeInBrowser(name: string, declare: (open: OpenVisit) => void): void {
-  if (!existsSync(executablePath)) console.log(`*** NOT RUN: ${name}: there is no browser at ${executablePath} ***`);
+  if (!existsSync(executablePath)) {
+    process.stdout.write(`*** NOT RUN: ${name}: there is no browser at ${executablePath} ***\n`);
+  }
   describe.skipIf(!existsSync(executablePath))(name, () => {
     let browser: Browser;
     beforeAll(async () => {

@@ -20,6 +20,7 @@ interface World {
   ids(): Promise<number[]>;
   due(now?: string, limit?: number): Promise<number[]>;
   settle(...ids: number[]): Promise<void>;
+  replay(...ids: number[]): Promise<number[]>;
 }
 
 async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
@@ -42,6 +43,9 @@ async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
       return due.map(({ id }) => id);
     },
     settle: (...ids) => inTransaction(database, (tx) => store.settle(tx, ids)),
+    async replay(...ids) {
+      return (await inTransaction(database, (tx) => store.replay(tx, ids, later))).sort();
+    },
   };
 }
 
@@ -189,16 +193,16 @@ describeEachDatabase('what is due', (openFresh) => {
   });
 
   it('holds what is replayed, whatever became of it', async () => {
-    const { append, store, due, settle } = await openWorld(openFresh);
+    const { append, store, due, settle, replay } = await openWorld(openFresh);
     for (const body of [contractStarted(1), contractStarted(2), 'x']) {
       await append(newDelivery(body));
     }
     await settle(1);
     await store.postpone(2, 'given up', null);
-    expect(await store.replay([1, 2, 3, 99], later)).toBe(3);
+    expect(await replay(1, 2, 3, 99)).toEqual([1, 2, 3]);
     expect(await due(later)).toEqual([1, 2, 3]);
     expect(await store.find(2)).toMatchObject({ state: 'pending', attempts: 0, failure: null });
-    expect(await store.replay([], later)).toBe(0);
+    expect(await replay()).toEqual([]);
   });
 
   it('holds what an older reader could not read, when that is replayed', async () => {
@@ -229,12 +233,12 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
   });
 
   it('is not looked at again: there is nothing to look at', async () => {
-    const { append, store, due } = await openWorld(openFresh);
+    const { append, store, due, replay } = await openWorld(openFresh);
     await append(unused, newDelivery('x'));
     const [ignored] = await store.list({ state: 'ignored', limit: 1 });
-    expect(await store.replay([ignored?.id ?? 0], later)).toBe(0);
+    expect(await replay(ignored?.id ?? 0)).toEqual([]);
     expect(await due(later)).toEqual([]);
-    expect(await store.replay([1, 2], later)).toBe(1);
+    expect(await replay(1, 2)).toHaveLength(1);
   });
 });
 

@@ -62,8 +62,9 @@ export function createVisitor(consoleUrl: string): Visitor {
     const { form, pressed } = findForm(page, button);
     const fields = fieldsOf(form, pressed);
     for (const [key, values] of Object.entries(given)) {
-      fields.delete(key);
-      for (const value of [values].flat()) fields.append(key, value);
+      const [first = '', ...more] = [values].flat();
+      fields.set(key, first);
+      for (const value of more) fields.append(key, value);
     }
     const action = pressed.getAttribute('formaction') ?? form.getAttribute('action') ?? page.path;
     if (form.getAttribute('method') !== 'post') return await load(`${action.split('?')[0]}?${fields}`);
