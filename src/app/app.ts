@@ -122,6 +122,7 @@ export function createApp({
     logger,
     changes,
     alwaysSignedIn,
+    adapters,
     metrics,
     readiness,
     installs: registry.installs,
@@ -185,7 +186,10 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'logger' | 'changes' | 'alwaysSignedIn'>;
+  Pick<
+    ConsoleDeps,
+    'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'adapters' | 'logger' | 'changes' | 'alwaysSignedIn'
+  >;
 
 /** The listener with the console, health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {

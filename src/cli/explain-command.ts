@@ -2,11 +2,8 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { createExplainStore } from '../memberships/explain-store.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
-import { loadRunning } from '../operator/about-instances.ts';
-import { type Explanation, explain } from '../operator/explain.ts';
-import { explainBudgets } from '../operator/explain-budgets.ts';
+import type { Explanation } from '../operator/explain.ts';
+import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
@@ -15,32 +12,18 @@ import { loadRegistry } from './with-storage.ts';
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
 export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
-  const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
-  const routeLink = createLinkRouter(installs, adapters);
-  const bearing = await createExplainStore(database, box).load(subject);
-  const { managedDomains } = config.marketplace;
-  const { instances, tools, attention } = await loadRunning(database, systemClock);
-  const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
-  const rules = { installs, adapters, routeLink, managedDomains, troubles };
-  const explanations = explain(bearing, rules);
+  const deps = { ...storage, config, installs, adapters, clock: systemClock };
+  const { explanations, budgets, attention } = await explainSubject(deps, subject);
   if (explanations.length === 0) {
     throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
   }
-  const budgets = await explainBudgets(database, subject);
-  const isRunning = instances.some(({ state }) => state === 'running');
-  const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
   return {
     data: { explanations, budgets },
     text: () =>
-      [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
+      [...explanations.map(toText), ...budgets.map(toBudgetText), ...attention.map(toAttentionText)].join('\n\n'),
   };
-}
-
-/** Whether a running bridge would still change something. */
-function isToChange({ action }: Explanation): boolean {
-  return action.startsWith('wait: ') || action.includes('still in');
 }
 
 function toText(explanation: Explanation): string {

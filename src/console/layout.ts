@@ -5,6 +5,7 @@ import type { Html } from './page.ts';
 /** The sections of the console, in the order of the navigation. */
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
+  ['/access', 'Access'],
   ['/deliveries', 'Deliveries'],
   ['/acts', 'Audit log'],
 ];

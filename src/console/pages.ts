@@ -1,10 +1,18 @@
 import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
+import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
 import { deliveriesActs, deliveriesViews } from './pages/deliveries-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
+import { trainerViews } from './pages/trainer-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
-export const views: readonly View<ConsoleParts>[] = [...homeViews, ...deliveriesViews, ...actsViews];
+export const views: readonly View<ConsoleParts>[] = [
+  ...homeViews,
+  ...accessViews,
+  ...trainerViews,
+  ...deliveriesViews,
+  ...actsViews,
+];
 
 export const acts: readonly Act<ConsoleParts>[] = [...homeActs, ...deliveriesActs];

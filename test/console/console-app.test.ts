@@ -55,6 +55,7 @@ describeAnyDatabase('the console', (openFresh) => {
         inbox,
         memberships,
         config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
+        adapters: new Map(),
         box: createSecretBox(randomBytes(32)),
         changes: createChanges(),
         logger: engine.logger,
