@@ -73,7 +73,7 @@ const columns: readonly Column<Membership>[] = [
 ];
 
 /** Strangers choose names, and may choose an address for one. */
-export function nameOf({ displayName, trainerId }: Pick<Membership, 'displayName' | 'trainerId'>): string {
+function nameOf({ displayName, trainerId }: Pick<Membership, 'displayName' | 'trainerId'>): string {
   return displayName === null || displayName.trim() === '' ? trainerId : maskText(displayName);
 }
 
