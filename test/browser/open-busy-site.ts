@@ -3,19 +3,37 @@ import { type Journey, openJourney } from '../support/journey.ts';
 
 /** A journey in which something stands on every page of the console. */
 export interface BusySite extends Journey {
-  /** An address of a view where something stands; undefined where a view has none of its own. */
+  /** An address of a view where something stands; undefined where a view has none of its own, as a file has not. */
   addressOf(path: string): string | undefined;
+  /** Of a trainer who is in, and of one who was taken out. */
+  trainers: { inside: string; outside: string };
 }
 
 export async function openBusySite(): Promise<BusySite> {
   const journey = await openJourney(sqlite);
-  const { sandbox, customer, quiet } = journey;
+  const { sandbox, customer, quiet, deliver } = journey;
   await customer.link('street-signs');
   await customer.link('street-lamps');
-  sandbox.hire({ jobId: customer.jobId });
-  const { contractId } = sandbox.hire({ jobId: customer.jobId });
+  const staying = sandbox.hire({ jobId: customer.jobId });
+  const leaving = sandbox.hire({ jobId: customer.jobId });
   await quiet();
-  sandbox.endContract(contractId);
+  sandbox.endContract(leaving.contractId);
+  for (const number of [1, 2]) await deliver(`no event ${number}`);
   await quiet();
-  return { ...journey, addressOf: (path) => (path.includes(':') ? undefined : path) };
+  const idOf = ({ trainers }: typeof staying) => trainers[0]?.opentrainUserId ?? '';
+  const [{ id: deliveryId } = { id: 0 }] = await journey.storage.inbox.list({ limit: 1 });
+  const addresses: Record<string, string | undefined> = {
+    '/access.csv': undefined,
+    '/deliveries/:id': `/deliveries/${deliveryId}`,
+    '/deliveries/:id/body': undefined,
+    '/trainers/:id': `/trainers/${idOf(staying)}`,
+    '/contracts/:id': `/contracts/${staying.contractId}`,
+    // There is an act after one was done, which the journeys see to.
+    '/acts/:id': undefined,
+  };
+  return {
+    ...journey,
+    trainers: { inside: idOf(staying), outside: idOf(leaving) },
+    addressOf: (path) => (path in addresses ? addresses[path] : path),
+  };
 }

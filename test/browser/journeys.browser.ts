@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import { consoleTokens } from '../support/visitor.ts';
+import { describeInBrowser, signIn } from './open-browser.ts';
+import { openBusySite } from './open-busy-site.ts';
+
+describeInBrowser('what operators come for', (open) => {
+  const withAndWithout = [
+    ['with JavaScript', true],
+    ['without JavaScript', false],
+  ] as const;
+
+  it.each(withAndWithout)('signing in, and being told when a token is wrong (%s)', async (_, hasScripts) => {
+    const { consoleUrl } = await openBusySite();
+    const { page, complaints } = await open(consoleUrl, { hasScripts });
+    await page.goto('/access?state=active');
+    await page.getByLabel('Your token').fill('not-a-token');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.getByRole('alert').textContent()).toBe('This is no token of the console.');
+    await page.getByLabel('Your token').fill(consoleTokens.vera.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Access', level: 1 }).waitFor();
+    expect(new URL(page.url()).search).toBe('?state=active');
+    // The answer to a wrong token is 401, which a browser writes into its console.
+    expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
+  });
+
+  it.each(withAndWithout)('finding why a trainer has access (%s)', async (_, hasScripts) => {
+    const { consoleUrl, trainers } = await openBusySite();
+    const visit = await open(consoleUrl, { hasScripts });
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.vera.token);
+    await page.getByRole('link', { name: 'Access', exact: true }).click();
+    await page.getByLabel('Trainer (name, id or address)').fill(trainers.inside);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.locator('tbody').getByRole('link').first().click();
+    await page.getByText(`${trainers.inside} is on it`).first().waitFor();
+    await page.getByText('nothing: they can log in').first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it.each(withAndWithout)(
+    'seeing what became of a delivery, and replaying all that match (%s)',
+    async (_, hasScripts) => {
+      const { consoleUrl } = await openBusySite();
+      const visit = await open(consoleUrl, { hasScripts });
+      const { page, complaints } = visit;
+      await signIn(visit, consoleTokens.otto.token);
+      await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
+      await page.getByLabel('State').selectOption('unprocessable');
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.locator('tbody').getByRole('link').first().click();
+      await page.getByText('no event 2', { exact: true }).waitFor();
+      await page.goBack();
+      await page.getByRole('button', { name: 'Replay all that match' }).click();
+      await page.getByRole('heading', { name: /^deliveries replay/ }).waitFor();
+      await page.getByText('2 of all that match state unprocessable').waitFor();
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('watching a trainer get in, without touching the page', async () => {
+    const { consoleUrl, sandbox, customer, quiet } = await openBusySite();
+    const visit = await open(consoleUrl);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.vera.token);
+    await page.goto('/access?state=active');
+    await page.locator('tbody tr').first().waitFor();
+    const before = await page.locator('tbody tr').count();
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    await expect.poll(() => page.locator('tbody tr').count(), { timeout: 60_000 }).toBeGreaterThan(before);
+    expect(complaints).toEqual([]);
+  });
+
+  it('going through a page with the keyboard alone', async () => {
+    const { consoleUrl } = await openBusySite();
+    const visit = await open(consoleUrl);
+    const { page } = visit;
+    await signIn(visit, consoleTokens.vera.token);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+  });
+});
