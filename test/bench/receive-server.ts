@@ -12,7 +12,8 @@ import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/ve
 
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
- * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens; asked
+ * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
+ * also its `consoleUrl`, where the secret is the token of a viewer; asked
  * for `calls`, it answers when each trainer was first added to the tool; for `memory`, the bytes that
  * are resident.
  */
@@ -74,12 +75,12 @@ function createInstantAdapter(calls: Map<string, number>): Adapter {
 
 const unlimited = { deliveriesPerMinute: 1e9, bytesPerMinute: '999TiB', storedBytes: '999TiB' };
 
-async function startGangway(): Promise<number> {
+async function startGangway(): Promise<Listening> {
   const calls = new Map<string, number>();
   const config = Config.parse({
     // What the machine can do is measured, and not what one install may have of it.
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', limits: unlimited },
-    console: { port: 0 },
+    console: { port: 0, tokens: { bench: { token: secret.padEnd(20, '-'), role: 'viewer' } } },
     database: { url: databaseUrl },
     installs: { acme: { token: 'none', webhookSecrets: [secret], tool: 'studio' } },
     tools: { studio: { adapter: 'instant' } },
@@ -89,20 +90,25 @@ async function startGangway(): Promise<number> {
   const logger = createLogger({ level: 'error', destination: process.stderr });
   const adapters = new Map([['studio', createInstantAdapter(calls)]]);
   const app = createApp({ config, storage, logger, adapters });
-  const { receiverUrl } = await app.start();
+  const { receiverUrl, consoleUrl } = await app.start();
   process.on('message', (asked) => {
     process.send?.(asked === 'memory' ? process.memoryUsage.rss() : Object.fromEntries(calls));
   });
-  return Number(new URL(receiverUrl).port);
+  return { port: Number(new URL(receiverUrl).port), consoleUrl };
 }
 
-async function startListener(listener: RequestListener): Promise<number> {
+interface Listening {
+  port: number;
+  consoleUrl?: string;
+}
+
+async function startListener(listener: RequestListener): Promise<Listening> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return (server.address() as AddressInfo).port;
+  return { port: (server.address() as AddressInfo).port };
 }
 
-const listeners = new Map<string, () => Promise<number>>([
+const listeners = new Map<string, () => Promise<Listening>>([
   ['bare', () => startListener(bare)],
   ['read', () => startListener(createExpress(false))],
   ['verify', () => startListener(createExpress(true))],
@@ -110,5 +116,5 @@ const listeners = new Map<string, () => Promise<number>>([
 ]);
 const start = listeners.get(kind);
 if (start === undefined) throw new Error(`no such server: ${kind}`);
-process.send?.({ port: await start() });
+process.send?.(await start());
 process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,145 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { sql } from 'kysely';
+import { openStorage } from '../../src/app/storage.ts';
+import { withBenchDatabases } from './bench-database.ts';
+import { fillInbox } from './fill-inbox.ts';
+import type { LoadOrder } from './load-process.ts';
+
+/**
+ * `npm run bench:console`: how long each page of the console takes when there is much to show and deliveries come in.
+ * SQLite, 100,000 memberships, a million deliveries and a million receipts by default.
+ */
+const { values } = parseArgs({
+  options: {
+    memberships: { type: 'string', default: '100000' },
+    deliveries: { type: 'string', default: '1000000' },
+    receipts: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '40' },
+    rate: { type: 'string', default: '100' },
+    folder: { type: 'string', default: '.' },
+  },
+});
+const secret = 'whsec_bench';
+const rounds = Number(values.rounds);
+
+await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ create }) => {
+  const url = await create('console');
+  await fillInbox(url, Number(values.deliveries));
+  await fillMemberships(url, Number(values.memberships), Number(values.receipts));
+  const server = forkScript('receive-server.ts', ['gangway', secret, url]);
+  const load = forkScript('load-process.ts', []);
+  try {
+    const [{ port, consoleUrl }] = (await once(server, 'message')) as [{ port: number; consoleUrl: string }];
+    const cookie = await signIn(consoleUrl);
+    const before = await residentOf(server);
+    const order: LoadOrder = {
+      port,
+      secret,
+      path: '/webhooks/acme',
+      connections: 4,
+      durationMs: 600_000,
+      distinct: 60_000,
+      first: 0,
+      trainers: 500,
+      ratePerSecond: Number(values.rate),
+    };
+    load.send(order);
+    for (const address of addresses()) report(address, await measure(`${consoleUrl}${address}`, cookie));
+    const after = await residentOf(server);
+    say(`resident: ${megabytes(before)} MB before, ${megabytes(after)} MB after ${addresses().length * rounds} pages`);
+  } finally {
+    load.kill();
+    server.kill();
+  }
+});
+
+function addresses(): string[] {
+  const middle = Math.floor(Number(values.memberships) / 2);
+  return [
+    '/',
+    '/access',
+    '/access?state=failed',
+    '/access?state=active&tool=studio',
+    `/access?before=${middle}`,
+    '/access?trainer=Trainer+77',
+    `/access?trainer=usr${middle}`,
+    `/trainers/usr${middle}`,
+    '/deliveries',
+    '/deliveries?state=failed',
+    '/deliveries?state=handled&install=acme',
+    `/deliveries?before=${Math.floor(Number(values.deliveries) / 2)}`,
+    '/deliveries?type=contract.ended',
+    '/deliveries/77',
+    '/acts',
+  ];
+}
+
+/** One in ten trainers is out, one in a hundred has failed. Each has ten receipts over a month. */
+async function fillMemberships(url: string, memberships: number, receipts: number): Promise<void> {
+  const { database } = await openStorage(url);
+  const db = database.kysely;
+  await sql`
+    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${memberships})
+    insert into membership
+      (tool, group_id, trainer_id, install, wanted, generation, state, is_ours, attempts, updated_at)
+    select 'studio', 'project-' || (n % 300), 'usr' || n, 'acme', n % 10 <> 0, 1,
+      case when n % 100 = 50 then 'failed' when n % 10 = 0 then 'removed' else 'active' end,
+      1, 0, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (n % 40000) || ' minutes')
+    from counter`.execute(db);
+  await sql`
+    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${memberships})
+    insert into person (install, trainer_id, display_name) select 'acme', 'usr' || n, 'Trainer ' || n from counter
+  `.execute(db);
+  await sql`
+    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${receipts})
+    insert into receipt (membership_id, generation, operation, outcome, created_at, met_after_ms)
+    select 1 + n % ${memberships}, 1, 'add', 'added',
+      strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (40000 - n * 40000 / ${receipts}) || ' minutes'), n % 9000
+    from counter`.execute(db);
+  await database.close();
+}
+
+async function signIn(consoleUrl: string): Promise<string> {
+  const body = new URLSearchParams({ token: secret.padEnd(20, '-') });
+  const answer = await fetch(`${consoleUrl}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+  const [cookie = ''] = answer.headers.getSetCookie();
+  return cookie.split(';')[0] ?? '';
+}
+
+async function measure(address: string, cookie: string): Promise<number[]> {
+  const taken: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const begunAt = performance.now();
+    const answer = await fetch(address, { headers: { cookie }, redirect: 'error' });
+    await answer.arrayBuffer();
+    taken.push(performance.now() - begunAt);
+    if (!answer.ok && answer.status !== 404) throw new Error(`${address} answered ${answer.status}`);
+  }
+  return taken.sort((a, b) => a - b);
+}
+
+function report(address: string, taken: readonly number[]): void {
+  const at = (share: number) => (taken[Math.ceil(share * taken.length) - 1] ?? 0).toFixed(1).padStart(8);
+  say(`${address.padEnd(44)} p50 ${at(0.5)} ms  p95 ${at(0.95)} ms`);
+}
+
+async function residentOf(server: ChildProcess): Promise<number> {
+  server.send('memory');
+  const [bytes] = (await once(server, 'message')) as [number];
+  return bytes;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(0);
+}
+
+function forkScript(file: string, args: readonly string[]): ChildProcess {
+  return fork(path.join(import.meta.dirname, file), args, { execArgv: ['--disable-warning=ExperimentalWarning'] });
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
