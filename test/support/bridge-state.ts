@@ -37,12 +37,12 @@ export function openBridgeState(url: string): BridgeState {
             .select((of) => of.fn.countAll<number>().as('n'))
             .where((of) =>
               of.or([
-                // Whom one look found nowhere is only to be looked for once more, in a minute.
+                // A trainer who was not found by one look is only looked for once more, in a minute.
                 of.and([
                   of('nextAttemptAt', 'is not', null),
                   of.or([of('missedAt', 'is', null), of('lateUntil', 'is not', null)]),
                 ]),
-                // One that nobody gave back, as nothing was left to do, runs out by itself.
+                // A lease that was not given back, as nothing was left to do, ends by itself.
                 of('leasedUntil', '>', new Date().toISOString()),
                 of('removeAfter', 'is not', null),
               ]),

@@ -56,7 +56,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
     receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
     database: { url: 'sqlite:./gangway.db' },
-    // Nobody listens there.
+    // No server listens there.
     marketplace: { baseUrl: 'http://127.0.0.1:9/api/partner/v1' },
     installs: { acme: { token: 'ot_ptk_acme', webhookSecrets: [secret], tool: 'list' } },
     tools: { list: { adapter: 'roster', path: './roster.json' } },

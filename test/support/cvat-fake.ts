@@ -16,7 +16,7 @@ export interface CvatFakeOptions extends CvatOptions {
   spoil?: (line: string, answer: CvatAnswer) => CvatAnswer;
 }
 
-/** CVAT on loopback, as far as an adapter talks to it; it misbehaves when it is told to. */
+/** CVAT on loopback, as far as an adapter talks to it; it misbehaves when a test switches that on. */
 export interface CvatFake {
   url: string;
   token: string;

@@ -20,7 +20,7 @@ export interface CvatRequest {
 /** More than one page, however few there are. */
 const maxPageSize = 3;
 
-/** What CVAT answers to whom it knows. */
+/** What CVAT answers to a user who is logged in. */
 export function createCvatRoutes(state: CvatState, options: CvatOptions, events: CvatEvent[]) {
   const exports = new Map<string, { query: URLSearchParams; polls: number }>();
 
@@ -59,7 +59,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
   ): CvatAnswer {
     const number = Number(url.searchParams.get('page') ?? 1);
     const size = Math.min(Number(url.searchParams.get('page_size') ?? 10), maxPageSize);
-    // The newest first, unless told.
+    // The newest come first, unless the request says otherwise.
     const sign = url.searchParams.get('sort') === 'id' ? 1 : -1;
     const items = found.sort((one, other) => sign * (one.id - other.id));
     const results = items.slice((number - 1) * size, number * size).map(showItem);

@@ -6,14 +6,14 @@
 export interface CvatOptions {
   /** Whether the server can send mail. */
   hasMail?: boolean;
-  /** The name of the account that somebody with this address has had all along. */
+  /** The name of the account that a user with this address already has. */
   nameOf?: (email: string) => string | undefined;
   /** Whether people have to accept an invitation though they have an account. */
   mustConfirm?: boolean;
   /** What the account of the token is in every organization. */
   ownRole?: string;
   hasAnalytics?: boolean;
-  /** Its clock: that of the machine unless told. */
+  /** Its clock. The default is the clock of the machine. */
   now?: () => Date;
   /** Whether an invitation tells that it was accepted, as only newer servers do. */
   tellsAccepted?: boolean;
@@ -103,7 +103,7 @@ export function createCvatState(options: CvatOptions) {
 
   /**
    * The user, the membership and the invitation stay, whatever comes of the mail. A new account is
-   * called by the address: where somebody else has that name, the server breaks down.
+   * called by the address: where another user has that name, the server breaks down.
    */
   function invite(org: string, email: string, role: string) {
     const user = findByEmail(email) ?? createInvited(email);
@@ -134,7 +134,7 @@ export function createCvatState(options: CvatOptions) {
     return users.some(({ username }) => username === name);
   }
 
-  /** Anybody may do that to their own account, at any time, also to somebody else's address. */
+  /** Every user may do that to their own account, at any time, also to the address of another user. */
   function rename(userId: number, username: string): void {
     if (hasName(username)) throw new Error('A user with that username already exists.');
     const user = users.find(({ id }) => id === userId);
@@ -158,7 +158,7 @@ export function createCvatState(options: CvatOptions) {
     return 'sent';
   }
 
-  /** Whoever was invited gets the account that was made for them, under a name of their own. */
+  /** An invited user gets the account that was made for them, under a name of their own. */
   function register(email: string, username: string): CvatUser {
     const user = findByEmail(email) ?? createUser(username, email, true);
     return Object.assign(user, { username, isReal: true });
@@ -183,7 +183,7 @@ export function createCvatState(options: CvatOptions) {
       .map(({ id }) => id);
   }
 
-  /** Outside of all organizations whoever has an assignment sees it, with its name; a member or not. */
+  /** Outside of all organizations, each user who has an assignment sees it, with its name, whether a member or not. */
   function jobsListedTo(userId: number): number[] {
     return assignedJobs(userId).map(({ id }) => id);
   }

@@ -7,7 +7,7 @@ import type { CvatFake } from './cvat-fake.ts';
 /** A CVAT in which people do what they can do by themselves: a real one, or the fake. */
 export interface CvatSite {
   settings: { url: string; token: string; organization: string };
-  /** Makes an account as anybody can, under a name of their own. */
+  /** Makes an account as every visitor can, under a name of their own. */
   register(email: string, name: string): Promise<CvatPerson>;
   makeProject(): Promise<number>;
   makeTask(project: number, assigneeId: number): Promise<CvatTask>;
@@ -32,7 +32,7 @@ export interface CvatStory {
 
 export const cvatStories: readonly CvatStory[] = [
   { name: 'lets in at once who has an account, and locks them out', run: letsIn },
-  { name: 'takes nobody for who calls themselves by their address', run: knowsNames },
+  { name: 'does not take a user for the trainer whose address is their name', run: knowsNames },
   { name: 'shows who came in by an invitation whose answer was lost', run: showsNewcomers },
   { name: 'renews more invitations than CVAT sends again in an hour', run: renewsMany },
   { name: 'takes away what is assigned, in one project or in all', run: endsAssignments },
@@ -41,7 +41,7 @@ export const cvatStories: readonly CvatStory[] = [
 const { signal } = new AbortController();
 const adapterOf = ({ settings }: CvatSite) => createAdapter('studio', 'cvat', settings);
 
-/** Somebody whom no other story knows, in no other run either: accounts stay. */
+/** A person who is in no other story, and in no other run: accounts stay. */
 function newPerson(): Person & { name: string } {
   const name = `trainer_${randomBytes(6).toString('hex')}`;
   const email = `${name}@opentrain.work`;
@@ -90,7 +90,7 @@ async function showsNewcomers(site: CvatSite): Promise<void> {
   const [adapter, person] = [adapterOf(site), newPerson()];
   const account = await site.register(person.email, person.name);
   const since = new Date().toISOString();
-  // As if nobody had heard the answer.
+  // As if the answer had been lost.
   const { id } = await adapter.addMember(org, person, signal);
   const newcomers = async () => {
     const all = await Array.fromAsync(adapter.listNewcomers?.(org, since, signal) ?? []);
@@ -135,7 +135,7 @@ async function endsAssignments(site: CvatSite): Promise<void> {
   await adapter.removeMember(org, added, signal);
   expect(await account.isIn()).toBe(false);
   expect(await assignees()).toEqual([null, account.id]);
-  // They are no member any more, and nobody tells their name.
+  // They are no member any more, and no answer has their name.
   await end(adapter, org, added);
   expect(await assignees()).toEqual([null, null]);
 }

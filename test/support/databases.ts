@@ -85,7 +85,7 @@ async function takeMigratedPostgres(): Promise<string> {
   return `${url}${name}`;
 }
 
-/** @param url of a database to which nobody is connected */
+/** @param url of a database without connections */
 export async function copyPostgresDatabase(url: string): Promise<string> {
   return await createPostgresUrl(url.slice(url.lastIndexOf('/') + 1));
 }

@@ -29,7 +29,7 @@ export const doccanoFacts: readonly DoccanoFact[] = [
   { name: 'refuses a bad token with 403, not 401', run: refusesTokens },
   { name: 'asks for a CSRF token as soon as there is a session cookie', run: checksCookies },
   { name: 'makes accounts by username, with a password that is not weak', run: makesAccounts },
-  { name: 'shows every username to whoever is logged in', run: showsUsers },
+  { name: 'shows every username to every user who is logged in', run: showsUsers },
   { name: 'keeps one row for each member of a project', run: keepsRows },
   { name: 'says 204 to every removal, and passes over the own row', run: removesSilently },
   { name: 'has no members in a project that is not there', run: hasNoSuchProject },
@@ -38,7 +38,7 @@ export const doccanoFacts: readonly DoccanoFact[] = [
     since: '1.8.5',
     run: showsExamples,
   },
-  { name: 'cannot count labels while somebody who made some is gone', run: countsLabels },
+  { name: 'cannot count labels while a user who made some is gone', run: countsLabels },
   { name: 'lets people rename themselves, and change the password', run: letsRename },
   { name: 'lets staff make accounts, and act where they are project_admin', run: limitsStaff },
 ];
@@ -184,18 +184,18 @@ async function countsLabels(site: DoccanoSite): Promise<void> {
   await labelAndConfirm(person, project, example, label);
   const path = `/projects/${project}/metrics`;
   const { username } = admin;
-  const told = { [username]: { good: 0 }, [person.username]: { good: 1 } };
+  const counted = { [username]: { good: 0 }, [person.username]: { good: 1 } };
   const progress = expect.arrayContaining([
     { user: username, done: 0 },
     { user: person.username, done: 1 },
   ]) as unknown;
-  expect(await admin.ask('GET', `${path}/category-distribution`)).toEqual(told);
+  expect(await admin.ask('GET', `${path}/category-distribution`)).toEqual(counted);
   await removeRow(admin, project, person.id);
   const count = await admin.call('GET', `${path}/category-distribution`);
   expect(count).toMatchObject({ status: 500 });
   expect(await admin.ask('GET', `${path}/member-progress`)).toEqual({ total: 1, progress });
   await addRow(admin, project, person.id);
-  expect(await admin.ask('GET', `${path}/category-distribution`)).toEqual(told);
+  expect(await admin.ask('GET', `${path}/category-distribution`)).toEqual(counted);
 }
 
 async function letsRename(site: DoccanoSite): Promise<void> {

@@ -95,7 +95,7 @@ export function rowOf(state: DoccanoState, project: number, user: FakeUser): Fak
   return state.rows.find((row) => row.project === project && row.user === user.id);
 }
 
-/** Whoever confirmed something, also when they are no member any more. */
+/** The users who confirmed something, also those who are no member any more. */
 export function showProgress(state: DoccanoState, project: number) {
   const examples = state.examples.filter((one) => one.project === project);
   const ids = new Set(examples.map(({ id }) => id));
@@ -109,7 +109,7 @@ export function showProgress(state: DoccanoState, project: number) {
   return { total: examples.length, progress };
 }
 
-/** As doccano does it: null, its status 500, where a label is of somebody who is no member. */
+/** As doccano does it: null, its status 500, where a label is of a user who is no member. */
 export function showDistribution(state: DoccanoState, project: number, kind: string) {
   const types = state.types.filter((one) => one.project === project && one.kind === kind);
   const counts = new Map<number, Record<string, number>>();

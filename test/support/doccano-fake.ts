@@ -10,7 +10,7 @@ import { addUser, createDoccanoState, type DoccanoState, type FakeUser, showUser
 import type { DoccanoSite } from './doccano-site.ts';
 
 /**
- * doccano's HTTP on loopback, as far as tests use it, which misbehaves when it is told to. The facts
+ * doccano's HTTP on loopback, as far as tests use it, which misbehaves when a test has it do so. The facts
  * in `doccano-facts.ts` are asked of it and of the real one.
  */
 export interface DoccanoFake extends DoccanoSite {
@@ -21,9 +21,9 @@ export interface DoccanoFake extends DoccanoSite {
   loseNextAnswer(line: string): void;
   /** Makes the tokens of an account worthless, as logging out does. */
   endToken(username: string): void;
-  /** Gives the id of an account to somebody else, as a restored backup does. */
+  /** Gives the id of an account to another user, as a restored backup does. */
   giveOut(id: number, username: string): void;
-  /** The answer to this line is this, whoever asks. */
+  /** Every request with this line gets this answer, from any user. */
   answerWith(line: string, answer: FakeAnswer): void;
 }
 
@@ -160,7 +160,7 @@ function misbehave(fault: ToolFault, call: Call, owner: FakeUser, work: () => Fa
 function pretend({ line, body }: Call): FakeAnswer {
   if (line.startsWith('DELETE')) return { status: 204 };
   const row = { id: 9999, user: body['user'], role: body['role'] };
-  return { status: 201, body: { ...row, username: 'nobody', rolename: 'annotator' } };
+  return { status: 201, body: { ...row, username: 'unknown', rolename: 'annotator' } };
 }
 
 function send(response: ServerResponse, { status, body, headers = {} }: FakeAnswer): void {

@@ -11,7 +11,7 @@ export function doccanoAdapter({ url, admin }: DoccanoSite, changes: object = {}
 
 const passwords = new Map<string, string>();
 
-/** Somebody for whom a password is made up, the same at every try. */
+/** A person who gets a made-up password, the same at every try. */
 export function doccanoPerson(name: string): Person & { newPassword: string } {
   const newPassword = passwords.get(name) ?? randomBytes(15).toString('base64url');
   passwords.set(name, newPassword);

@@ -18,7 +18,7 @@ export interface DoccanoAnswer {
   body: unknown;
 }
 
-/** Somebody who is logged in. */
+/** A user who is logged in. */
 export interface DoccanoUser {
   id: number;
   username: string;
@@ -114,7 +114,7 @@ export async function assignExamples(
   for (const example of examples) {
     const path = `/projects/${project}/assignments`;
     const { status, body } = await admin.call('POST', path, { assignee, example });
-    // 1.8.4 knows none, and gives a page for what it does not know: everybody sees all.
+    // 1.8.4 does not have it, and answers an unknown path with a page: every user sees all.
     if (status >= 400 && typeof body === 'string') return;
     if (status >= 300) throw new Error(`POST ${path}: ${status}`);
   }

@@ -23,12 +23,12 @@ export interface DoccanoStory {
 }
 
 export const doccanoStories: readonly DoccanoStory[] = [
-  { name: 'lets somebody in who had no account, and counts what they do', run: letsIn },
-  { name: 'leaves somebody who was removed what it says, and no more', run: leavesWhatItSays },
-  { name: 'gives somebody who is added again their work back', run: givesBack },
+  { name: 'lets a trainer in who had no account, and counts what they do', run: letsIn },
+  { name: 'leaves a removed trainer what it says, and no more', run: leavesWhatItSays },
+  { name: 'gives a trainer who is added again their work back', run: givesBack },
   { name: 'leaves an account alone that was there before', run: leavesAccounts },
   { name: 'tells of an account whose making was interrupted', run: tellsLater },
-  { name: 'finds and removes somebody who took another name', run: findsRenamed },
+  { name: 'finds and removes a trainer who took another name', run: findsRenamed },
   { name: 'counts the labels of each type of project that has them', run: countsByType },
   { name: 'refuses a weak password, and quotes nothing', run: refusesWeak },
   { name: 'makes no account for a project that is not there', run: makesNoneInVain },
@@ -41,7 +41,7 @@ const { signal } = new AbortController();
 const usage = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
 let people = 0;
 
-/** Somebody whom no other story knows. */
+/** A person who is in no other story. */
 function newPerson(): Person & { newPassword: string } {
   people += 1;
   return doccanoPerson(`story.${process.pid}.${people}`);
@@ -118,7 +118,7 @@ async function leavesWhatItSays(site: DoccanoSite): Promise<void> {
   const byTheWay = await trainer.call('GET', `/projects/${other}/examples/${example}`);
   expect(byTheWay).toMatchObject({ status: 200, body: { text: 'one' } });
 
-  // What they confirmed is still told, and nobody's labels are.
+  // doccano still lists what they confirmed, and the labels of no user.
   expect(new Set(await readUsage(adapter, project))).toEqual(
     new Set([
       { memberId: String(trainer.id), email: person.email, of: 'total', tasks: 1 },

@@ -53,7 +53,7 @@ export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   merge(evidence: Evidence): Promise<void>;
   /** Has the brake decide about all that is due. */
   brake(): Promise<void>;
-  /** Moves the time on, and has the brake decide about what falls due by it. */
+  /** Moves the time on, and has the brake decide about what is due by then. */
   pass(ms: number): Promise<void>;
   membershipRows(): Promise<MembershipRow[]>;
   /** All rows of a table. */
@@ -175,7 +175,7 @@ export function createEngine(
   return engine;
 }
 
-/** Whom an event names, as intake finds them. */
+/** The trainers that an event names, as the intake finds them. */
 function namedIn({ contracts, people }: Evidence, receivedAt: string): NamedTrainer[] {
   return people.flatMap(({ install, trainerId }) =>
     contracts.map(({ contractId }) => ({ install, contractId, trainerId, receivedAt })),

@@ -14,7 +14,7 @@ export interface EventWish {
   job?: string;
   project?: string;
   provisioningMode?: string;
-  /** When the contract began; left out where nobody says. */
+  /** When the contract began; left out where no source says it. */
   startDate?: string;
 }
 

@@ -43,7 +43,7 @@ export const membership: MembershipRow = {
   clearedGeneration: null,
 };
 
-/** Somebody of whom every step holds; the tests take one away. */
+/** A trainer. Every step holds for them, and the tests take one step away. */
 export function healthy(): Bearing {
   return {
     contracts: [{ ...emptyContract('acme', 'cmc1'), startedEventAt: at }],

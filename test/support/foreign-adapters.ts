@@ -13,8 +13,8 @@ let installed = 0;
 export function installExamplePackage(): string {
   installed += 1;
   const name = `gangway-adapter-example-${process.pid}-${installed}`;
-  const place = path.resolve('node_modules', name);
-  symlinkSync(path.join(fixtures, 'example-package'), place);
-  onTestFinished(() => rmSync(place));
+  const folder = path.resolve('node_modules', name);
+  symlinkSync(path.join(fixtures, 'example-package'), folder);
+  onTestFinished(() => rmSync(folder));
   return name;
 }

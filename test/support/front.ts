@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What stands before a marketplace, and answers in its place where the test has it do so. */
+/** What stands before a marketplace, and answers for it where the test has it do so. */
 export interface Front {
   baseUrl: string;
   /** From now on; by default everything is passed on as it is. */

@@ -21,7 +21,7 @@ const projectOf = {
 
 const happening: fc.Arbitrary<Happening> = fc.record({
   install: fc.constantFrom('acme', 'globex'),
-  // Starts weigh more, so that somebody is there for the rest to matter.
+  // Starts weigh more, so that the other events concern trainers who are there.
   type: fc.constantFrom(...types, 'contract.started', 'contract.started'),
   contract: fc.constantFrom('c1', 'c2'),
   link: fc.constantFrom('l1', 'l2'),

@@ -9,7 +9,7 @@ export interface Hook {
   url: string;
   port: number;
   posts: HookPost[];
-  /** 200 unless told otherwise. */
+  /** 200 unless a test sets another one. */
   answer: (response: ServerResponse) => void;
   close(): void;
 }

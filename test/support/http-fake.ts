@@ -9,7 +9,7 @@ export interface HttpFake {
   requests: { line: string; authorization: string | undefined }[];
 }
 
-/** Somebody else's server on loopback, which answers as the test says. */
+/** A server of others on loopback, which answers as the test says. */
 export async function openHttpFake(
   answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
 ): Promise<HttpFake> {

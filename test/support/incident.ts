@@ -45,7 +45,7 @@ export interface Incident {
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
   settle(): Promise<void>;
-  /** Moves the time on, and does what falls due by it. */
+  /** Moves the time on, and does what is due by then. */
   pass(ms: number): Promise<void>;
   /** Every `remove` and `end` that the tool was asked for. */
   removals(): string[];
@@ -203,7 +203,7 @@ async function readWhole(
   await derivePostponed(engine);
 }
 
-/** What tells an operator, and remembers whom it has told. */
+/** What alerts an operator, and remembers which alerts it has raised. */
 function createReports({ database, alerts, clock }: Engine) {
   return {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),

@@ -2,7 +2,7 @@ import type { InvitationContent } from '../../src/domain/invitation.ts';
 import { credentialContext, invitationContext } from '../../src/keys/seal-contexts.ts';
 import type { Engine } from './engine-harness.ts';
 
-/** Writes what a tool would have given everybody to get in with, and a password nobody used. */
+/** Writes for each membership what a tool would have given for logging in, and a password that was never used. */
 export async function inviteAll({ database: { kysely }, box }: Engine): Promise<void> {
   const createdAt = '2026-03-15T12:00:00.000Z';
   const content: InvitationContent = { kind: 'link', url: 'https://tool.example.com/signup/1' };
@@ -13,8 +13,8 @@ export async function inviteAll({ database: { kysely }, box }: Engine): Promise<
       .insertInto('invitation')
       .values({ membershipId, kind: 'link', content: sealed, createdAt, nextAttemptAt: createdAt })
       .execute();
-    const place = credentialContext(membershipId, generation);
-    const credential = box.seal(Buffer.from('made-up'), place);
+    const context = credentialContext(membershipId, generation);
+    const credential = box.seal(Buffer.from('made-up'), context);
     await kysely
       .insertInto('intent')
       .values({ membershipId, generation, operation: 'add', wasFound: 0, createdAt, credential })

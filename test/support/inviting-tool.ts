@@ -1,7 +1,7 @@
 import type { Adapter, Invitation } from '../../src/adapters/adapter.ts';
 import { createMemoryTool, type MemoryTool } from './memory-tool.ts';
 
-/** A tool with one link that lets everybody in, and that shows nobody before they have used it. */
+/** A tool with one link that lets all trainers in. It does not list a trainer before they have used the link. */
 export function createSharedLinkTool(): MemoryTool & { link(): string; resets(): number } {
   const tool = createMemoryTool();
   let resets = 0;

@@ -46,7 +46,7 @@ export interface Journey {
   receipts(): Promise<string[]>;
   /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
-  /** Moves the time on and waits for what falls due by it. */
+  /** Moves the time on and waits for what is due by then. */
   pass(ms: number): Promise<void>;
   /** By how much the bridge's clocks are ahead from now on: its machine's, and its database's. */
   setAhead(ahead: { machineMs: number; databaseMs: number }): void;

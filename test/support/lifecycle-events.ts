@@ -6,12 +6,12 @@ export interface ContractEvent {
   contract: string;
   trainer: string;
   project: string;
-  /** The id of the link; one per project unless told. */
+  /** The id of the link; one per project by default. */
   link?: string;
   createdAt: string;
 }
 
-/** Some minutes ago: what is over a month old gives nobody access, and these clocks are real. */
+/** Some minutes ago: an event over a month old gives no access, and these clocks are real. */
 export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
 }

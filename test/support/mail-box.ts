@@ -9,7 +9,7 @@ export interface MailBox {
   url: string;
   /** What it has taken, in order. */
   mails: ReceivedMail[];
-  /** Closed for good: nobody is there any more. */
+  /** Closes it for good: no server listens there any more. */
   close(): Promise<void>;
 }
 

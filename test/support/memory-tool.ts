@@ -12,7 +12,7 @@ export interface MemoryTool {
   members(group: string): string[];
   /** The same, as they are. */
   roster(group: string): Member[];
-  /** Makes somebody a member as if another hand had. */
+  /** Makes a person a member as if another program had done it. */
   seed(group: string, id: string, email?: string | null, madeAt?: string): void;
   /** Makes a login that is in no group. */
   seedAccount(id: string, email?: string | null, madeAt?: string): void;
@@ -45,14 +45,14 @@ export interface MemoryToolOptions {
   keyedBy?: 'trainer' | 'address' | 'number';
   /** Whether it knows logins apart from groups. */
   hasAccounts?: boolean;
-  /** Whether somebody can be looked for by the id; else by what identifies them alone. */
+  /** Whether a member can be looked for by the id. Otherwise only what identifies them is used. */
   findsById?: boolean;
   readding?: Capabilities['readding'];
   /** Whether it can list the members of a group; `list <group>` is called once for each. */
   lists?: boolean;
   /** Whether an account can be given another address. */
   updates?: boolean;
-  /** When it says that it made whoever is added; it says nothing by default. */
+  /** When it says that it made the account of an added member. By default it says nothing. */
   madeAt?: string;
 }
 

@@ -33,7 +33,7 @@ export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
   };
 }
 
-/** What is told over a database, in time that stands still. */
+/** The notices of one database, in time that stands still. */
 export interface Telling extends Omit<NotifyDeps, 'channel'> {
   database: Database;
   clock: FakeClock;
@@ -76,7 +76,7 @@ export function createTelling(database: Database): Telling {
   return telling;
 }
 
-/** As whoever has something to tell adds it. */
+/** Adds a notice as the code that raises it does. */
 export async function addNotices(
   { database, clock }: { database: Database; clock: Clock },
   channels: readonly Pick<Channel, 'name' | 'gatherMs'>[],

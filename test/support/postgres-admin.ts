@@ -5,7 +5,7 @@ export async function createPostgresDatabase(url: string, name: string, template
   await execute(`${url}postgres`, `create database ${name} template ${template} strategy file_copy`);
 }
 
-/** Also where somebody is still connected to it. */
+/** It works also while there are connections to the database. */
 export async function dropPostgresDatabase(url: string, name: string): Promise<void> {
   await execute(`${url}postgres`, `drop database ${name} with (force)`);
 }

@@ -37,7 +37,7 @@ export function createPureEngine(): PureEngine {
   const current = new Map<number, string>();
   const addressInstalls = new Map<number, Set<string>>();
   const reasons = new Map<string, ReasonRow>();
-  /** Memberships by which somebody is in. */
+  /** The memberships by which a trainer is in. */
   const tool = new Set<number>();
 
   function plan(): MembershipChange[] {

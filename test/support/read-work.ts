@@ -1,11 +1,11 @@
 import type { Adapter, UsageNote, UsageObservation, UsageRequest } from '../../src/adapters/adapter.ts';
 
-/** What a reading of one place tells. */
-export interface ToldWork {
+/** What one reading of a work scope lists. */
+export interface ReadWork {
   work: UsageObservation[];
   /** The tasks that there are. */
   tasks: string[];
-  /** What the tool could not tell. */
+  /** What the tool could not say, in words. */
   gaps: string[];
 }
 
@@ -14,18 +14,18 @@ export async function readWork(
   scope: string,
   request: UsageRequest,
   signal: AbortSignal,
-): Promise<ToldWork> {
+): Promise<ReadWork> {
   return await collectWork(adapter.readUsage?.(scope, request, signal) ?? []);
 }
 
 export async function collectWork(
   reading: AsyncIterable<UsageObservation | UsageNote> | readonly never[],
-): Promise<ToldWork> {
-  const told: ToldWork = { work: [], tasks: [], gaps: [] };
+): Promise<ReadWork> {
+  const read: ReadWork = { work: [], tasks: [], gaps: [] };
   for await (const one of reading) {
-    if (one.of === 'task') told.tasks.push(one.taskId);
-    else if (one.of === 'gap') told.gaps.push(one.says);
-    else told.work.push(one);
+    if (one.of === 'task') read.tasks.push(one.taskId);
+    else if (one.of === 'gap') read.gaps.push(one.says);
+    else read.work.push(one);
   }
-  return told;
+  return read;
 }

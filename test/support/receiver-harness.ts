@@ -68,7 +68,7 @@ interface StoredDelivery {
 }
 
 interface ReceiverOptions {
-  /** How deliveries are stored; by the store itself, unless told. */
+  /** How deliveries are stored; by the store itself, unless a test gives another function. */
   append?: (store: InboxStore, key: Buffer) => InboxStore['append'];
   checkStorage?: () => Promise<void>;
   requestTimeoutMs?: number;
@@ -78,7 +78,7 @@ interface ReceiverOptions {
   limits?: Partial<Rates & StorageLimits>;
   /** What another process has stored meanwhile; unless given, nothing. */
   loadInstalls?: (signingKeys: Map<string, KeyObject[]>) => void;
-  /** What the disk has left; unless told, nobody knows. */
+  /** What the disk has left. Without it, that is unknown. */
   freeBytes?: () => number | null;
 }
 

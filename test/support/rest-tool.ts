@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { createRestToolState, type RestAnswer, type RestToolOptions } from './rest-tool-state.ts';
 
-/** A tool with an HTTP API such as many have, on loopback, which misbehaves when it is told to. */
+/** A tool with an HTTP API such as many have, on loopback, which misbehaves when a test has it do so. */
 export interface RestTool {
   /** The root of its API. */
   url: string;
@@ -15,12 +15,12 @@ export interface RestTool {
   requests: { line: string; headers: IncomingMessage['headers']; body: unknown }[];
   /** The addresses of a project's members. */
   members(project: string): string[];
-  /** The ids of everybody who has a login. */
+  /** The ids of all users who have a login. */
   users(): string[];
   seed(project: string, email: string, status?: string): void;
   /** Makes a login that is in no project. */
   seedAccount(email: string): void;
-  /** Gives the id of an account to somebody else. */
+  /** Gives the id of an account to another user. */
   giveOut(id: string, email: string): void;
   hasLogin(email: string): boolean;
   faults: ToolFaults & { begin(kind: RequestKind | 'any', fault: ToolFault): void };

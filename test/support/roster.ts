@@ -4,13 +4,13 @@ interface Roster {
   groups: Record<string, { id: string; email: string }[]>;
 }
 
-/** Who is in the roster: by group the trainers' ids, sorted; twice where somebody stands twice. */
+/** Who is in the roster: by group the trainers' ids, sorted. A trainer who stands there twice is listed twice. */
 export function readRoster(file: string): Record<string, string[]> {
   const groups = Object.entries(parse(file).groups);
   return Object.fromEntries(groups.map(([group, members]) => [group, idsOf(members)]));
 }
 
-/** The same as one sorted list of `group/trainer`, without the groups that nobody is in. */
+/** The same as one sorted list of `group/trainer`, without empty groups. */
 export function listRoster(file: string): string[] {
   const groups = Object.entries(readRoster(file));
   return groups.flatMap(([group, ids]) => ids.map((id) => `${group}/${id}`)).sort();

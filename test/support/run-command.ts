@@ -25,7 +25,7 @@ export function startCommand(...argv: string[]): RunningCommand {
   return startAt(createStdin(), ...argv);
 }
 
-/** The same, with somebody or something at its stdin. */
+/** The same, with a stdin that the test writes to. */
 export function startAt(stdin: PassThrough, ...argv: string[]): RunningCommand {
   const [stdout, stderr] = [collect(), collect()];
   const stopping = new AbortController();
@@ -47,7 +47,7 @@ export async function runCommand(...argv: string[]): Promise<CommandResult> {
   return await startCommand(...argv).ended;
 }
 
-/** Nobody there, or, at a terminal, somebody who types these lines. */
+/** A stdin that is closed, or, if there are lines, a terminal at which they are typed. */
 export function createStdin(...typed: string[]): PassThrough {
   const stdin = Object.assign(new PassThrough(), { isTTY: typed.length > 0 });
   if (typed.length === 0) stdin.end();

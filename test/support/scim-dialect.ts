@@ -8,7 +8,7 @@ export interface ScimDialect {
   /** What it says of itself; null where it does not. */
   config?: object | null;
   filter?: 'ignored' | 'refused' | 'case_exact';
-  /** Whether nobody found is answered 404. */
+  /** Whether a search without a result is answered 404. */
   absentIs404?: boolean;
   /** Whether the address is the id of an account, and the name that of a group. */
   idIsName?: boolean;
@@ -18,14 +18,14 @@ export interface ScimDialect {
   nods?: boolean;
   /** Whether "remove these members" removes them all. */
   removesAll?: boolean;
-  /** Whether it says that it put somebody into a group, and does not. */
-  addsNobody?: boolean;
+  /** Whether it says that it added a member to a group, and does not. */
+  addsNoMember?: boolean;
   putIsRefused?: boolean;
   /** Whether two accounts cannot have the same `externalId`. */
   takenIds?: boolean;
   textBooleans?: boolean;
   emptyBodies?: boolean;
-  /** Whether somebody who is added twice is in the group twice. */
+  /** Whether a member who is added twice is in the group twice. */
   keepsDuplicates?: boolean;
   pageSize?: number;
   /** Whether every page is the first, whatever was asked for; or only those beyond the last. */
@@ -145,7 +145,7 @@ export function createScimState(dialect: ScimDialect) {
 
   function change(type: ResourceType, stored: Stored, operation: Operation): ScimAnswer {
     if (rules.forms.length === 0) return refusal(405, 'no PATCH');
-    const isIgnored = dialect.addsNobody === true && operation.op === 'add';
+    const isIgnored = dialect.addsNoMember === true && operation.op === 'add';
     if (isIgnored) return { status: 204 };
     const members = () => patchMembers(stored.members ?? [], operation, rules);
     const changed = type === 'Users' ? patchUser(operation, rules) : wrap(members());

@@ -5,7 +5,7 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 
-/** What stands before a SCIM server on loopback: it takes note, and misbehaves when it is told to. */
+/** What stands before a SCIM server on loopback: it takes note, and misbehaves when a test has it do so. */
 export interface ScimTool {
   /** The root of its SCIM. */
   url: string;
@@ -18,7 +18,7 @@ export interface ScimTool {
   members(group: string): string[];
   /** Makes an account, and puts it into a group, as another hand would. Gives its id. */
   seed(user: { userName: string; [attribute: string]: unknown }, group?: string): string;
-  /** Gives the id of an account to somebody else. */
+  /** Gives the id of an account to another user. */
   giveOut(id: string, userName: string): void;
 }
 
@@ -90,7 +90,7 @@ function misbehave(fault: ToolFault | undefined, token: string, request: Request
   }
 }
 
-/** What it did is not told; what it refused is. */
+/** An answer says nothing of what it did, but says what it refused. */
 function silence(response: Response): void {
   const end = response.end.bind(response) as (...all: unknown[]) => Response;
   response.end = ((...all: unknown[]) => (response.statusCode < 400 ? response : end(...all))) as Response['end'];
@@ -116,7 +116,7 @@ interface Sent {
   members?: unknown[];
 }
 
-/** Whether it gives somebody access or takes it, whichever way that is asked for. */
+/** Whether a request gives or takes access, in any of its forms. */
 function kindOf(request: Request, countMembers: CountMembers): RequestKind {
   const { method, path, query } = request;
   const isCheck = path.endsWith('/ServiceProviderConfig') || query['count'] === '1';

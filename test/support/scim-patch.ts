@@ -12,7 +12,7 @@ export interface PatchRules {
   forms: readonly PatchForm[];
   /** Whether "remove these members" removes them all. */
   removesAll: boolean;
-  /** Whether somebody who is added twice is in the group twice. */
+  /** Whether a member who is added twice is in the group twice. */
   keepsDuplicates: boolean;
 }
 

@@ -4,13 +4,13 @@ import { openScimFront, type ScimTool } from './scim-front.ts';
 export interface ScimDialectTool extends ScimTool {
   /** What is kept of a group. */
   group(name: string): { [attribute: string]: unknown } | undefined;
-  /** Puts an entry into a group, whoever is in it; a text is the id of an account. */
+  /** Puts an entry into a group, whatever else is in it. A text is the id of an account. */
   seedMember(group: string, entry: string | { value: string; [attribute: string]: unknown }): void;
   /** Deletes a group and makes one of the same name. */
   remakeGroup(name: string): void;
   /** The ids in every group, by its name. */
   groups(): Map<string, string[]>;
-  /** Told of every request after its effect. */
+  /** It is called for every request, after its effect. */
   watch: (call: string) => void;
 }
 

@@ -17,7 +17,7 @@ interface ScimGroup {
   members?: { value: string }[];
 }
 
-/** It keeps one set of handlers for the whole process, which are told whose request it is. */
+/** It keeps one set of handlers for the whole process, which get the sender of each request. */
 const stores = new Map<number, Store>();
 
 interface Handled {

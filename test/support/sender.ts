@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { sign } from './sign.ts';
 
-/** Somebody who sends signed deliveries over a bounded number of kept connections. */
+/** A sender of signed deliveries over a bounded number of kept connections. */
 export interface Sender {
   /** @throws what the connection threw, when there was no whole answer */
   send(url: string, body: string, deliveryId: string, onSent?: () => void): Promise<SentAnswer>;

@@ -70,7 +70,7 @@ export interface SiteBridge {
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string): Promise<Answer>;
-  /** Resolves when nothing is under way and nothing is due now; within a minute unless told. */
+  /** Resolves when nothing is under way and nothing is due now; within a minute by default. */
   quiet(): Promise<void>;
   /** Moves the time on as it lives through it. */
   pass(ms: number): Promise<void>;

@@ -1,6 +1,6 @@
 import type { PaceSample } from '../../src/converge/adapt-pace.ts';
 
-/** How many people are let in at once: asked before each, and told what became of it. */
+/** How many people are let in at once: it is asked before each call, and gets its outcome. */
 export interface Rule {
   slots(): number;
   report(trip: PaceSample): void;
@@ -35,7 +35,7 @@ const longestWaitMs = 300_000;
 
 /**
  * Many people who are let in by a server with a part of a core, in time of its own: it works on all
- * it was asked for at once, also on what nobody waits for any more, and each costs more the more
+ * it was asked for at once, also on requests whose sender no longer waits, and each costs more the more
  * there are. What was not answered in time is looked for before it is done again.
  */
 export function letIn(people: number, share: number, rule: Rule, withinSeconds: number): Rush {

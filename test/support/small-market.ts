@@ -155,7 +155,7 @@ export function createSmallMarket({ isBusy, isEndedCutOff, run = '' }: MarketOpt
   };
 }
 
-const isEndTold: ReadonlySet<string> = new Set(['end', 'mistaken_end']);
+const isEndReported: ReadonlySet<string> = new Set(['end', 'mistaken_end']);
 const isAboutLink: ReadonlySet<string> = new Set(['unlink', 'link', 'repoint']);
 
 function happenToContract(
@@ -174,7 +174,7 @@ function happenToContract(
   if (contract?.status !== 'active') return [];
   if (kind === 'staff') contract.people = people;
   if (kind === 'end') contract.status = 'ended';
-  return isEndTold.has(kind) ? tell('contract.ended', contract) : [];
+  return isEndReported.has(kind) ? tell('contract.ended', contract) : [];
 }
 
 type Raise = (type: string, at: string, link: Link, contract?: Contract) => Raised[];

@@ -1,8 +1,8 @@
 import SqliteDatabase from 'better-sqlite3';
 
 /**
- * Somebody else who writes to the bridge's SQLite file, a process of its own: one short transaction
- * after the other, until it is told to stop.
+ * A process of its own that writes to the bridge's SQLite file as well: one short transaction
+ * after the other, until it is stopped.
  *
  * Started with `fork` and the file as its argument; sends `writing` after its first transaction,
  * and at the end how many there were.
@@ -10,8 +10,8 @@ import SqliteDatabase from 'better-sqlite3';
 const [, , file = ''] = process.argv;
 const database = new SqliteDatabase(file, { timeout: 10_000 });
 database.pragma('synchronous = FULL');
-database.exec('create table if not exists somebody_elses (id integer primary key, noise text)');
-const insert = database.prepare('insert into somebody_elses (noise) values (?)');
+database.exec('create table if not exists other_writers (id integer primary key, noise text)');
+const insert = database.prepare('insert into other_writers (noise) values (?)');
 
 /** Holds the write lock for a few milliseconds, as a large statement would. */
 const holdMs = 2;

@@ -81,24 +81,24 @@ export function storyOf({ maxSteps, afterMin, delaysMin }: StoryWish): fc.Arbitr
   });
 }
 
-export interface Told {
+export interface Outcome {
   arrivals: Arrival[];
   /** Long after everything, when the last full reads have come in. */
   endMs: number;
-  /** Who belongs where in the end. */
+  /** Which trainer belongs in which group in the end. */
   roster: string[];
 }
 
 /**
- * Between the last full reads lies enough for each to ask again who is on each contract. Two are
- * enough to miss somebody; a third where the first only finds out that a contract goes on.
+ * There is enough time between the last full readings that each asks again who is on each contract. Two readings are
+ * enough to see that a trainer is absent. A third is needed where the first only finds out that a contract goes on.
  */
 const lastReadsMin = [420, 840, 1260];
 /** The longest that anything waits, and more. */
 const restMin = 1500;
 
 /** @param run tells the ids of one story from those of another */
-export function tell(story: Story, beginMs: number, run = ''): Told {
+export function tell(story: Story, beginMs: number, run = ''): Outcome {
   const market = createSmallMarket({ ...story, run });
   const arrivals: Arrival[] = [];
   let nowMs = beginMs;
@@ -107,7 +107,7 @@ export function tell(story: Story, beginMs: number, run = ''): Told {
     nowMs += step.afterMin * minute + 7;
     const raised = market.happen(step, toInstant(nowMs));
     arrivals.push(...deliveriesOf(step, raised, nowMs));
-    // Whoever puts a new token in has the install read with it.
+    // An operator who stores a new token has the install read with it.
     const isRead = step.kind === 'read' || step.kind === 'reconnect';
     if (isRead) arrivals.push(...readOf(market, step.install, nowMs + 1, step.delaysMin[0]?.[0]));
   }
@@ -159,11 +159,11 @@ export function toInstant(ms: number): string {
 }
 
 /**
- * Who is in the tool is who belongs there. Where an install has nothing active left, its lists say
- * nothing (an empty one is what a hiccup looks like), and where what has ended is in no list, nobody
- * knows of it: then nobody is missing, and some may be left.
+ * The trainers in the tool are those who belong there. Two cases are weaker: where an install has nothing active left,
+ * its lists say nothing (a failed reading also gives an empty list), and where an ended contract is in no list, its end
+ * is unknown. In these cases no trainer is missing, and some may be left.
  */
-export function expectTruth(found: string[], { roster }: Told, { isBusy, isEndedCutOff }: Story): void {
-  const isAllTold = isBusy && !isEndedCutOff;
-  expect(isAllTold ? found : found.filter((one) => roster.includes(one))).toEqual(roster);
+export function expectTruth(found: string[], { roster }: Outcome, { isBusy, isEndedCutOff }: Story): void {
+  const isAllKnown = isBusy && !isEndedCutOff;
+  expect(isAllKnown ? found : found.filter((one) => roster.includes(one))).toEqual(roster);
 }

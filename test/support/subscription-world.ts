@@ -25,7 +25,7 @@ import { createLogLines } from './log-lines.ts';
 
 /**
  * The subscription of the install `acme` at a marketplace, over a database of the test's own, looked
- * at when the test says so. Nobody listens where it delivers to.
+ * at when the test says so. No server listens where it delivers to.
  */
 export interface SubscriptionWorld {
   market: DayMarket;
@@ -116,7 +116,7 @@ export async function openSubscriptionWorld(
     async failDeliveries(count) {
       const jobId = market.createJob();
       await api.createProjectLink({ externalProjectId: `p-${jobId}`, jobId }, signal);
-      // The link told of itself.
+      // The event of the link itself.
       for (let failed = 1; failed < count; failed += 1) market.hire(jobId, `u${next()}`);
       await market.settle();
     },

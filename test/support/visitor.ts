@@ -6,7 +6,7 @@ export const consoleTokens = {
   otto: { token: 'otto-may-do-everything', role: 'operator' },
 } as const;
 
-/** Somebody with a browser without JavaScript: keeps cookies, follows redirects, and sends the forms of pages. */
+/** An operator with a browser without JavaScript: keeps cookies, follows redirects, and sends the forms of pages. */
 export interface Visitor {
   signIn(name: keyof typeof consoleTokens): Promise<VisitedPage>;
   visit(path: string): Promise<VisitedPage>;
@@ -21,7 +21,7 @@ export interface VisitedPage {
   /** With the query, without the host. */
   path: string;
   type: string;
-  /** Where it is HTML, its content as somebody reads it, a line for each row or block. */
+  /** Where it is HTML, its content as a reader sees it, a line for each row or block. */
   text: string;
   html: HTMLElement;
   body: string;

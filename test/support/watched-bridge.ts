@@ -36,8 +36,8 @@ export interface WatchedBridge {
   /** As a command beside it has it. */
   subscription: SubscriptionDeps;
   endpoints(): Promise<WebhookEndpoint[]>;
-  /** Contracts that a delivery has told of, each as often as one did. */
-  told(): Promise<string[]>;
+  /** The contracts that deliveries were about, each once per delivery. */
+  delivered(): Promise<string[]>;
 }
 
 interface BridgeOptions {
@@ -109,7 +109,7 @@ export async function openWatchedBridge(
     jobId,
     subscription,
     endpoints: () => api.listWebhookEndpoints(signal),
-    async told() {
+    async delivered() {
       const rows = await storage.database.kysely
         .selectFrom('delivery')
         .select('id')

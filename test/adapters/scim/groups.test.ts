@@ -62,7 +62,7 @@ describe('removing a member from a group', () => {
     const tool = await openGroup({
       patch: ['entra'],
       removesAll: true,
-      addsNobody: true,
+      addsNoMember: true,
       putIsRefused: true,
     });
     await expect(tool.remove()).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe('adding a member to a group', () => {
   });
 
   it('counts only when the group shows it', async () => {
-    const tool = await openScimTool({ addsNobody: true, putIsRefused: true }, [group]);
+    const tool = await openScimTool({ addsNoMember: true, putIsRefused: true }, [group]);
     await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
       code: 'unavailable',
       message: 'The tool says it added the member but does not show it',

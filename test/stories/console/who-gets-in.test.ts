@@ -30,7 +30,7 @@ describe('the console', () => {
     }
   });
 
-  it('leads whoever signs in to the page that they asked for, and no further', async () => {
+  it('leads an operator who signs in to the page that they asked for, and to no other site', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     const asked = await visitor.visit('/?day=1');
@@ -133,7 +133,7 @@ describe('the console', () => {
   });
 });
 
-/** `fetch` lets nobody choose the host. */
+/** `fetch` does not let its caller choose the host. */
 async function statusFor(url: string, host: string): Promise<number> {
   return await new Promise((resolve, reject) => {
     const asked = request(url, { headers: { host }, setHost: false }, (answer) => {

@@ -111,7 +111,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     const worker = createStudioWorker(engine, tool.memory);
     startLoops(worker);
     await until(
-      'an operator is told',
+      'an operator is alerted',
       () => alertsIn(engine),
       ({ length }) => length === 1,
     );
@@ -131,7 +131,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(alertsIn(engine)).toHaveLength(1);
   });
 
-  it('has everybody tried again once a tool is well, should the database be away just then', async () => {
+  it('tries all members again once a tool is well, although the database is away at that moment', async () => {
     const tool = createCheckedTool();
     tool.memory.before = () => {
       throw down;
@@ -151,7 +151,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
       () => alertsIn(engine).length,
       (count) => count === 1,
     );
-    // So far off that nobody's own time comes before the end of the test.
+    // No membership has a next attempt of its own before the end of the test.
     const nextAttemptAt = new Date(engine.clock.now().getTime() + 3_600_000).toISOString();
     await engine.database.kysely.updateTable('membership').set({ nextAttemptAt }).execute();
 
@@ -162,7 +162,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     await untilActive(engine, 5);
   });
 
-  it('tries again at its start whom the tool refused before, once it lets us in', async () => {
+  it('tries again at its start the trainers that the tool refused before, once it lets us in', async () => {
     const tool = createCheckedTool();
     tool.refuse(forbidden);
     tool.memory.before = () => {
@@ -191,7 +191,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     );
   });
 
-  it('tries once more whom the tool refused just before it let us in again', async () => {
+  it('tries once more the trainer that the tool refused just before it let us in again', async () => {
     const tool = createCheckedTool();
     let refusals = 1;
     tool.memory.before = () => {
@@ -203,7 +203,7 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     expect(tool.checks()).toBe(1);
   });
 
-  it('asks a tool nothing at its start that has refused nobody', async () => {
+  it('asks a tool nothing at its start if the tool has refused no trainer', async () => {
     const tool = createCheckedTool();
     await hire(engine, 1);
     startLoops(createStudioWorker(engine, tool.memory));

@@ -24,7 +24,7 @@ async function invitationsOf({ box, database }: Engine): Promise<InvitationConte
 const statesOf = async (engine: Engine) =>
   (await engine.membershipRows()).map(({ state, memberId }) => [state, memberId]);
 
-describeAnyDatabase('a tool with one link for everybody', (openFresh) => {
+describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
 
@@ -58,7 +58,7 @@ describeAnyDatabase('a tool with one link for everybody', (openFresh) => {
     expect([tool.members('street-signs'), tool.resets()]).toEqual([[], 1]);
   });
 
-  it('has the link made worthless when somebody leaves who never came', async () => {
+  it('has the link reset when a trainer leaves who never used it', async () => {
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
     await resetDue(engine, tool);
@@ -85,7 +85,7 @@ describeAnyDatabase('a tool with one link for everybody', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
-  it('has whoever still waits given a login where it makes logins from now on', async () => {
+  it('gives a login to the trainers who still wait, where it makes logins from now on', async () => {
     const login = createLoginTool();
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, login, { makesLogins: true })).toEqual(['add added']);
@@ -109,7 +109,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
   /** As the worker of such a tool does. */
   const convergeLogins = () => convergeDue(engine, tool, { makesLogins: true });
 
-  it('keeps the password for whoever is to be told, and for nobody else', async () => {
+  it('keeps the password for the trainer who needs it, and for no other', async () => {
     expect(await convergeLogins()).toEqual(['add added']);
     expect(password()).toMatch(/^[\w.-]{24}$/);
     expect(await invitationsOf(engine)).toEqual([
@@ -153,7 +153,7 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
-  it('has nothing to tell whoever had a login before', async () => {
+  it('has nothing to hand to a trainer who had a login before', async () => {
     tool.passwords.set('cmu1', 'their own');
     expect(await convergeLogins()).toEqual(['add added']);
     expect(await engine.rows('invitation')).toEqual([]);

@@ -16,7 +16,7 @@ function loseAnswer({ tool }: Incident, kind: 'add' | 'remove' | 'end'): void {
   };
 }
 
-/** Nobody is seen by so many looks. */
+/** The first looks, as many as this, do not show the member. */
 function miss({ tool }: Incident, looks: number): void {
   let left = looks;
   tool.isMissed = () => {
@@ -38,10 +38,10 @@ describeAnyDatabase('a tool', (openFresh) => {
   describe.each([
     ['that lists', true],
     ['that does not list', false],
-  ])('%s: a call of which nobody knows the end', (_, isListing) => {
+  ])('%s: a call whose outcome is unknown', (_, isListing) => {
     beforeEach(() => open(isListing));
 
-    it('takes somebody out who was hired again meanwhile: they are in again', async () => {
+    it('removes a trainer who was hired again meanwhile: the trainer is added again', async () => {
       await incident.event('contract.started');
       loseAnswer(incident, 'remove');
       await incident.event('contract.ended');
@@ -66,7 +66,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(members()).toEqual(['cmu1']);
     });
 
-    it('lets somebody in whose contract has ended: they are out again', async () => {
+    it('adds a trainer whose contract has ended: the trainer is removed again', async () => {
       loseAnswer(incident, 'add');
       await incident.event('contract.started');
       await incident.event('contract.ended');
@@ -78,7 +78,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
     });
 
-    it('lets somebody in after they counted as out: the next reading has them out', async () => {
+    it('adds a trainer who counted as removed: the next reading has them removed', async () => {
       loseAnswer(incident, 'add');
       await incident.event('contract.started');
       await incident.event('contract.ended');
@@ -95,7 +95,7 @@ describeAnyDatabase('a tool', (openFresh) => {
   describe.each([
     ['that lists', true],
     ['that does not list', false],
-  ])('%s: somebody who is in, and is not found when they are to go', (_, isListing) => {
+  ])('%s: a member who is not found when they are to be removed', (_, isListing) => {
     const finds = () => incident.tool.calls.filter((call) => call.startsWith('find')).length;
 
     beforeEach(async () => {
@@ -143,7 +143,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       expect(await incident.engine.membershipRows()).toMatchObject([
         { state: 'removed', isOurs: 0, lateUntil: null, missedAt: null, nextAttemptAt: null },
       ]);
-      // Whoever puts them in by hand from now on has a member who is not ours.
+      // From now on, a trainer who is added by hand is not ours.
       incident.tool.seed(signs, 'cmu1');
       await incident.pass(15 * minutes);
       await incident.checkDrift();
@@ -174,7 +174,7 @@ describeAnyDatabase('a tool', (openFresh) => {
 });
 
 describeAnyDatabase('a tool whose reads lag behind', (openFresh) => {
-  it('has somebody out whose adding it did not show yet', async () => {
+  it('removes a trainer who was added and is not listed yet', async () => {
     const incident = createIncident(await openFresh());
     incident.tool.lag();
     await incident.event('contract.started');

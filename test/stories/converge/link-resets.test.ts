@@ -9,7 +9,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 
-describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
+describeAnyDatabase('the one link that lets all trainers into a tool', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
   let resets: ResetStore;
@@ -17,13 +17,13 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
   const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
   const start = (index: number) => fullEvent({ type: 'contract.started', ...person(index) });
 
-  /** These come, and are invited. */
+  /** Contracts of these trainers start, and the tool invites the trainers. */
   async function invite(...indexes: number[]): Promise<void> {
     await engine.apply(indexes.map(start));
     await convergeDue(engine, tool);
   }
 
-  /** Their contracts end, and they are taken out: whom nobody finds, a minute later. */
+  /** Their contracts end, and the trainers are removed. The tool does not list them, so each removal takes two looks, a minute apart. */
   async function remove(...indexes: number[]): Promise<void> {
     await engine.apply(indexes.map((index) => fullEvent({ type: 'contract.ended', ...person(index) })));
     const absent = indexes.map(() => 'remove already_absent');
@@ -77,7 +77,7 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
     expect(renewals()).toHaveLength(22);
   });
 
-  it('is reset at once where nobody waits with it, and then after 15 minutes', async () => {
+  it('is reset at once where no trainer waits with it, and then after 15 minutes', async () => {
     await remove(1, 2, 3, 4, 5);
     await turn();
     expect(tool.resets()).toBe(1);
@@ -92,7 +92,7 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
     expect(tool.resets()).toBe(2);
   });
 
-  it('is reset once an hour where somebody was handed it, who has to be handed the new one', async () => {
+  it('is reset once an hour where an operator has handed it to a trainer, who needs the new one', async () => {
     const handed = { content: null, deliveredAt: '2026-03-15T10:00:00.000Z' };
     await engine.database.kysely
       .updateTable('invitation')
@@ -129,7 +129,7 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
     expect(tool.resets()).toBe(2);
   });
 
-  it('lets nobody stay in who used it after their contract had ended', async () => {
+  it('lets no trainer stay in who used it after their contract had ended', async () => {
     await remove(1);
     await turn();
     engine.clock.advance(minuteMs);
@@ -145,7 +145,7 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
     expect(await removals()).toEqual([]);
   });
 
-  it('lets nobody stay in who came in by it again after being taken out', async () => {
+  it('lets no trainer stay in who came in by it again after their removal', async () => {
     tool.seed('street-signs', 't2', 't2@opentrain.work');
     await remove(1);
     await turn();
@@ -159,7 +159,7 @@ describeAnyDatabase('the link that lets everybody into a tool', (openFresh) => {
     expect(await removals()).toEqual([]);
   });
 
-  it('is reset by whoever comes next, where a crash came before or after the reset', async () => {
+  it('is reset by the next instance, where a crash came before or after the reset', async () => {
     const crash = new AppError('unavailable', 'the process is gone');
     await remove(1);
     untilDue();

@@ -49,7 +49,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
     const hired = hire(bridge, 12);
     await bridge.market.settle();
     expect(await statusOf(bridge)).toBe('DISABLED');
-    expect(await bridge.told()).toEqual([]);
+    expect(await bridge.delivered()).toEqual([]);
     const states = createInstallStateStore(bridge.storage.database);
     const { readBeganAt } = (await states.find('acme')) ?? {};
 
@@ -63,10 +63,10 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
       // Time that runs faster than the bridge works ends every lease before its work is done.
       await untilDone(bridge);
       await bridge.market.pass(5 * minute);
-      return await bridge.told();
+      return await bridge.delivered();
     };
-    await until('what failed has come', passAndLook, (told) => told.length >= 12);
-    expect((await bridge.told()).sort()).toEqual(hired.sort());
+    await until('what failed has come', passAndLook, (contracts) => contracts.length >= 12);
+    expect((await bridge.delivered()).sort()).toEqual(hired.sort());
   });
 
   it('whose secret is wrong is not enabled for more of the same', async () => {
@@ -81,7 +81,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
     expect(await statusOf(bridge)).toBe('DISABLED');
     bridge.clock.advance(5 * minute);
     const record = () => subscriptions.find('acme');
-    const { trouble } = await until('it is told', record, (seen) => seen.trouble !== null);
+    const { trouble } = await until('it is reported', record, (seen) => seen.trouble !== null);
     expect(trouble?.says).toContain('a secret that is not known here');
     expect(await statusOf(bridge)).toBe('DISABLED');
   });
@@ -126,7 +126,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
     await bridge.market.pass(minute);
     const [after, ...others] = await bridge.endpoints();
     expect([after?.id === before?.id, others, after?.status]).toEqual([false, [], 'ACTIVE']);
-    expect((await bridge.told()).sort()).toEqual(hired.sort());
+    expect((await bridge.delivered()).sort()).toEqual(hired.sort());
     expect(new Set(bridge.door.answers())).toEqual(new Set([200]));
   });
 });

@@ -56,7 +56,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     });
     await want(incident);
     expect(await read(incident, slow)).toBe(true);
-    // It took as long as five leases, and nobody else ever had it.
+    // It took as long as five leases, and no other instance ever had it.
     expect(takenByOther).toEqual(people.map(() => false));
     expect(asked.toSorted()).toEqual(Object.keys(active).toSorted());
     expect(await engine.membershipRows()).toHaveLength(people.length);
@@ -81,7 +81,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(await engine.rows('run')).toMatchObject([
       { failure: expect.stringContaining('another instance has taken over') },
     ]);
-    // Whoever has it now still has it.
+    // The instance that has it now still has it.
     expect(await read(incident, whole)).toBe(false);
     expect(await engine.installStates.list()).toMatchObject([{ attempts: 0, failure: null }]);
   });
@@ -108,7 +108,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(asked).toHaveLength(people.length + 5);
   });
 
-  it('takes nobody out before it has ended well', async () => {
+  it('removes no member before it has ended well', async () => {
     const incident = await open();
     const { engine } = incident;
     const end = { c9: { links: ['l1'], people: ['z9'] } };
@@ -133,7 +133,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(incident.removals()).toEqual(['remove signs/z9']);
   });
 
-  it('is not written down as cut off while somebody has the install', async () => {
+  it('is not written down as cut off while an instance has the install', async () => {
     const incident = await open();
     const { engine } = incident;
     const now = () => toInstant(engine.clock.now());

@@ -87,7 +87,7 @@ async function readOn({ incident, read }: Site): Promise<void> {
   for (const grace of [16 * minutes, 25 * hours]) await incident.pass(grace);
 }
 
-async function expectNobodyLeaves({ incident, contracts, members }: Site): Promise<void> {
+async function expectAllStay({ incident, contracts, members }: Site): Promise<void> {
   expect(incident.removals()).toEqual([]);
   expect(members()).toHaveLength(contracts.length + 1);
   const states = Object.values(await incident.states());
@@ -141,7 +141,7 @@ const failures: [string, Instead, RegExp][] = [
 /** What is decided here is decided before any database is asked. */
 const openFresh: OpenFresh = async () => openForTest(await sqlite.createMigrated());
 
-describe('nobody is removed, and it is written down as failed,', () => {
+describe('no member is removed, and the run is written down as failed,', () => {
   it.each(failures)('where an operation answers with %s', async (_, instead, why) => {
     const site = await open(openFresh);
     for (const [name, operation] of operations) {
@@ -152,7 +152,7 @@ describe('nobody is removed, and it is written down as failed,', () => {
         name,
       ).toBe(true);
     }
-    await expectNobodyLeaves(site);
+    await expectAllStay(site);
     const failed = await runs(site);
     expect(failed).toHaveLength(2 * operations.length);
     for (const run of failed) {
@@ -170,7 +170,7 @@ describe('nobody is removed, and it is written down as failed,', () => {
       await site.read(100);
     }
     await site.incident.pass(25 * hours);
-    await expectNobodyLeaves(site);
+    await expectAllStay(site);
     const timedOut = { outcome: 'failed', failure: expect.stringContaining('no answer within') };
     expect(await runs(site)).toMatchObject([timedOut, timedOut]);
   });
@@ -187,7 +187,7 @@ const editing =
   };
 
 const active = /status=active/;
-const nobody = { body: { participants: [] } };
+const noParticipants = { body: { participants: [] } };
 
 /** As many as were asked for: the rest of a list may be on a page that is never shown. */
 function fill(contracts: Listed): object {
@@ -220,18 +220,18 @@ const doubtful: [string, Meddling, Partial<Record<DoubtKind, number>>][] = [
   ],
   [
     'a page of exactly as many as were asked for, without one who is known',
-    (asked) => (/other-/.test(asked.path) ? nobody : editing(active, (contracts) => fill(contracts))(asked)),
+    (asked) => (/other-/.test(asked.path) ? noParticipants : editing(active, (contracts) => fill(contracts))(asked)),
     { cut_off_list: 1, unlisted_contract: 1, empty_contract: page },
   ],
   ['a listing that shrinks from page to page', editing(active, shrink), { cut_off_list: 1, unlisted_contract: 1 }],
   [
-    'a status that nobody knows',
+    'an unknown status',
     editing(active, (contracts) => ({
       contracts: contracts.map((contract) => ({ ...contract, status: 'paused' })),
     })),
     { unknown_status: 4 },
   ],
-  ['nobody on any contract', on(/participants/, nobody), { empty_contract: 4 }],
+  ['no trainer on any contract', on(/participants/, noParticipants), { empty_contract: 4 }],
   [
     'contracts that it lists and does not know',
     on(/participants/, { status: 404, body: error }),
@@ -239,20 +239,20 @@ const doubtful: [string, Meddling, Partial<Record<DoubtKind, number>>][] = [
   ],
 ];
 
-describe('nobody is removed, and it is told what is in doubt,', () => {
+describe('no member is removed, and an alert says what is in doubt,', () => {
   it.each(doubtful)('where the marketplace answers with %s', async (_, meddling, expected) => {
     const site = await open(openFresh);
     expect(await doubts(site)).toEqual({});
     site.front.meddle(meddling);
     await readOn(site);
-    await expectNobodyLeaves(site);
+    await expectAllStay(site);
     expect(await doubts(site)).toEqual(expected);
     expect(site.incident.engine.log.text()).toContain('that removes no member');
     expect((await runs(site)).map(({ failure }) => failure)).toEqual([null, null]);
     // And it is over once the marketplace says again what there is.
     site.front.meddle();
     await readOn(site);
-    await expectNobodyLeaves(site);
+    await expectAllStay(site);
     expect(await doubts(site)).toEqual({});
   });
 
@@ -280,27 +280,27 @@ describe('nobody is removed, and it is told what is in doubt,', () => {
       expect(await doubts(site)).toEqual(expected);
       site.front.meddle();
       await readOn(site);
-      await expectNobodyLeaves(site);
+      await expectAllStay(site);
     }
   });
 
-  it('where a contract is in no list, and nobody says that they are on it', async () => {
+  it('where a contract is in no list, and no answer names its participants', async () => {
     const site = await open(openFresh);
     const [ended = ''] = site.contracts;
     site.market.end(ended);
     const others = on(/status=ended/, { body: { contracts: [] } });
-    for (const silent of [nobody, { status: 404, body: error }]) {
+    for (const silent of [noParticipants, { status: 404, body: error }]) {
       site.front.meddle((asked) => {
         return asked.path.includes(ended) ? silent : others(asked);
       });
       await readOn(site);
-      await expectNobodyLeaves(site);
+      await expectAllStay(site);
       expect(await doubts(site)).toMatchObject({ unlisted_contract: 1 });
     }
   });
 });
 
-describeAnyDatabase('whoever is gone for good is removed after their grace', (openEither) => {
+describeAnyDatabase('a trainer who is gone for good is removed after the grace period', (openEither) => {
   /** Reads so that two of them are far enough apart, and lets the grace pass but for a minute. */
   async function readTwice({ incident, read }: Site): Promise<void> {
     for (const wait of [7 * hours, 11 * minutes]) {
@@ -312,7 +312,7 @@ describeAnyDatabase('whoever is gone for good is removed after their grace', (op
     await incident.pass(2 * minutes);
   }
 
-  it('where nobody was told that a link was removed', async () => {
+  it('where no event reported that a link was removed', async () => {
     const site = await open(openEither);
     await site.unlink('lamps');
     await readTwice(site);

@@ -54,7 +54,7 @@ describeAnyDatabase('a run', (openFresh) => {
     expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
   });
 
-  it('waits for nobody who is not found, and only to be looked for once more', async () => {
+  it('does not wait for a trainer who is not found and only has to be looked for once more', async () => {
     const incident = await open();
     const { engine, tool } = incident;
     await incident.read(both);
@@ -86,7 +86,7 @@ describeAnyDatabase('a run', (openFresh) => {
     expect(await installStates.claim(now, until)).toMatchObject({ install: 'acme' });
   });
 
-  it('has failed where the install could not be read, and removes nobody', async () => {
+  it('has failed where the install could not be read, and removes no member', async () => {
     const incident = await open();
     await incident.read(both);
     await endRuns(incident.engine);
@@ -112,7 +112,7 @@ describeAnyDatabase('a run', (openFresh) => {
     expect(await runs(incident)).toMatchObject([{ outcome: 'failed', failure: 'Not done in time: 2' }]);
   });
 
-  it.each([1, 2, 3])('loses nobody who is added after look %i of the count', async (number) => {
+  it.each([1, 2, 3])('counts a trainer who is added after look %i of the count', async (number) => {
     const incident = await open();
     const { engine } = incident;
     const since = { at: '2026-01-01T00:00:00.000Z', afterReceipt: await engine.runs.lastReceipt() };
@@ -134,7 +134,7 @@ describeAnyDatabase('a run', (openFresh) => {
     expect(await engine.runs.count('acme', since, now, now)).toMatchObject({ added: 1, left: 0 });
   });
 
-  it('is not clean where somebody is derived and added while it is looked what is left', async () => {
+  it('is not clean where a trainer is derived and added while it counts what is left', async () => {
     const incident = await open();
     const { runs, clock } = incident.engine;
     const now = toInstant(clock.now());

@@ -106,7 +106,7 @@ describeAnyDatabase('the brake', (openFresh) => {
     expect(incident.tool.members('p20')).toEqual([]);
   });
 
-  it('counts nobody who was wanted again before they were taken out', async () => {
+  it('does not count a trainer who was wanted again before the removal', async () => {
     const incident = createIncident(await openFresh());
     await employ(incident, 10);
     for (const round of [1, 2, 3, 4, 5]) {
@@ -184,8 +184,9 @@ async function say({ engine }: Incident, path: Path, indexes: number[]): Promise
     ...emptyEvidence(),
     contracts: [{ ...emptyContract('acme', wishOf(index).contract), endedReadAt: at }],
   });
-  const told = (index: number) => toEvidence(fullEvent({ type: path, ...wishOf(index), createdAt: at }), 'acme', at);
-  await engine.merge(join(indexes.map(path === 'read as ended' ? ended : told)));
+  const reported = (index: number) =>
+    toEvidence(fullEvent({ type: path, ...wishOf(index), createdAt: at }), 'acme', at);
+  await engine.merge(join(indexes.map(path === 'read as ended' ? ended : reported)));
   await derivePostponed(engine);
 }
 

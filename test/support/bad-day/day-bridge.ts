@@ -141,7 +141,7 @@ export async function openDayBridge(
 
 /**
  * The brake would hold, and rightly, much of what this day brings: a third of the people go in one
- * day, many of them told of by a read alone. It has tests of its own; here it is out of the way, so
+ * day, many of them known by a reading alone. It has tests of its own; here it is out of the way, so
  * that what is (not) removed shows what was concluded and nothing else.
  */
 const noBrake = { max: 1000, maxFraction: 1 };

@@ -13,7 +13,7 @@ export interface DayMarket {
   end(contractId: string): void;
   replace(contractId: string, leaves: string, joins: string): void;
   revokeToken(): void;
-  /** Moves the time on, and delivers what falls due by it. */
+  /** Moves the time on, and delivers what is due by then. */
   pass(ms: number): Promise<void>;
   /** Resolves when nothing is being delivered or due now. */
   settle(): Promise<void>;

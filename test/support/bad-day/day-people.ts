@@ -9,7 +9,7 @@ export interface DayPeople {
   begin(peoplePerJob: number): void;
   /** One of many things that people do. */
   happen(): Promise<void>;
-  /** Somebody takes over the contract of another. No event tells of it. */
+  /** A trainer takes over the contract of another. No event reports it. */
   replace(): void;
 }
 
@@ -45,7 +45,7 @@ export function createDayPeople({ market, dayLog, random, bridge }: DayPeopleDep
     const wanted = new Map<string, Cause>();
     for (const [project, jobId] of jobsByProject) {
       const onJob = hired.filter((contract) => contract.jobId === jobId);
-      // Of one who took over a contract nobody may know yet, and so not at a new link either.
+      // The bridge may not know yet of a trainer who took over a contract, and so not at a new link either.
       for (const one of onJob.sort((a, b) => Number(b.isTakenOver) - Number(a.isTakenOver))) {
         wanted.set(`${project}/${one.trainerId}`, one.isTakenOver ? 'replaced' : cause);
       }

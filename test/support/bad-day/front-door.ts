@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 /** The load balancer before the bridge: one address for the whole day, that may lead nowhere. */
 export interface FrontDoor {
   url: string;
-  /** Null: 503 to everybody. */
+  /** Null: every request is answered 503. */
   leadTo(receiverUrl: string | null): void;
   /** The status of every answer so far. */
   answers(): number[];

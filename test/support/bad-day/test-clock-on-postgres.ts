@@ -9,11 +9,11 @@ export async function setPostgresClock(databaseUrl: string, now: Date): Promise<
   await client.connect();
   try {
     const name = client.escapeIdentifier(new URL(databaseUrl).pathname.slice(1));
-    const told = client.escapeLiteral(now.toISOString());
+    const instant = client.escapeLiteral(now.toISOString());
     await client.query(`
       create schema if not exists test_clock;
       create or replace function test_clock.clock_timestamp() returns timestamptz
-        language sql as $$ select ${told}::timestamptz $$;
+        language sql as $$ select ${instant}::timestamptz $$;
       alter database ${name} set search_path = test_clock, pg_catalog, public;
     `);
   } finally {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter, Invitation, Member, UsageObservation } from '../../../src/adapters/adapter.ts';
 import { listAll } from '../list-all.ts';
-import { readWork, type ToldWork } from '../read-work.ts';
+import { type ReadWork, readWork } from '../read-work.ts';
 import { actOnTasks, addProject, annotate, projectsOf, regions, tokenOf } from './at-work.ts';
 import type { BrowserSession, LabelStudioSite } from './label-studio-client.ts';
 import { createLabelStudio, person } from './label-studio-harness.ts';
@@ -22,7 +22,7 @@ export function describeLabelStudio(name: string, open: () => Promise<LabelStudi
 }
 
 function describePeople(open: () => Promise<LabelStudioSite>): void {
-  it('signs somebody up who then logs in and sees the project', async () => {
+  it('signs a trainer up who then logs in and sees the project', async () => {
     const site = await open();
     const adapter = createLabelStudio(site, { onboarding: 'sign_up' });
     const { id } = await addProject(site, 'Street signs', 1);
@@ -46,7 +46,7 @@ function describePeople(open: () => Promise<LabelStudioSite>): void {
     expect(await adapter.findMember(group, one, signal)).toBeNull();
   });
 
-  it('lets somebody in by the link, and by none that was reset', async () => {
+  it('lets a trainer in by the link, and by none that was reset', async () => {
     const site = await open();
     const adapter = createLabelStudio(site);
     const [early, late] = [person(103), person(104)];
@@ -64,7 +64,7 @@ function describePeople(open: () => Promise<LabelStudioSite>): void {
     expect(renewed).toMatchObject({ kind: 'link', expiresAt: null });
     expect(await site.signUp(linkOf(renewed), late.email, password)).not.toBeNull();
 
-    // Whoever is known by the invitation alone is removed by address.
+    // A trainer who is known by the invitation alone is removed by address.
     await adapter.removeAccount?.(group, { id: memberId, email: early.email }, signal);
     await adapter.removeMember(group, invited, signal);
     for (const one of [early, late]) {
@@ -223,10 +223,10 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     await actOnTasks(site, 'delete_tasks', project, [deleted]);
     await actOnTasks(site, 'delete_tasks_annotations', project, [emptied]);
     await session.call('DELETE', `/api/annotations/${made[2]}/`);
-    const told = await readAll(adapter, project, null);
-    expect(told.work.map((one) => countsOf(one)?.taskId)).toEqual([String(left)]);
-    expect(told.tasks).toEqual(expect.arrayContaining([emptied, byHand, left].map(String)));
-    expect(told.tasks).not.toContain(String(deleted));
+    const whole = await readAll(adapter, project, null);
+    expect(whole.work.map((one) => countsOf(one)?.taskId)).toEqual([String(left)]);
+    expect(whole.tasks).toEqual(expect.arrayContaining([emptied, byHand, left].map(String)));
+    expect(whole.tasks).not.toContain(String(deleted));
     await site.api('DELETE', `/api/projects/${project}/`);
     await expect(read(adapter, project, null)).rejects.toMatchObject({ code: 'not_found' });
     await adapter.removeAccount?.(group, member, signal);
@@ -309,7 +309,7 @@ async function read(
   return (await readAll(adapter, project, changedSince)).work;
 }
 
-async function readAll(adapter: Adapter, project: number | string, changedSince: string | null): Promise<ToldWork> {
+async function readAll(adapter: Adapter, project: number | string, changedSince: string | null): Promise<ReadWork> {
   const firstDay = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
   const request = { timeZone: 'UTC', firstDay, changedSince };
   return await readWork(adapter, String(project), request, signal);

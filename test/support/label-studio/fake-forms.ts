@@ -13,7 +13,7 @@ export interface FormRequest {
 
 export interface FormSettings {
   isSignUpOpen: boolean;
-  /** As behind https, where it was not told of its public address. */
+  /** Whether it stands behind https and does not know its public address. */
   isFormRefused: boolean;
 }
 
@@ -46,7 +46,7 @@ export function createFakeForms(users: FakeUsers, settings: FormSettings) {
     if (user === undefined || user.password !== form.get('password')) {
       return showForm(["The email and password you entered don't match."]);
     }
-    // Whoever was removed is let in: only the password is looked at.
+    // A removed user can log in: only the password is checked.
     user.activeOrganization = 1;
     return letIn(user.id);
   }

@@ -26,7 +26,7 @@ export interface FakeLabelStudio extends LabelStudioSite {
   showUsersAs(toBody: (users: unknown[]) => unknown): void;
   /** As an upgrade or an operator would. */
   settings: FormSettings & { version: object };
-  /** Told of every request after its effect. */
+  /** It is called for every request, after its effect. */
   watch: (call: string) => void;
   faults: ToolFaults;
 }

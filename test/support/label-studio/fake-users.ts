@@ -39,7 +39,7 @@ export function createFakeUsers(owner: { email: string; password: string; legacy
     byEmail: (email: string) => [...users.values()].find((user) => user.email === email),
     byLegacyToken: (token: string) => [...users.values()].find((user) => user.legacyToken === token),
     delete: (id: number) => users.delete(id),
-    /** To somebody who signs up after an older backup was restored. */
+    /** The id goes to a user who signs up after an older backup was restored. */
     giveOut(id: number, email: string) {
       users.delete(id);
       const after = lastId;

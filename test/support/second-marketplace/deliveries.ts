@@ -25,7 +25,7 @@ export function raiseEvent(
   const { emission, counts, random } = state;
   const [id, createdAt] = [state.nextEventId(), state.now()];
   const body = JSON.stringify({ id, type, apiVersion: 'v1', createdAt, resourceId, jobId, data });
-  // Always as many draws, so that the same seed means the same events whoever listens.
+  // Always as many draws, so that the same seed means the same events whichever endpoints there are.
   const dice = { lost: random(), repeated: random(), reordered: random() };
   const delays = [random(), random()].map((share) => Math.ceil(share * longestDelayMs));
   counts.raised += 1;

@@ -47,7 +47,7 @@ export function hire(
     startDate: now,
     endDate: null,
     createdAt: now,
-    budget: { paymentType, milestone: null, reported: new Map(), lastUsageAt: null, told: 'OK' },
+    budget: { paymentType, milestone: null, reported: new Map(), lastUsageAt: null, announced: 'OK' },
   };
   state.contracts.set(id, contract);
   job.contracts.active.push(contract);
@@ -95,19 +95,19 @@ export function fund(
   const contract = contractOf(state, contractId);
   const id = state.nextId('mls');
   contract.budget.milestone = { id, name: 'Milestone', amountUsd, volume, status: 'FUNDED' };
-  contract.budget.told = budgetStateOf(contract.budget);
+  contract.budget.announced = budgetStateOf(contract.budget);
   raiseMilestone(state, contract, 'milestone.funded');
 }
 
 const levels = ['OK', 'LOW', 'DEPLETED'] as const;
 
-/** Crossing a level upward is told once. */
+/** An event announces each level once, when it is crossed upward. */
 export function tellBudget(state: MarketState, contract: ContractRecord): void {
   const { budget } = contract;
   const reached = levels.indexOf(budgetStateOf(budget));
-  if (reached <= levels.indexOf(budget.told)) return;
-  budget.told = levels[reached] ?? 'OK';
-  const type = budget.told === 'LOW' ? 'milestone.budget_low' : 'milestone.budget_depleted';
+  if (reached <= levels.indexOf(budget.announced)) return;
+  budget.announced = levels[reached] ?? 'OK';
+  const type = budget.announced === 'LOW' ? 'milestone.budget_low' : 'milestone.budget_depleted';
   raiseMilestone(state, contract, type);
 }
 

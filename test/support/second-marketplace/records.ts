@@ -20,8 +20,8 @@ export interface BudgetRecord {
   /** By worker and day. */
   reported: Map<string, WorkDay>;
   lastUsageAt: string | null;
-  /** The level that was last told of; funding begins again. */
-  told: 'OK' | 'LOW' | 'DEPLETED';
+  /** The level that an event last announced. New funding sets it back. */
+  announced: 'OK' | 'LOW' | 'DEPLETED';
 }
 
 export interface ContractRecord {
@@ -101,6 +101,6 @@ export interface Emission {
 /** What became of the events so far. */
 export interface EmissionCounts extends Emission {
   raised: number;
-  /** Raised for an endpoint that was disabled: nobody will ever hear of them. */
+  /** Raised for an endpoint that was disabled: they are never delivered. */
   unheard: number;
 }

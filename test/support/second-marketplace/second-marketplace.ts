@@ -27,7 +27,7 @@ export interface SecondMarketplace {
   baseUrl: string;
   createInstall(wanted?: WantedInstall): Connection;
   createJob(organizationId: string): string;
-  /** People by their ids, the first of whom the events name. */
+  /** Trainers by their ids. The events name the first of them. */
   hire(jobId: string, trainerIds: string[], options?: HireOptions): string;
   end(contractId: string): void;
   /** No event tells of it. */

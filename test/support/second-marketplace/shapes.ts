@@ -57,7 +57,7 @@ export function showBudget({ id, budget }: ContractRecord) {
   };
 }
 
-export function budgetStateOf(budget: BudgetRecord): BudgetRecord['told'] {
+export function budgetStateOf(budget: BudgetRecord): BudgetRecord['announced'] {
   const { paymentType, milestone } = budget;
   if (paymentType === 'FIXED_PRICE' || milestone === null || milestone.volume === 0) return 'OK';
   const fraction = volumeOf(budget) / milestone.volume;
