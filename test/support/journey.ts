@@ -77,6 +77,7 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   /** Who is in the roster before anything happens. */
   roster?: Record<string, string[]>;
   /** Sections of the configuration. */
+  console?: object;
   mail?: object;
   notifications?: object;
 }
@@ -207,7 +208,7 @@ function toConfig(
 ): Config {
   return Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
-    console: { port: 0, tokens: consoleTokens },
+    console: { port: 0, tokens: consoleTokens, ...sections.console },
     marketplace: { baseUrl },
     reconcile: { schedule },
     installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects } },

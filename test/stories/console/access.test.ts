@@ -67,7 +67,7 @@ describe('who has access', () => {
     expect(ended.text).toMatch(/street-signs of list \| remove \| removed/);
     const contract = await visitor.visit(`/contracts/${contractId}`);
     expect(contract.html.querySelector(`a[href="${page.path}"]`)).not.toBeNull();
-    expect((await visitor.visit('/trainers/nobody')).status).toBe(404);
+    expect((await visitor.visit('/trainers/unknown')).status).toBe(404);
   });
 
   it('shows what strangers chose as text, and hides addresses', async () => {

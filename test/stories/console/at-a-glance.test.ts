@@ -60,4 +60,18 @@ describe('the home page', () => {
       },
     ]);
   });
+
+  it('tells an open page that something was written', async () => {
+    const { consoleUrl, sandbox, customer } = await openJourney(sqlite);
+    await customer.link('street-signs');
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    const stream = await visitor.send('/changes');
+    expect(stream.headers.get('content-type')).toBe('text/event-stream');
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader?.read())?.value).toBe(':\n\n');
+    sandbox.hire({ jobId: customer.jobId });
+    expect((await reader?.read())?.value).toBe('data: changed\n\n');
+    await reader?.cancel();
+  });
 });

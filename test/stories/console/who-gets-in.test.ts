@@ -131,6 +131,26 @@ describe('the console', () => {
       expect(headers.get('x-content-type-options')).toBe('nosniff');
     }
   });
+
+  it.each([
+    ['of a trusted proxy', ['127.0.0.1', '::1'], '__Host-gangway', 'console 203.0.113.7'],
+    ['of a stranger', ['10.0.0.0/8'], 'gangway', 'console 127.0.0.1'],
+  ])('believes what the headers say %s, and no others', async (_, trustedProxies, cookie, origin) => {
+    const { consoleUrl, storage } = await openJourney(sqlite, { console: { trustedProxies } });
+    const visitor = createVisitor(consoleUrl);
+    const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' };
+    const send = (path: string, body?: URLSearchParams) =>
+      visitor.send(path, { headers, ...(body && { method: 'POST', body }) });
+    const answer = await send('/sign-in', new URLSearchParams({ token: consoleTokens.otto.token }));
+    const [line = ''] = answer.headers.getSetCookie();
+    expect(line.split('=')[0]).toBe(cookie);
+    expect(line.includes('; Secure')).toBe(cookie === '__Host-gangway');
+    const home = await (await send('/')).text();
+    const csrf = /name="csrf" value="([^"]+)"/.exec(home)?.[1] ?? '';
+    expect((await send('/read-now', new URLSearchParams({ csrf }))).status).toBe(303);
+    const act = await storage.database.kysely.selectFrom('audit').select('origin').executeTakeFirst();
+    expect(act?.origin.replace('::ffff:', '')).toBe(origin);
+  });
 });
 
 /** `fetch` does not let its caller choose the host. */
