@@ -135,26 +135,21 @@ async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
 }
 
 async function showBody(id: number, { inbox }: ConsoleParts): Promise<Html> {
-  const body = await readBody(id, inbox);
-  if (body === null) return html`<p class="empty">The body was not kept: nothing uses events of this type.</p>`;
-  return html`<p><a href="/deliveries/${id}/body">Download, byte for byte</a> (${body.length} bytes)</p>
-    <pre>${body.toString('utf8')}</pre>`;
-}
-
-async function readBody(id: number, inbox: ConsoleParts['inbox']): Promise<Buffer | null> {
   try {
-    return (await inbox.findBody(id)) ?? null;
+    const body = (await inbox.findBody(id)) ?? Buffer.alloc(0);
+    return html`<p><a href="/deliveries/${id}/body">Download, byte for byte</a> (${body.length} bytes)</p>
+      <pre>${body.toString('utf8')}</pre>`;
   } catch (error) {
-    if (error instanceof AppError && error.code === 'not_found') return null;
-    throw error;
+    // It was not kept, or its key is gone. The rest of the page is true all the same.
+    if (!(error instanceof AppError)) throw error;
+    return html`<p class="empty">${error.message}.</p>`;
   }
 }
 
 async function downloadBody(asked: Asked, parts: ConsoleParts): Promise<Download> {
   const { id } = await findDelivery(asked, parts);
-  const body = await readBody(id, parts.inbox);
-  if (body === null) throw new AppError('not_found', 'The body was not kept: nothing uses events of this type');
-  return { fileName: `delivery-${id}`, type: 'application/octet-stream', content: body };
+  const content = (await parts.inbox.findBody(id)) ?? Buffer.alloc(0);
+  return { fileName: `delivery-${id}`, type: 'application/octet-stream', content };
 }
 
 async function replayOne(asked: Asked, parts: ConsoleParts): Promise<Redirect> {

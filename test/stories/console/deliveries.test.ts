@@ -93,6 +93,21 @@ describe('the deliveries', () => {
     expect((await visitor.visit('/acts?actor=otto')).text).toContain('deliveries replay');
   });
 
+  it('say why there is no body to show', async () => {
+    const { storage, consoleUrl, deliver, quiet } = await openJourney(sqlite);
+    await deliver(fullEvent({ type: 'contract.started' }));
+    await quiet();
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    const setBody = (body: Buffer) => storage.database.kysely.updateTable('delivery').set({ body }).execute();
+    await setBody(Buffer.alloc(0));
+    expect((await visitor.visit('/deliveries/1')).text).toContain('The body was not kept');
+    expect((await visitor.visit('/deliveries/1/body')).status).toBe(404);
+    await setBody(Buffer.alloc(60, 1));
+    expect(await visitor.visit('/deliveries/1')).toMatchObject({ status: 200 });
+    expect((await visitor.visit('/deliveries/1')).text).toContain('contract.started');
+  });
+
   it('are replayed one by one', async () => {
     const journey = await openJourney(sqlite);
     const { storage, consoleUrl, deliver, quiet } = journey;
