@@ -55,9 +55,9 @@ export interface MetAfter {
 }
 
 /** So many say how long it takes. */
-const mostMeasured = 10_000;
+const mostMeasured = 2000;
 
-/** How long trainers waited until they were in, or out, the newest first: at most the newest 10,000. */
+/** How long trainers waited until they were in, or out, the newest first: at most the newest 2,000. */
 export async function listMetAfter(kysely: Database['kysely'], since: string): Promise<MetAfter[]> {
   const rows = await kysely
     .selectFrom('receipt')
