@@ -126,6 +126,7 @@ export function createApp({
     readiness,
     installs: registry.installs,
     loops: loops.all,
+    services: loops.services,
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
@@ -185,7 +186,10 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'logger' | 'changes' | 'alwaysSignedIn'>;
+  Pick<
+    ConsoleDeps,
+    'metrics' | 'readiness' | 'loops' | 'services' | 'clock' | 'installs' | 'logger' | 'changes' | 'alwaysSignedIn'
+  >;
 
 /** The listener with the console, health, readiness and metrics. */
 function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
