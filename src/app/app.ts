@@ -127,6 +127,7 @@ export function createApp({
     readiness,
     installs: registry.installs,
     loops: loops.all,
+    services: loops.services,
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
@@ -188,7 +189,16 @@ function sayWarnings(
 type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
   Pick<
     ConsoleDeps,
-    'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'adapters' | 'logger' | 'changes' | 'alwaysSignedIn'
+    | 'metrics'
+    | 'readiness'
+    | 'loops'
+    | 'services'
+    | 'clock'
+    | 'installs'
+    | 'adapters'
+    | 'logger'
+    | 'changes'
+    | 'alwaysSignedIn'
   >;
 
 /** The listener with the console, health, readiness and metrics. */

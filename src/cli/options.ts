@@ -49,8 +49,10 @@ export function withDefault<Value extends string | number>(
 }
 
 /** An option that may be written several times. */
-export function repeatedOption(term: string, description: string): Input<string[]> {
-  return { term, description, absent: [], parse: (text, before) => [...before, text] };
+export function repeatedOption(term: string, description: string): Input<string[]>;
+export function repeatedOption<Value>(term: string, description: string, parse: Parse<Value>): Input<Value[]>;
+export function repeatedOption(term: string, description: string, parse?: Parse<unknown>): Input<unknown[]> {
+  return { term, description, absent: [], parse: (text, before) => [...before, parse?.(text) ?? text] };
 }
 
 /** An option whose value is one of a few words, which the help lists. */

@@ -72,18 +72,23 @@ const itemColumns: Columns<ReturnType<typeof toShown>> = [
 
 interface Approval {
   plan: number;
+  only: number[];
   withoutReading: boolean;
   wait: number;
 }
 
 export async function runPlansApprove(
-  { plan, withoutReading, wait }: Approval,
+  { plan, only, withoutReading, wait }: Approval,
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
   const plans = createPlanStore(services.database);
   const deps = { ...services, plans, by: decidedBy() };
   const patience = toPatience(terminal, wait);
-  const approved = await approvePlan(deps, plan, [...services.installs.keys()], { patience, isUnread: withoutReading });
+  const approved = await approvePlan(deps, plan, [...services.installs.keys()], {
+    patience,
+    only: toOnly(only),
+    isUnread: withoutReading,
+  });
   return {
     data: { plan, ...approved },
     text: () => toApprovedText(approved),
@@ -116,16 +121,23 @@ function toDone({ removed, left }: { removed: number; left: number }): string {
 }
 
 export async function runPlansReject(
-  { plan }: { plan: number },
+  { plan, only }: { plan: number; only: number[] },
   { storage: { database, box } }: StorageSession,
 ): Promise<Printed> {
   const plans = createPlanStore(database);
   const evidence = createEvidenceStore(database, box);
-  const rejected = await decidePlan({ database, plans, evidence, by: decidedBy() }, 'reject', plan);
+  const rejected = await decidePlan({ database, plans, evidence, by: decidedBy() }, 'reject', plan, {
+    only: toOnly(only),
+  });
   return {
     data: { plan, ...rejected },
     text: () => `${rejected.decided} are kept until there is new evidence.${sayStale(rejected)}`,
   };
+}
+
+/** Without the option, the whole plan is decided. */
+function toOnly(only: number[]): number[] | undefined {
+  return only.length === 0 ? undefined : only;
 }
 
 function sayStale({ stale }: { stale: number }): string {

@@ -6,6 +6,13 @@ import type { Install } from '../installs/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import type { ApprovePlanDeps } from '../operator/approve-plan.ts';
+import type { ReportDeps } from '../usage/report/report-deps.ts';
+
+/** What the loops of this process act with, as far as operators decide about it. */
+export interface ConsoleServices extends Omit<ApprovePlanDeps, 'by' | 'plans'> {
+  usage: { deps: ReportDeps };
+}
 
 /** What pages read from and act with. */
 export interface ConsoleParts {
@@ -18,6 +25,7 @@ export interface ConsoleParts {
   installs: ReadonlyMap<string, Install>;
   /** By the name of the tool. */
   adapters: ReadonlyMap<string, Adapter>;
+  services: ConsoleServices;
   /** The clock of the database. */
   clock: Clock;
 }

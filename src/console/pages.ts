@@ -4,6 +4,7 @@ import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
 import { deliveriesActs, deliveriesViews } from './pages/deliveries-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
+import { planActs, planViews } from './pages/plans-page.ts';
 import { trainerViews } from './pages/trainer-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
@@ -11,8 +12,9 @@ export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
   ...accessViews,
   ...trainerViews,
+  ...planViews,
   ...deliveriesViews,
   ...actsViews,
 ];
 
-export const acts: readonly Act<ConsoleParts>[] = [...homeActs, ...deliveriesActs];
+export const acts: readonly Act<ConsoleParts>[] = [...homeActs, ...planActs, ...deliveriesActs];

@@ -152,6 +152,7 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .innerJoin('membership', 'membership.id', 'planItem.membershipId')
     .select(['membershipId', 'planId'])
     .where('plan.state', '=', 'open')
+    .where('planItem.outcome', 'is', null)
     .where('membershipId', 'in', membershipIds)
     // A plan that holds it on older evidence would be stale.
     .whereRef('membership.generation', '=', 'planItem.generation')

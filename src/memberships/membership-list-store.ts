@@ -7,6 +7,7 @@ import type { MembershipState } from '../domain/membership.ts';
 
 export interface MembershipFilter {
   tool?: string | undefined;
+  install?: string | undefined;
   state?: MembershipState | undefined;
   /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
@@ -34,7 +35,7 @@ export type ListedMembership = Pick<
 
 export async function listMemberships(
   db: Transaction,
-  { tool, state, isWaiting, limit }: MembershipFilter,
+  { tool, install, state, isWaiting, limit }: MembershipFilter,
 ): Promise<ListedMembership[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
@@ -89,6 +90,7 @@ export async function pageMemberships(
 ): Promise<(ListedMembership & { contracts: string[] })[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
+  if (install !== undefined) query = query.where('membership.install', '=', install);
   if (state !== undefined) query = query.where('state', '=', state);
   if (install !== undefined) query = query.where('membership.install', '=', install);
   if (group !== undefined) query = query.where('groupId', '=', group);

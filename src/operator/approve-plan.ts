@@ -30,6 +30,8 @@ export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'group
 
 interface Approval {
   patience: Patience;
+  /** Only these memberships; the rest stays in the open plan. */
+  only?: readonly number[] | undefined;
   /** Whether to go by what is known without asking the marketplace, as in an outage. */
   isUnread?: boolean;
   /** How long the marketplace is asked at most, if the patience is longer. */
@@ -54,15 +56,16 @@ export async function approvePlan(
   approval: Approval,
 ): Promise<Approved> {
   const { silence, plans, runs, clock } = deps;
-  const { patience, isUnread = false } = approval;
+  const { patience, only, isUnread = false } = approval;
   await plans.findOpen(planId);
   await silence.check();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
   // The decision comes after the reading, so that it counts as newer.
   const by = { ...deps.by, at: toInstant(clock.now()) };
   const how = isUnread ? ' --without-reading' : '';
-  const decided = await decidePlan({ ...deps, by }, 'approve', planId, how);
-  const dropped = (await plans.show(planId)).filter(({ isStale }) => isStale).map(toDropped);
+  const decided = await decidePlan({ ...deps, by }, 'approve', planId, { only, how });
+  const isAsked = createIsAsked(only);
+  const dropped = (await plans.show(planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
   const countPlan = () => runs.countPlan(planId);
   const done = await workUntil(deps, patience, ({ left }) => left, countPlan);
   return { ...decided, isRead, dropped, ...done };
@@ -78,13 +81,18 @@ async function readFor(
   deps: ApprovePlanDeps,
   planId: number,
   all: readonly string[],
-  { patience, readWithinMs = usualReadMs }: Approval,
+  { patience, only, readWithinMs = usualReadMs }: Approval,
 ): Promise<boolean> {
+  const isAsked = createIsAsked(only);
   const { install: own } = await deps.plans.findOpen(planId);
-  const items = (await deps.plans.show(planId)).filter(({ isStale }) => !isStale);
+  const items = (await deps.plans.show(planId)).filter(
+    (item) => item.outcome === null && !item.isStale && isAsked(item),
+  );
   // Retired trainers are removed because the operator decided so. No reading matters.
   if (items.every(({ cause }) => cause === 'retired')) return false;
-  const asked = (await deps.plans.installsOf(planId)).filter(({ install }) => install === own || all.includes(install));
+  const asked = (await deps.plans.installsOf(planId, only)).filter(
+    ({ install }) => install === own || all.includes(install),
+  );
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));
   const installs = asked.map(({ install }) => install);
   const within = AbortSignal.timeout(Math.max(patience.waitMs, readWithinMs));
@@ -95,10 +103,15 @@ async function readFor(
     throw new AppError(
       'unavailable',
       `Plan ${planId} was not approved, as ${install} could not be read: ${failure}. ` +
-        `To go by what is known without it: gangway plans approve ${planId} --without-reading`,
+        `To go by what is known without it: gangway plans approve ${planId}${sayOnly(only)} --without-reading`,
     );
   }
   return true;
+}
+
+function createIsAsked(only: readonly number[] | undefined) {
+  const ids = only && new Set(only);
+  return ({ membershipId }: PlanItem) => ids === undefined || ids.has(membershipId);
 }
 
 /** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
@@ -112,13 +125,18 @@ async function isRefused({ platformApis }: ApprovePlanDeps, install: string, sig
   }
 }
 
+function sayOnly(only: readonly number[] | undefined): string {
+  return (only ?? []).map((id) => ` --only ${id}`).join('');
+}
+
 function toDropped({ current, ...item }: PlanItem): Dropped {
   const { membershipId, tool, groupId, trainerId, displayName } = item;
   const name = displayName === null ? null : maskText(displayName);
   return { membershipId, tool, groupId, trainerId, displayName: name, why: whyDropped(current) };
 }
 
-function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
+/** Why the removal of an item that is stale is no longer due as the plan says. Pure. */
+export function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'orphaned') return 'the configuration no longer leads to them';
   if (wanted === 1) return 'they are to be in by now';
   if (state === 'removed') return 'they are out already';

@@ -1,5 +1,6 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
 import type { PlanResult, PlanStore } from '../removals/plan-store.ts';
 
@@ -15,6 +16,7 @@ export type PlanDecision = 'approve' | 'reject';
 /**
  * Stores what an operator decided about the removals that a plan holds. The running workers execute them.
  *
+ * @param only these memberships of it; the rest stays in the open plan
  * @param how it was decided, for the audit, where there are several kinds
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
@@ -22,13 +24,21 @@ export async function decidePlan(
   { database, plans, evidence, by }: DecidePlanDeps,
   decision: PlanDecision,
   planId: number,
-  how = '',
+  { only, how = '' }: { only?: readonly number[] | undefined; how?: string } = {},
 ): Promise<PlanResult> {
+  if (only?.length === 0) throw new AppError('invalid', 'Choose at least one person');
   return await inTransaction(database, async (tx) => {
     // Deriving memberships must not change them between the look and the write.
     await evidence.lock(tx);
-    const decided = await plans[decision](tx, planId, by.at);
-    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}`);
+    const decided = await plans[decision](tx, planId, by.at, only);
+    const which = only === undefined ? '' : `, memberships ${only.join(', ')}`;
+    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
     return decided;
   });
+}
+
+/** What waited in the plan, and what became of it. */
+function sayChange(decision: PlanDecision, { decided, stale, open }: PlanResult) {
+  const done = { approve: 'approved', reject: 'rejected' }[decision];
+  return { before: `${decided + stale + open} open`, after: `${decided} ${done}, ${stale} stale, ${open} open` };
 }

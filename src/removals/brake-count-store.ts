@@ -43,6 +43,7 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('plan.install', '=', install)
     .where('plan.state', '=', 'open')
+    .where('planItem.outcome', 'is', null)
     .whereRef('membership.generation', '=', 'planItem.generation')
     .executeTakeFirstOrThrow();
   return { ...passed, held: held.n, waiting: waiting.n };

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
+import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import type { PlanItemOutcome } from '../db/removal-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
@@ -12,20 +13,27 @@ import { clearRemovals } from '../memberships/clearance-store.ts';
 /** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
   list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
+  /** The newest first. @param before only plans with a smaller id: the page before one that was listed */
+  page(filter: { state: PlanState | undefined; before: number | undefined; limit: number }): Promise<Plan[]>;
   find(planId: number): Promise<Plan | undefined>;
   show(planId: number): Promise<PlanItem[]>;
-  /** The plan's own install, and all installs that have, or had, a reason for one of its memberships. */
-  installsOf(planId: number): Promise<PlanInstall[]>;
+  /**
+   * The plan's own install, and all installs that have, or had, a reason for one of its memberships.
+   *
+   * @param only these memberships instead of all
+   */
+  installsOf(planId: number, only?: readonly number[]): Promise<PlanInstall[]>;
   /** @throws AppError `not_found`, or `conflict` if it is already decided */
   findOpen(planId: number): Promise<Plan>;
   /**
    * Clears the removals whose membership has not changed since they were held. The others are stale.
    *
-   * @throws AppError `not_found`, or `conflict` if it is already decided
+   * @param only these memberships; the rest stays in the open plan
+   * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
    */
-  approve(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
+  approve(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
   /** Keeps the members in until there is new evidence. */
-  reject(tx: Transaction, planId: number, now: string): Promise<PlanResult>;
+  reject(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
 }
 
 export interface Plan {
@@ -63,15 +71,25 @@ export interface PlanResult {
   install: string;
   decided: number;
   stale: number;
+  /** How many still wait in the plan for a decision. */
+  open: number;
 }
 
-export function createPlanStore({ kysely }: Database): PlanStore {
+export function createPlanStore(database: Database): PlanStore {
+  const { kysely } = database;
   return {
     async list({ install, state }) {
       let plans = selectPlans(kysely);
       if (install !== undefined) plans = plans.where('install', '=', install);
       if (state !== undefined) plans = plans.where('state', '=', state);
       return (await plans.orderBy('id').execute()).map(toPlan);
+    },
+
+    async page({ state, before, limit }) {
+      let plans = selectPlans(kysely);
+      if (state !== undefined) plans = plans.where('state', '=', state);
+      if (before !== undefined) plans = plans.where('id', '<', before);
+      return (await plans.orderBy('id', 'desc').limit(limit).execute()).map(toPlan);
     },
 
     async find(planId) {
@@ -110,14 +128,16 @@ export function createPlanStore({ kysely }: Database): PlanStore {
       }));
     },
 
-    async installsOf(planId) {
-      const reasons = await kysely
+    async installsOf(planId, only) {
+      const rows = await kysely
         .selectFrom('planItem')
         .innerJoin('reason', 'reason.membershipId', 'planItem.membershipId')
-        .select('reason.install')
+        .select(['reason.install', 'planItem.membershipId'])
         .distinct()
         .where('planId', '=', planId)
+        .where('outcome', 'is', null)
         .execute();
+      const reasons = rows.filter(isAmong(only));
       const { install: own } = await findOpen(kysely, planId);
       const installs = [...new Set([own, ...reasons.map(({ install }) => install)])].sort();
       const grants = await kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute();
@@ -129,20 +149,22 @@ export function createPlanStore({ kysely }: Database): PlanStore {
 
     findOpen: (planId) => findOpen(kysely, planId),
 
-    async approve(tx, planId, now) {
-      const install = await decide(tx, planId, 'approved', now);
-      const { standing, stale } = await sortItems(tx, planId);
+    async approve(tx, planId, now, only) {
+      const { install } = await lockOpen(database, tx, planId);
+      const { standing, stale } = await sortItems(tx, planId, only);
       const cleared = standing.map((removal) => ({ removal, clearance: 'approved' as const }));
       await clearRemovals(tx, install, cleared, now);
       await setOutcomes(tx, planId, standing, 'approved');
-      return { install, decided: standing.length, stale };
+      const open = await closeDecided(tx, planId, 'approved', now);
+      return { install, decided: standing.length, stale, open };
     },
 
-    async reject(tx, planId, now) {
-      const install = await decide(tx, planId, 'rejected', now);
-      const { standing, stale } = await sortItems(tx, planId);
+    async reject(tx, planId, now, only) {
+      const { install } = await lockOpen(database, tx, planId);
+      const { standing, stale } = await sortItems(tx, planId, only);
       await setOutcomes(tx, planId, standing, 'rejected');
-      return { install, decided: standing.length, stale };
+      const open = await closeDecided(tx, planId, 'rejected', now);
+      return { install, decided: standing.length, stale, open };
     },
   };
 }
@@ -185,15 +207,32 @@ function toPlan<Row extends { size: number | null }>(row: Row) {
   return { ...row, size: row.size ?? 0 };
 }
 
-async function decide(tx: Transaction, planId: number, state: PlanState, now: string): Promise<string> {
-  const decided = await tx
-    .updateTable('plan')
-    .set({ state, decidedAt: now })
-    .where('id', '=', planId)
-    .where('state', '=', 'open')
-    .returning('install')
+/**
+ * Closes a plan in which nothing waits for a decision any more. It counts as approved if a part of it was.
+ *
+ * @returns how many still wait
+ */
+async function closeDecided(tx: Transaction, planId: number, decision: PlanState, now: string): Promise<number> {
+  const undecided = await listUndecided(tx, planId);
+  const open = undecided.filter(isStanding);
+  if (open.length > 0) return open.length;
+  await setOutcomes(tx, planId, undecided, 'stale');
+  const approved = await tx
+    .selectFrom('planItem')
+    .select('membershipId')
+    .where('planId', '=', planId)
+    .where('outcome', '=', 'approved')
+    .limit(1)
     .executeTakeFirst();
-  return (decided ?? (await findOpen(tx, planId))).install;
+  const state = approved === undefined ? decision : 'approved';
+  await tx.updateTable('plan').set({ state, decidedAt: now }).where('id', '=', planId).execute();
+  return 0;
+}
+
+/** Locks the plan until the transaction ends, so that nothing of it is decided twice. */
+async function lockOpen(database: Database, tx: Transaction, planId: number): Promise<Plan> {
+  await lockRows(database, tx.selectFrom('plan').select('id').where('id', '=', planId)).execute();
+  return await findOpen(tx, planId);
 }
 
 async function findOpen(db: Transaction, planId: number): Promise<Plan> {
@@ -204,8 +243,24 @@ async function findOpen(db: Transaction, planId: number): Promise<Plan> {
 }
 
 /** Separates the unchanged items from the stale ones, and marks the stale ones. */
-async function sortItems(tx: Transaction, planId: number) {
-  const items = await tx
+async function sortItems(tx: Transaction, planId: number, only: readonly number[] | undefined) {
+  const undecided = await listUndecided(tx, planId);
+  const ids = new Set(undecided.map(({ membershipId }) => membershipId));
+  const missing = only?.find((id) => !ids.has(id));
+  if (missing !== undefined) {
+    throw new AppError('conflict', `Plan ${planId} does not hold membership ${missing}, or no longer`);
+  }
+  const items = undecided.filter(isAmong(only));
+  const standing = items
+    .filter(isStanding)
+    .map(({ membershipId, generation, cause }) => ({ membershipId, generation, cause, isOurs: true, canReturn: true }));
+  const stale = items.filter((item) => !isStanding(item));
+  await setOutcomes(tx, planId, stale, 'stale');
+  return { standing, stale: stale.length };
+}
+
+function listUndecided(tx: Transaction, planId: number) {
+  return tx
     .selectFrom('planItem')
     .innerJoin('membership', 'membership.id', 'planItem.membershipId')
     .select([
@@ -216,15 +271,18 @@ async function sortItems(tx: Transaction, planId: number) {
       'state',
     ])
     .where('planId', '=', planId)
+    .where('outcome', 'is', null)
     .execute();
-  const isStanding = (item: (typeof items)[number]) =>
-    item.generation === item.currentGeneration && item.state === 'held';
-  const standing = items
-    .filter(isStanding)
-    .map(({ membershipId, generation, cause }) => ({ membershipId, generation, cause, isOurs: true, canReturn: true }));
-  const stale = items.filter((item) => !isStanding(item));
-  await setOutcomes(tx, planId, stale, 'stale');
-  return { standing, stale: stale.length };
+}
+
+/** Whether the membership has not changed since its removal was held. */
+function isStanding(item: Awaited<ReturnType<typeof listUndecided>>[number]): boolean {
+  return item.generation === item.currentGeneration && item.state === 'held';
+}
+
+function isAmong(only: readonly number[] | undefined) {
+  const ids = only && new Set(only);
+  return ({ membershipId }: { membershipId: number }) => ids === undefined || ids.has(membershipId);
 }
 
 async function setOutcomes(

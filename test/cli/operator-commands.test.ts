@@ -276,6 +276,7 @@ describe('commands of an operator', () => {
         install: 'acme',
         decided: 3,
         stale: 0,
+        open: 0,
         removed: 0,
         failed: 0,
         left: 3,
@@ -289,7 +290,13 @@ describe('commands of an operator', () => {
 
     it('reject keeps them', async () => {
       await holdAll();
-      expect(await runJson('plans', 'reject', '1')).toEqual({ plan: 1, install: 'acme', decided: 3, stale: 0 });
+      expect(await runJson('plans', 'reject', '1')).toEqual({
+        plan: 1,
+        install: 'acme',
+        decided: 3,
+        stale: 0,
+        open: 0,
+      });
       await act();
       expect(roster()).toEqual({ 'street-signs': ['cmu1', 'cmu2', 'cmu3'] });
     });

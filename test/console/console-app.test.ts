@@ -4,6 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
+import type { ConsoleServices } from '../../src/console/console-parts.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -54,6 +55,8 @@ describeAnyDatabase('the console', (openFresh) => {
         installs: new Map(installs.map((install) => [install, {} as Install])),
         inbox,
         memberships,
+        // No page that acts is asked for here.
+        services: {} as ConsoleServices,
         config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
         adapters: new Map(),
         box: createSecretBox(randomBytes(32)),

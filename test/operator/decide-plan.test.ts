@@ -31,13 +31,13 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     expect(await engine.plans.list({})).toMatchObject([{ id: 1, state: 'open', size: 3 }]);
   });
 
-  const decide = (decision: PlanDecision, planId = 1) => {
+  const decide = (decision: PlanDecision, planId = 1, only?: number[]) => {
     const by = { actor: 'ada', at: toInstant(engine.clock.now()) };
-    return decidePlan({ ...engine, by }, decision, planId);
+    return decidePlan({ ...engine, by }, decision, planId, { only });
   };
 
   it('to approve it has its people removed, and is kept with who said so', async () => {
-    expect(await decide('approve')).toEqual({ install: 'acme', decided: 3, stale: 0 });
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 3, stale: 0, open: 0 });
     expect(await convergeDue(engine, tool)).toEqual(Array(3).fill('remove removed'));
     expect(tool.members('street-signs')).toEqual([]);
     expect(await engine.rows('audit')).toMatchObject([
@@ -46,11 +46,44 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
   });
 
   it('to reject it keeps its people, and is kept with who said so', async () => {
-    expect(await decide('reject')).toEqual({ install: 'acme', decided: 3, stale: 0 });
+    expect(await decide('reject')).toEqual({ install: 'acme', decided: 3, stale: 0, open: 0 });
     await engine.pass(graceMs);
     expect(await convergeDue(engine, tool)).toEqual([]);
     expect(tool.members('street-signs')).toEqual(trainers);
     expect(await engine.rows('audit')).toMatchObject([{ action: 'plans reject' }]);
+  });
+
+  it('about some of its people leaves the others in it, until they are decided about too', async () => {
+    const [first = 0, second = 0] = (await engine.plans.show(1)).map(({ membershipId }) => membershipId);
+    expect(await decide('approve', 1, [first])).toEqual({ install: 'acme', decided: 1, stale: 0, open: 2 });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toHaveLength(2);
+    expect(await engine.plans.list({})).toMatchObject([{ state: 'open', decidedAt: null }]);
+    await expect(decide('reject', 1, [first])).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decide('approve', 1, [second, 99])).rejects.toMatchObject({ code: 'conflict' });
+    await expect(decide('approve', 1, [])).rejects.toMatchObject({ code: 'invalid' });
+
+    expect(await decide('reject', 1, [second])).toEqual({ install: 'acme', decided: 1, stale: 0, open: 1 });
+    await engine.pass(graceMs);
+    expect(await convergeDue(engine, tool)).toEqual([]);
+    // What was decided no longer waits in the brake.
+    const counts = await engine.brakes.counts(engine.database.kysely, 'acme', engine.clock.now());
+    expect(counts.waiting).toBe(1);
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 1, stale: 0, open: 0 });
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(tool.members('street-signs')).toHaveLength(1);
+    expect(await engine.plans.list({})).toMatchObject([{ state: 'approved' }]);
+    expect((await engine.plans.show(1)).map(({ outcome }) => outcome)).toEqual(['approved', 'rejected', 'approved']);
+    expect(await engine.rows('audit')).toMatchObject([
+      {
+        action: 'plans approve',
+        subject: `plan 1, memberships ${first}`,
+        before: '3 open',
+        after: '1 approved, 0 stale, 2 open',
+      },
+      { action: 'plans reject', subject: `plan 1, memberships ${second}`, after: '1 rejected, 0 stale, 1 open' },
+      { action: 'plans approve', subject: 'plan 1', before: '1 open', after: '1 approved, 0 stale, 0 open' },
+    ]);
   });
 
   it('is refused a second time, and for a plan there is none of', async () => {
@@ -88,7 +121,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     const approving = decide('approve');
     setTimeout(letGo, 100);
     await taking;
-    expect(await approving).toEqual({ install: 'acme', decided: 2, stale: 1 });
+    expect(await approving).toEqual({ install: 'acme', decided: 2, stale: 1, open: 0 });
     await engine.apply([again]);
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual(['cmu1']);

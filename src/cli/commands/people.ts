@@ -8,6 +8,7 @@ import {
   flag,
   limit,
   option,
+  repeatedOption,
   toDays,
   toRowNumber,
   wait,
@@ -120,6 +121,7 @@ run finds out what was already changed by hand, and which trainers a tool refuse
 });
 
 const plan = argument('<plan>', 'its number in the list', toRowNumber);
+const only = repeatedOption('<membership>', 'only this membership of the plan; may be repeated', toRowNumber);
 
 export const plansCommand = defineGroup('plans', 'removals that the brake holds, for an operator to decide about', [
   defineCommand({
@@ -147,6 +149,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     description: 'remove the people of a plan whose evidence has not changed since it was made',
     arguments: { plan },
     options: {
+      only,
       withoutReading: flag('do not ask the marketplace first, for when it cannot be asked'),
       wait: wait('how long to wait at most until they are removed'),
     },
@@ -158,6 +161,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     name: 'reject',
     description: 'keep the people of a plan until there is new evidence about them',
     arguments: { plan },
+    options: { only },
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansReject,
   }),

@@ -55,6 +55,7 @@ export function createPreviewStore({ kysely }: Database): PreviewStore {
         .selectAll('membership')
         .where('plan.install', '=', install)
         .where('plan.state', '=', 'open')
+        .where('planItem.outcome', 'is', null)
         .execute(),
 
     failed: (install) =>

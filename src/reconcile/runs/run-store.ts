@@ -158,6 +158,7 @@ async function countHeld({ kysely }: Database, install: string) {
     .select((eb) => [eb.fn.max('plan.id').as('plan'), eb.fn.countAll<number>().as('held')])
     .where('plan.install', '=', install)
     .where('plan.state', '=', 'open')
+    .where('planItem.outcome', 'is', null)
     .whereRef('membership.generation', '=', 'planItem.generation')
     .executeTakeFirstOrThrow();
 }
