@@ -39,6 +39,7 @@ export async function listMemberships(
 ): Promise<ListedMembership[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
+  if (install !== undefined) query = query.where('membership.install', '=', install);
   if (state !== undefined) query = query.where('state', '=', state);
   if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
   return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();

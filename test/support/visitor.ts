@@ -62,8 +62,10 @@ export function createVisitor(consoleUrl: string): Visitor {
     const { form, pressed } = findForm(page, button);
     const fields = fieldsOf(form, pressed);
     for (const [key, values] of Object.entries(given)) {
-      const [first = '', ...more] = [values].flat();
-      fields.set(key, first);
+      const [first, ...more] = [values].flat();
+      // In the place where the field stands, as in a browser.
+      if (first === undefined) fields.delete(key);
+      else fields.set(key, first);
       for (const value of more) fields.append(key, value);
     }
     const action = pressed.getAttribute('formaction') ?? form.getAttribute('action') ?? page.path;
