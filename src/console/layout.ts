@@ -6,6 +6,8 @@ import type { Html } from './page.ts';
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
   ['/plans', 'Plans'],
+  ['/invitations', 'Invitations'],
+  ['/forecast', 'Forecast'],
 ];
 
 export interface Frame {
