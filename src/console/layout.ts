@@ -7,6 +7,8 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
   ['/access', 'Access'],
   ['/plans', 'Plans'],
+  ['/invitations', 'Invitations'],
+  ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/acts', 'Audit log'],
 ];

@@ -69,9 +69,9 @@ describe('the home page', () => {
     const stream = await visitor.send('/changes');
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await reader?.read())?.value).toBe(':\n\n');
     sandbox.hire({ jobId: customer.jobId });
-    expect((await reader?.read())?.value).toBe('data: changed\n\n');
+    let events = '';
+    while (!events.includes('data: changed\n\n')) events += (await reader?.read())?.value ?? '';
     await reader?.cancel();
   });
 });

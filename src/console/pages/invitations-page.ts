@@ -1,0 +1,87 @@
+import { html } from 'hono/html';
+import { createHandoverStore } from '../../converge/handover-store.ts';
+import { AppError } from '../../domain/errors.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
+import { listWaiting, type WaitedFor, type WaitingMember } from '../../operator/list-waiting.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Page, type View } from '../page.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** Who waits for an invitation to be handed over. An operator is shown it once, and it is not kept. */
+export const invitationViews: readonly View<ConsoleParts>[] = [{ path: '/invitations', show: showInvitations }];
+
+export const invitationActs: readonly Act<ConsoleParts>[] = [{ path: '/invitations/:id', act: showOnce }];
+
+const mostListed = 1000;
+
+const words: Record<WaitedFor, string> = {
+  work_email: 'a work email',
+  mail: 'the mail',
+  operator: 'an operator who hands the invitation over',
+  new_invitation: 'another invitation',
+  renewal: 'an operator who renews the invitation, which has expired',
+};
+
+export const waitingColumns: readonly Column<WaitingMember>[] = [
+  ['name', ({ displayName, trainerId }) => (displayName === null ? trainerId : maskText(displayName))],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['project', ({ groupId }) => maskText(groupId)],
+  ['waits for', ({ waitsFor }) => words[waitsFor]],
+  ['expires', ({ invitation }) => instantOf(invitation?.expiresAt)],
+  ['trouble', ({ invitation }) => (invitation?.failure ? maskText(invitation.failure) : '')],
+];
+
+async function showInvitations(asked: Asked, { database, config, clock }: ConsoleParts): Promise<Page> {
+  const now = toInstant(clock.now());
+  const { managedDomains } = config.marketplace;
+  const wish = { limit: mostListed, managedDomains, hasMail: config.mail !== undefined, now };
+  const waiting = (await listWaiting({ database }, wish)).filter(({ invitation }) => invitation !== null);
+  const act: Column<WaitingMember> = ['', (member) => buttonOf(asked, member)];
+  const columns = asked.operator.role === 'operator' ? [...waitingColumns, act] : waitingColumns;
+  return {
+    title: 'Invitations',
+    body: html`
+      <p>An invitation is shown once and not kept. Open it when you can hand it over.</p>
+      ${tableOf('Trainers whose invitation is not handed over yet', waiting, columns, noInvitations)}
+    `,
+  };
+}
+
+const noInvitations =
+  'No invitation waits. One appears when a tool makes one that neither the tool nor the mail delivers.';
+
+function buttonOf(asked: Asked, { id, waitsFor, trainerId }: WaitingMember) {
+  if (waitsFor !== 'operator' && waitsFor !== 'mail') return '';
+  const label = `Show once the invitation of ${trainerId}`;
+  return formOf(asked, `/invitations/${id}`, html`<button aria-label="${label}">Show once</button>`);
+}
+
+/** It answers with the page itself, as an address that shows it again must not exist. */
+async function showOnce({ params, by }: Asked, { database, box }: ConsoleParts): Promise<Page> {
+  const text = params['id'] ?? '';
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new AppError('not_found', `There is no membership ${text}`);
+  const { content, expiresAt } = await createHandoverStore(database, box).take(Number(text), by);
+  const rows: [string, string | null][] =
+    content.kind === 'link'
+      ? [['Link', content.url]]
+      : [
+          ['Address', content.url],
+          ['User name', content.username && maskText(content.username)],
+          ['Password', content.password],
+        ];
+  const known = rows.filter(([, value]) => value !== null);
+  return {
+    title: `Invitation of membership ${text}`,
+    body: html`
+      <p class="warn">Hand it over now: it is not kept, and cannot be shown again.</p>
+      <dl>
+        ${known.map(([title, value]) => html`<dt>${title}</dt><dd><code>${value}</code></dd>`)}
+        ${expiresAt === null ? '' : html`<dt>Expires</dt><dd>${instantOf(expiresAt)}</dd>`}
+      </dl>
+      <p><a href="/invitations">Back to the invitations</a></p>
+    `,
+  };
+}
