@@ -35,6 +35,7 @@ export interface Loops {
   /** Resolves when every loop has ended. */
   stop(): Promise<void>;
   alerts: Alerts;
+  services: Services;
   /** Resolves when every alert is stored. Call it after the loops have stopped. */
   alertsStored(): Promise<void>;
   /** Call it when deliveries were stored. */
@@ -117,6 +118,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     stop: async () => void (await Promise.all(loops.map((loop) => loop.stop()))),
     prepare: (options: StartOptions) => prepare(deps, services, options),
     alerts: services.alerts,
+    services,
     alertsStored: services.alertsStored,
     wakeIntake: () => intakeWorker.wake(),
     wakeAll() {

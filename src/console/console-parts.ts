@@ -1,10 +1,31 @@
+import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Install } from '../installs/install.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import type { Check } from '../operator/doctor-checks.ts';
+import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
+
+/** What a customer is connected with, and what changes their links and their webhook endpoint. */
+export interface CustomerServices extends OrphanDeps {
+  /** To load has the loops follow what has changed. */
+  registry: InstallRegistry;
+  subscription: SubscriptionDeps;
+  installStates: InstallStateStore;
+}
+
+/** What was found when an operator asked, kept by this instance until the next one asks. */
+export interface Report {
+  by: string;
+  at: string;
+  checks: readonly Check[];
+}
 
 /** What pages read from and act with. */
 export interface ConsoleParts {
@@ -15,6 +36,13 @@ export interface ConsoleParts {
   memberships: MembershipStore;
   /** All installs that are configured or connected, always current. */
   installs: ReadonlyMap<string, Install>;
+  /** By tool. */
+  adapters: ReadonlyMap<string, Adapter>;
+  customers: CustomerServices;
+  /** Looks at everything, as `gangway doctor` does. */
+  examine(signal: AbortSignal): Promise<Check[]>;
+  /** By what was asked. */
+  reports: Map<string, Report>;
   /** The clock of the database. */
   clock: Clock;
 }

@@ -5,8 +5,12 @@ import type { Html } from './page.ts';
 /** The sections of the console, in the order of the navigation. */
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
+  ['/installs', 'Installs'],
   ['/deliveries', 'Deliveries'],
+  ['/notifications', 'Notifications'],
   ['/acts', 'Audit log'],
+  ['/doctor', 'Doctor'],
+  ['/settings', 'Settings'],
 ];
 
 export interface Frame {

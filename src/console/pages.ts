@@ -1,10 +1,32 @@
 import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { connectActs, connectViews } from './pages/connect-page.ts';
 import { deliveriesActs, deliveriesViews } from './pages/deliveries-page.ts';
+import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
+import { installActs, installActViews } from './pages/install-acts.ts';
+import { installViews } from './pages/install-page.ts';
+import { notificationsViews } from './pages/notifications-page.ts';
+import { settingsViews } from './pages/settings-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
-export const views: readonly View<ConsoleParts>[] = [...homeViews, ...deliveriesViews, ...actsViews];
+export const views: readonly View<ConsoleParts>[] = [
+  ...homeViews,
+  ...connectViews,
+  ...installViews,
+  ...installActViews,
+  ...deliveriesViews,
+  ...actsViews,
+  ...notificationsViews,
+  ...doctorViews,
+  ...settingsViews,
+];
 
-export const acts: readonly Act<ConsoleParts>[] = [...homeActs, ...deliveriesActs];
+export const acts: readonly Act<ConsoleParts>[] = [
+  ...homeActs,
+  ...connectActs,
+  ...installActs,
+  ...deliveriesActs,
+  ...doctorActs,
+];
