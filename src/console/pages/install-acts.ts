@@ -1,4 +1,6 @@
 import { html } from 'hono/html';
+import { writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
@@ -17,6 +19,7 @@ export const installActViews: readonly View<ConsoleParts>[] = [
 ];
 
 export const installActs: readonly Act<ConsoleParts>[] = [
+  { path: '/installs/:name/read', act: read },
   { path: '/installs/:name/link', act: link },
   { path: '/installs/:name/unlink/:link', act: unlink },
   { path: '/installs/:name/rotate', act: rotate },
@@ -24,6 +27,15 @@ export const installActs: readonly Act<ConsoleParts>[] = [
 ];
 
 const patience = () => AbortSignal.timeout(120_000);
+
+async function read(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  await inTransaction(parts.database, async (tx) => {
+    await parts.customers.installStates.wantRead(tx, [name], asked.by.at, 'command');
+    await writeAudit(tx, asked.by, 'reconcile', name);
+  });
+  return { redirect: pathOf(name) };
+}
 
 async function link(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);

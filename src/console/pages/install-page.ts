@@ -70,6 +70,7 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page> {
         <dt>health</dt>
         <dd>${healthOf(state)}</dd>
       </dl>
+      ${formOf(asked, `${pathOf(name)}/read`, html`<p><button>Read this customer now</button></p>`)}
       <h2>Links</h2>
       ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, parts, name), noLinks)}
       ${linkForm(asked, name)}

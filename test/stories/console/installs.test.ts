@@ -34,14 +34,14 @@ describe('the installs', () => {
     await journey.quiet();
     expect((await visitor.visit('/installs/beta')).text).toContain(`beta-1 |`);
     journey.sandbox.hire({ jobId: job });
-    await visitor.press(await visitor.visit('/'), 'Read every customer now');
+    await visitor.press(await visitor.visit('/installs/beta'), 'Read this customer now');
     await journey.quiet();
     expect(journey.roster()['beta-1']).toHaveLength(1);
     const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);
     expect(await actsOf(journey)).toMatchObject([
       { action: 'connect', actor: 'otto', origin, before: null, after: 'tool list, projects beta-*' },
       { action: 'links add', actor: 'otto', origin, before: null, after: `project beta-1, job ${job}` },
-      { action: 'reconcile', actor: 'otto', origin },
+      { action: 'reconcile', subject: 'beta', actor: 'otto', origin },
     ]);
   });
 
