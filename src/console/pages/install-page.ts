@@ -106,7 +106,7 @@ function linkColumns({ operator }: Asked, parts: ConsoleParts, name: string): re
     ['title', ({ externalProjectName }) => externalProjectName],
     ['job', ({ jobId }) => jobId ?? '(none)'],
     ['leads', (link) => leadsOf(link, parts)],
-    ...(operator.role === 'operator' ? [['', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
+    ...(operator.role === 'operator' ? [['to undo', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
   ];
 }
 
