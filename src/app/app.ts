@@ -23,10 +23,11 @@ import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
+import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver } from './listeners.ts';
-import { createLoops } from './loops.ts';
+import { createLoops, type Loops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
@@ -122,12 +123,14 @@ export function createApp({
     logger,
     changes,
     alwaysSignedIn,
-    adapters,
     metrics,
     readiness,
-    installs: registry.installs,
-    loops: loops.all,
+    adapters,
+    registry,
+    machineClock: clock,
     services: loops.services,
+    loadInstalls: loops.loadInstalls,
+    loops: loops.all,
     clock: leaseClock,
   });
   const alive = createAliveLock(storage.database, leaseClock);
@@ -186,36 +189,43 @@ function sayWarnings(
   }
 }
 
-type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
-  Pick<
-    ConsoleDeps,
-    | 'metrics'
-    | 'readiness'
-    | 'loops'
-    | 'services'
-    | 'clock'
-    | 'installs'
-    | 'adapters'
-    | 'logger'
-    | 'changes'
-    | 'alwaysSignedIn'
-  >;
+type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
+  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'alwaysSignedIn'> &
+  Pick<Loops, 'services' | 'loadInstalls'> & { registry: InstallRegistry; machineClock: Clock };
 
 /** The listener with the console, health, readiness and metrics. */
-function createOperatorListener({ config, storage, ...parts }: OperatorParts): HttpServer {
+function createOperatorListener({ services, loadInstalls, machineClock, ...parts }: OperatorParts): HttpServer {
+  const { config, storage, registry, adapters } = parts;
   const { host, port } = config.console;
   const { database, box, inbox, memberships } = storage;
+  const { installs, platformApis } = registry;
+  const examined = { config, installs, platformApis, database, box, adapters, clock: machineClock };
   const listener = createConsoleApp({
     ...parts,
-    config,
+    installs,
+    services,
     database,
     box,
     inbox,
     memberships,
+    customers: { ...services, registry: followed(registry, loadInstalls) },
+    examine: (signal) => examineBridge(examined, signal),
+    reports: new Map(),
     listRemoved: () => listRemoved(database),
     listInstances: createInstanceStore(database).list,
   });
   return createHttpServer({ host, port, listener });
+}
+
+/** What is loaded for a page is routed by the loop that loads installs, which is woken. */
+function followed(registry: InstallRegistry, loadInstalls: Loops['loadInstalls']): InstallRegistry {
+  return {
+    ...registry,
+    async load() {
+      await loadInstalls(AbortSignal.timeout(30_000));
+      return [];
+    },
+  };
 }
 
 /** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */

@@ -1,13 +1,12 @@
 import type { Environment } from '../config/document.ts';
 import { readVariable } from '../config/environment.ts';
 import { readSmallFile } from '../config/small-file.ts';
-import { secret } from '../config/values-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
-import { settleDestination } from '../operator/connect/settle-destination.ts';
+import { settleWish, toToken } from '../operator/connect/settle-wish.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
@@ -41,27 +40,13 @@ export async function runConnect(options: ConnectOptions, session: ServicesSessi
   };
 }
 
-/** An install of the configuration is connected as it is written there. Options cannot change it. */
 async function toWish(options: ConnectOptions, session: ServicesSession): Promise<Connecting> {
   const { install, tokenFile, tool, projects } = options;
   const { terminal, config, registry, storage } = session;
   const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
-  const configured = config.installs.get(install);
-  if (configured !== undefined) {
-    if (tokenFile === undefined && tool === undefined && projects === undefined) {
-      return { install, token: configured.token, destination: null, ...accepts };
-    }
-    throw new AppError('invalid', `${install} stands in the configuration: change its token, tool or projects there`);
-  }
-  const others = [...registry.installs].filter(([other]) => other !== install);
-  const destination = settleDestination(
-    { ...(tool !== undefined && { tool }), ...(projects !== undefined && { projects }) },
-    {
-      before: registry.installs.get(install),
-      others: others.map(([, other]) => other),
-      tools: [...config.tools.keys()],
-    },
-  );
+  const wanted = { install, hasToken: tokenFile !== undefined, tool, projects };
+  const { destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
+  if (configured !== undefined) return { install, token: configured, destination, ...accepts };
   const stored = await createInstallStore(storage.database, storage.box).find(install);
   const handed = readToken(tokenFile, toQuery(session).env);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
@@ -73,13 +58,6 @@ function readToken(file: string | undefined, env: Environment): string | undefin
   const cwd = process.cwd();
   const text = file === undefined ? readVariable('GANGWAY_CONNECT_TOKEN', env, cwd) : readSmallFile(file, cwd);
   return text === undefined ? undefined : toToken(text);
-}
-
-/** @throws AppError `invalid` for a text that cannot be a token */
-function toToken(text: string): string {
-  const checked = secret.safeParse(text.trim());
-  if (checked.success) return checked.data;
-  throw new AppError('invalid', `The token ${checked.error.issues[0]?.message}`);
 }
 
 async function findToken(terminal: Terminal, install: string, stored: string | undefined): Promise<string> {

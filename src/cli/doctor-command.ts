@@ -13,12 +13,11 @@ import { openPlatformApis } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
 import { checkKeyRing, findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
-import { type Check, checkChannels, checkTool, failure, ok, warning } from '../operator/doctor-checks.ts';
+import { type Check, checkChannels, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
+import { examineTools } from '../operator/examine-bridge.ts';
 import { examineMarketplace } from '../operator/examine-marketplace.ts';
 import { noInstall } from '../operator/load-status.ts';
-
-import { checkServer } from '../operator/tool-servers.ts';
 import type { Printed } from './define-command.ts';
 import { rehearse } from './rehearse.ts';
 import type { Session } from './session.ts';
@@ -75,22 +74,14 @@ async function checkAll(
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
   // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
-  const tools = [...adapters].map(async ([tool, adapter]) => {
-    const { settings = {} } = subject.loaded.config.tools.get(tool) ?? {};
-    const asked = { tool, adapter, settings };
-    const { database, platformApis } = stored;
-    const isKnown = database !== undefined && platformApis !== undefined;
-    return [
-      ...(await checkTool(tool, adapter, signal)),
-      ...(isKnown ? await checkServer(database, asked, signal) : []),
-    ];
-  });
+  const database = stored.platformApis && stored.database;
+  const tools = { config: subject.loaded.config, adapters, database };
   const platformApis = stored.platformApis ?? openPlatformApis(installs, marketplace.baseUrl);
   const asked = { platformApis, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),
     ...checkChannels(subject.loaded.config.notifications),
-    ...(await Promise.all(tools)).flat(),
+    ...(await examineTools(tools, signal)),
     ...(await examineMarketplace(asked, signal)),
     ...(options.rehearse ? [await rehearseIn(adapters, options, signal)] : []),
     ...stored.checks,

@@ -5,14 +5,15 @@ import {
   type Redelivered,
   redeliver,
 } from '../installs/subscription/describe-subscription.ts';
-import { type RotatedEndpoint, rotateEndpoint } from '../installs/subscription/rotate-endpoint.ts';
+import type { RotatedEndpoint } from '../installs/subscription/rotate-endpoint.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { rotateSecret } from '../operator/rotate-secret.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
-import { noteAct } from './with-storage.ts';
+import { decidedBy, noteAct } from './with-storage.ts';
 
 /** `gangway endpoint`: the webhook endpoint at the marketplace, and whether it gets deliveries. */
 
@@ -62,10 +63,9 @@ function toText({ install, failure, trouble, action, ...of }: Described): string
 }
 
 export async function runEndpointRotate({ install: named }: NamedInstall, session: ServicesSession): Promise<Printed> {
-  const { terminal, services, storage } = session;
+  const { terminal, services } = session;
   const install = pickInstall(session, services.installs, named);
-  const rotated = await rotateEndpoint(services.subscription, install, { signal: terminal.signal });
-  await noteAct(storage, 'endpoint rotate', install);
+  const rotated = await rotateSecret({ ...services, by: decidedBy() }, install, terminal.signal);
   return { data: { install, ...rotated }, text: () => toRotatedText(install, rotated) };
 }
 

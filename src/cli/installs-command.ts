@@ -1,4 +1,3 @@
-import { AppError } from '../domain/errors.ts';
 import type { Install } from '../installs/install.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { removeInstall } from '../operator/remove-install.ts';
@@ -47,9 +46,6 @@ export async function runInstallsRemove(
 ): Promise<Printed> {
   const { services, storage } = session;
   const install = pickInstall(session, services.installs, named);
-  if (services.installs.get(install)?.livesIn === 'configuration') {
-    throw new AppError('invalid', `${install} stands in the configuration: take it out there`);
-  }
   const installStore = createInstallStore(storage.database, storage.box);
   await removeInstall({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
   return { data: { install }, text: () => `${install} is forgotten, with its token.` };

@@ -103,8 +103,9 @@ export async function runLinksRemove(
   const { signal } = terminal;
   const install = pickInstall(session, services.installs, named);
   const api = apiOf(services, install);
-  const { id, externalProjectId: project } = await findLink(api, link, signal);
-  if (yes) await removeLink({ ...services, by: decidedBy() }, api, install, id, signal);
+  const found = await findLink(api, link, signal);
+  const { id, externalProjectId: project } = found;
+  if (yes) await removeLink({ ...services, by: decidedBy() }, api, install, found, signal);
   const what = `the link ${id} of ${install} to ${project}`;
   return {
     data: { install, linkId: id, project, isRemoved: yes },

@@ -273,6 +273,6 @@ export type Config = z.output<typeof Config>;
 export type ToolConfig = z.output<typeof tool>;
 
 /** Without deliveries, Gangway asks for changes every minute (docs/design.md, Surfaces). */
-function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
+export function usualSchedule({ publicUrl }: { publicUrl?: string | undefined }): string {
   return publicUrl === undefined ? '* * * * *' : '*/15 * * * *';
 }

@@ -3,15 +3,35 @@ import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Install } from '../installs/install.ts';
+import type { InstallRegistry } from '../installs/install-registry.ts';
+import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
 import type { ApprovePlanDeps } from '../operator/approve-plan.ts';
+import type { Check } from '../operator/doctor-checks.ts';
+import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
 import type { ReportDeps } from '../usage/report/report-deps.ts';
 
 /** What the loops of this process act with, as far as operators decide about it. */
 export interface ConsoleServices extends Omit<ApprovePlanDeps, 'by' | 'plans'> {
   usage: { deps: ReportDeps };
+}
+
+/** What a customer is connected with, and what changes their links and their webhook endpoint. */
+export interface CustomerServices extends OrphanDeps {
+  /** To load has the loops follow what has changed. */
+  registry: InstallRegistry;
+  subscription: SubscriptionDeps;
+  installStates: InstallStateStore;
+}
+
+/** What was found when an operator asked, kept by this instance until the next one asks. */
+export interface Report {
+  by: string;
+  at: string;
+  checks: readonly Check[];
 }
 
 /** What pages read from and act with. */
@@ -26,6 +46,11 @@ export interface ConsoleParts {
   /** By the name of the tool. */
   adapters: ReadonlyMap<string, Adapter>;
   services: ConsoleServices;
+  customers: CustomerServices;
+  /** Looks at everything, as `gangway doctor` does. */
+  examine(signal: AbortSignal): Promise<Check[]>;
+  /** By what was asked. */
+  reports: Map<string, Report>;
   /** The clock of the database. */
   clock: Clock;
 }

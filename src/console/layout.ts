@@ -6,11 +6,15 @@ import type { Html } from './page.ts';
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
   ['/access', 'Access'],
+  ['/installs', 'Installs'],
   ['/plans', 'Plans'],
   ['/invitations', 'Invitations'],
   ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
+  ['/notifications', 'Notifications'],
   ['/acts', 'Audit log'],
+  ['/doctor', 'Doctor'],
+  ['/settings', 'Settings'],
 ];
 
 export interface Frame {

@@ -2,11 +2,17 @@ import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { connectActs, connectViews } from './pages/connect-page.ts';
 import { deliveriesActs, deliveriesViews } from './pages/deliveries-page.ts';
+import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { forecastViews } from './pages/forecast-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
+import { installActs, installActViews } from './pages/install-acts.ts';
+import { installViews } from './pages/install-page.ts';
 import { invitationActs, invitationViews } from './pages/invitations-page.ts';
+import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plans-page.ts';
+import { settingsViews } from './pages/settings-page.ts';
 import { trainerViews } from './pages/trainer-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
@@ -14,11 +20,25 @@ export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
   ...accessViews,
   ...trainerViews,
+  ...connectViews,
+  ...installViews,
+  ...installActViews,
   ...planViews,
   ...invitationViews,
   ...forecastViews,
   ...deliveriesViews,
+  ...notificationsViews,
   ...actsViews,
+  ...doctorViews,
+  ...settingsViews,
 ];
 
-export const acts: readonly Act<ConsoleParts>[] = [...homeActs, ...planActs, ...invitationActs, ...deliveriesActs];
+export const acts: readonly Act<ConsoleParts>[] = [
+  ...homeActs,
+  ...connectActs,
+  ...installActs,
+  ...planActs,
+  ...invitationActs,
+  ...deliveriesActs,
+  ...doctorActs,
+];

@@ -12,8 +12,8 @@ export interface By {
 
 /** What an act changed, as text without personal data. */
 export interface ActChange {
-  before?: string | null;
-  after?: string | null;
+  before?: string | null | undefined;
+  after?: string | null | undefined;
 }
 
 /** One decision of an operator. */

@@ -61,6 +61,8 @@ export interface ChannelCount {
 
 export interface DispatchFilter {
   state?: DispatchState | undefined;
+  /** Only those with a smaller id: the page before one that was listed. */
+  before?: number | undefined;
   limit: number;
 }
 
@@ -125,11 +127,12 @@ export function createDispatchStore(database: Database): DispatchStore {
       return rows.map(({ channel, count }) => ({ channel, count: Number(count) }));
     },
 
-    async list({ state, limit }) {
+    async list({ state, before, limit }) {
       let query = selectWithNotice(database.kysely)
         .select(['dispatch.id', 'channel', 'state', 'messageId', 'attempts'])
         .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
       if (state !== undefined) query = query.where('state', '=', state);
+      if (before !== undefined) query = query.where('dispatch.id', '<', before);
       const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
       return rows.map(toListed);
     },

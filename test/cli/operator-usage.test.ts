@@ -11,8 +11,8 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
     ['plans show', ['<plan>', '--json']],
     ['reconcile', ['--install <name>', '--dry-run', '--wait <duration>', '--json']],
-    ['plans approve', ['<plan>', '--without-reading', '--wait <duration>', '--json']],
-    ['plans reject', ['<plan>', '--json']],
+    ['plans approve', ['<plan>', '--only <membership>', '--without-reading', '--wait <duration>', '--json']],
+    ['plans reject', ['<plan>', '--only <membership>', '--json']],
     [
       'contracts list',
       ['--install <name>', '--status <status>', '--budget <state>', '--suspects', '--limit <count>', '--json'],

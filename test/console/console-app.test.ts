@@ -4,7 +4,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
-import type { ConsoleServices } from '../../src/console/console-parts.ts';
+import type { ConsoleServices, CustomerServices } from '../../src/console/console-parts.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
 import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -66,6 +66,10 @@ describeAnyDatabase('the console', (openFresh) => {
         listInstances: createInstanceStore(engine.database).list,
         readiness,
         clock: engine.clock,
+        // No page is asked for here.
+        customers: {} as CustomerServices,
+        examine: async () => [],
+        reports: new Map(),
       }),
     );
   }

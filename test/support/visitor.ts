@@ -63,7 +63,7 @@ export function createVisitor(consoleUrl: string): Visitor {
     const fields = fieldsOf(form, pressed);
     for (const [key, values] of Object.entries(given)) {
       const [first, ...more] = [values].flat();
-      // In the place where the field stands, as in a browser.
+      // In the order of the fields, as a browser sends them.
       if (first === undefined) fields.delete(key);
       else fields.set(key, first);
       for (const value of more) fields.append(key, value);

@@ -5,7 +5,7 @@ import { createLinkStore } from '../../evidence/link-store.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
-import { toInstant } from '../../lib/clock.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { PlatformApi } from '../../marketplace/platform-api.ts';
 import type { Grant } from '../../marketplace/platform-schema.ts';
 import type { Patience } from '../do-work.ts';
@@ -16,13 +16,16 @@ import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
 import type { Destination } from './settle-destination.ts';
 
-export interface ConnectDeps extends ReconcileNowDeps, Omit<KeepInstallDeps, keyof ReconcileNowDeps> {
+export interface EstablishDeps extends KeepInstallDeps {
+  clock: Clock;
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];
   /** Gets a message for every step, and for every problem. */
   onStep(check: Check): void;
 }
+
+export interface ConnectDeps extends ReconcileNowDeps, Omit<EstablishDeps, keyof ReconcileNowDeps> {}
 
 export interface Connecting {
   install: string;
@@ -34,7 +37,7 @@ export interface Connecting {
   acceptsOtherCustomer: boolean;
 }
 
-export interface Connected extends Reconciled {
+export interface Established {
   grant: string;
   /** Null without `receiver.publicUrl`: then the install is polled every minute. */
   endpoint: Ensured | null;
@@ -44,6 +47,8 @@ export interface Connected extends Reconciled {
   missing: Relinked['missing'];
 }
 
+export interface Connected extends Reconciled, Established {}
+
 /**
  * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
  * repeat it is harmless; with another token it reconnects the install.
@@ -51,9 +56,20 @@ export interface Connected extends Reconciled {
  * @throws AppError where the token is not good enough, with what to do about it
  */
 export async function connectInstall(deps: ConnectDeps, wish: Connecting, patience: Patience): Promise<Connected> {
+  const established = await establishInstall(deps, wish, patience.signal);
+  const [reconciled] = await reconcileNow(deps, [wish.install], patience, wish.acceptsOrphans);
+  if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
+  return { ...reconciled, ...established };
+}
+
+/** The same without the reconciliation, for a running bridge: its loops reconcile the install by themselves. */
+export async function establishInstall(
+  deps: EstablishDeps,
+  wish: Connecting,
+  signal: AbortSignal,
+): Promise<Established> {
   const { registry, ensureEndpoint, onStep } = deps;
   const { install } = wish;
-  const { signal } = patience;
   const api = registry.openApi(wish.token);
   const grant = await readGrant(deps, api, wish, signal);
   const known = await createGrantStore(deps.database).of(install);
@@ -70,11 +86,8 @@ export async function connectInstall(deps: ConnectDeps, wish: Connecting, patien
   );
   onStep(says(`projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
-  const { acceptsOrphans } = wish;
-  const [reconciled] = await reconcileNow(deps, [install], patience, acceptsOrphans);
-  if (reconciled === undefined) throw new AppError('internal', 'Nothing was reconciled');
   const { relinked: again, missing } = relinked;
-  return { ...reconciled, grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
+  return { grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
 }
 
 const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
@@ -85,7 +98,7 @@ function says(what: string): Check {
 
 /** The grant of the token, and whether the token is good enough. */
 async function readGrant(
-  { onStep, ...deps }: ConnectDeps,
+  { onStep, ...deps }: EstablishDeps,
   api: PlatformApi,
   { install, acceptsOtherCustomer }: Connecting,
   signal: AbortSignal,
@@ -109,7 +122,7 @@ async function readGrant(
 
 /** Two installs with one grant would each act on all of it. */
 async function refuseShared(
-  { database, registry }: Pick<ConnectDeps, 'database' | 'registry'>,
+  { database, registry }: Pick<EstablishDeps, 'database' | 'registry'>,
   install: string,
   grantId: string,
 ): Promise<void> {
@@ -121,7 +134,7 @@ async function refuseShared(
 
 /** From now on the install is this customer's, even if it was another's. */
 async function bind(
-  { database, by }: ConnectDeps,
+  { database, by }: EstablishDeps,
   { install, acceptsOtherCustomer }: Connecting,
   grant: Grant,
 ): Promise<void> {
@@ -133,7 +146,7 @@ async function bind(
 
 /** An install in the configuration file is not stored in the database. */
 async function keep(
-  deps: ConnectDeps,
+  deps: EstablishDeps,
   { install, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {

@@ -7,6 +7,7 @@ import type { ConnectedInstall, InstallStore } from '../../installs/install-stor
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../../memberships/find-orphans.ts';
 import { createLinkRouter, type RouteLink } from '../../memberships/link-router.ts';
+import { describeDestination } from './settle-destination.ts';
 
 export interface KeepInstallDeps extends OrphanDeps {
   registry: InstallRegistry;
@@ -28,8 +29,13 @@ export async function keepInstall(
 ): Promise<void> {
   const { database, registry, installStore, by } = deps;
   if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
+  const before = registry.installs.get(install.install);
   await installStore.save(install);
-  await inTransaction(database, (tx) => writeAudit(tx, by, 'connect', install.install));
+  const change = {
+    before: before === undefined ? null : describeDestination(before),
+    after: describeDestination(install),
+  };
+  await inTransaction(database, (tx) => writeAudit(tx, by, 'connect', install.install, change));
   await registry.load();
 }
 

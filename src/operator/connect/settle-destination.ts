@@ -7,6 +7,10 @@ export interface Destination {
   projects: readonly string[];
 }
 
+export function describeDestination({ tool, projects }: Destination): string {
+  return `tool ${tool}, projects ${projects.join(', ')}`;
+}
+
 interface Known {
   /** Where it leads now. */
   before: Destination | undefined;

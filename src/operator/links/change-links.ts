@@ -1,4 +1,4 @@
-import { type By, writeAudit } from '../../db/audit-store.ts';
+import { type ActChange, type By, writeAudit } from '../../db/audit-store.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
@@ -35,7 +35,7 @@ export async function addLink(
     throw new AppError('conflict', `${says}: no trainer would get in by that link`);
   }
   const link = await api.createProjectLink(wanted, signal);
-  await note(deps, install, 'links add', link.id);
+  await note(deps, install, 'links add', link.id, { after: describeLink(link) });
   return link;
 }
 
@@ -57,11 +57,15 @@ export async function removeLink(
   deps: ChangeDeps,
   api: LinkApi,
   install: string,
-  linkId: string,
+  link: ProjectLink,
   signal: AbortSignal,
 ): Promise<void> {
-  await api.deleteProjectLink(linkId, signal);
-  await note(deps, install, 'links remove', linkId);
+  await api.deleteProjectLink(link.id, signal);
+  await note(deps, install, 'links remove', link.id, { before: describeLink(link) });
+}
+
+function describeLink({ externalProjectId, jobId }: ProjectLink): string {
+  return `project ${externalProjectId}, job ${jobId ?? '(none)'}`;
 }
 
 async function note(
@@ -69,9 +73,10 @@ async function note(
   install: string,
   action: string,
   linkId: string,
+  change: ActChange,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
-    await writeAudit(tx, by, action, `${install}/${linkId}`);
+    await writeAudit(tx, by, action, `${install}/${linkId}`, change);
     await installStates.wantRead(tx, [install], by.at, 'command');
   });
 }

@@ -1,0 +1,160 @@
+import { html } from 'hono/html';
+import { nameRule, projectRule } from '../../config/text-rules.ts';
+import { inTransaction } from '../../db/database.ts';
+import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
+import { createInstallStore } from '../../installs/install-store.ts';
+import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
+import { maskText } from '../../lib/mask.ts';
+import { type Connecting, type Established, establishInstall } from '../../operator/connect/connect-install.ts';
+import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
+import { type Check, warning } from '../../operator/doctor-checks.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+
+/** To connect a customer, as `gangway connect` does. The token is never shown again. */
+export const connectViews: readonly View<ConsoleParts>[] = [{ path: '/installs/connect', show: showConnect }];
+
+// Its address has no page: a page with a problem stays until the operator leaves it.
+export const connectActs: readonly Act<ConsoleParts>[] = [{ path: '/installs/connect/now', act: connect }];
+
+const patienceMs = 120_000;
+
+function showConnect(asked: Asked, parts: ConsoleParts): Page {
+  return connectPage(asked, parts, asked.query);
+}
+
+/** @param given what was typed before; never the token */
+function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchParams, problem?: AppError): Page {
+  const only = config.tools.size === 1;
+  const tools = [...config.tools.keys()];
+  return {
+    title: 'Connect a customer',
+    status: problem === undefined ? 200 : httpStatusOf(problem.code),
+    body: html`
+      ${problem && html`<p role="alert" class="bad">${maskText(problem.message)}</p>`}
+      ${
+        asked.operator.role === 'operator'
+          ? html`<p>
+              The customer makes a platform token at the marketplace. With it, Gangway reads their contracts. To connect
+              an install again is harmless; with another token, the customer is connected again.
+            </p>`
+          : html`<p class="empty">Only an operator can connect a customer.</p>`
+      }
+      ${formOf(
+        asked,
+        '/installs/connect/now',
+        html`<div class="sign-in">
+          <label>Your name for the customer<br /><input name="install" value="${given.get('install')}" required /></label>
+          <label
+            >Platform token<br /><input type="password" name="token" autocomplete="off" /><br /><span class="quiet"
+              >Empty keeps the token that is stored.</span
+            ></label
+          >
+          <label
+            >Tool<br /><select name="tool">
+              ${only || html`<option value="">as it is now</option>`}
+              ${tools.map((tool) => html`<option value="${tool}" ${tool === given.get('tool') ? html`selected` : ''}>${tool}</option>`)}
+            </select></label
+          >
+          <label
+            >Projects of the customer<br /><input name="projects" value="${given.get('projects')}" /><br /><span
+              class="quiet"
+              >Ids or prefix*, separated by commas. Needed where another customer uses the tool.</span
+            ></label
+          >
+          ${choices.map(([name, says]) => checkbox(name, says, given.has(name)))}
+          <p><button class="act">Connect</button></p>
+        </div>`,
+      )}
+    `,
+  };
+}
+
+const choices: readonly (readonly [name: string, says: string])[] = [
+  ['relink', 'Link projects again that were linked before the customer connected again'],
+  ['move', 'Have events delivered here that are delivered elsewhere now'],
+  ['acceptOrphans', 'Go on although nothing leads to some people in a tool any more: they are kept (accept orphans)'],
+  ['acceptOtherCustomer', 'Go on although the install was another customer’s, whose people are then removed'],
+];
+
+function checkbox(name: string, says: string, isChecked: boolean): Html {
+  return html`<label><input type="checkbox" name="${name}" ${isChecked ? html`checked` : ''} /> ${says}</label>`;
+}
+
+async function connect(asked: Asked, parts: ConsoleParts): Promise<Page | Redirect> {
+  const install = textIn(asked.form, 'install') ?? '';
+  const checks: Check[] = [];
+  try {
+    const wish = await toWish(asked, parts, install);
+    const established = await establish(asked, parts, wish, checks);
+    checks.push(...aboutLinks(established));
+  } catch (error) {
+    const problem = toAppError(error);
+    if (problem.code === 'internal') throw error;
+    return connectPage(asked, parts, asked.form, problem);
+  }
+  const { actor, at } = asked.by;
+  parts.reports.set(`connect ${install}`, { by: actor, at, checks });
+  return { redirect: `/installs/${encodeURIComponent(install)}` };
+}
+
+async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Promise<Connecting> {
+  if (!nameRule.pattern.test(install)) throw new AppError('invalid', `The name of a customer: ${nameRule.says}`);
+  const typed = textIn(form, 'token');
+  const isConfigured = parts.config.installs.has(install);
+  const { destination, configured } = settleWish(parts, {
+    install,
+    hasToken: typed !== undefined,
+    // A list with one tool has no other choice.
+    tool: isConfigured ? undefined : textIn(form, 'tool'),
+    projects: toProjects(textIn(form, 'projects')),
+  });
+  const stored = await createInstallStore(parts.database, parts.box).find(install);
+  const token = configured ?? (typed === undefined ? stored?.token : toToken(typed));
+  if (token === undefined) throw new AppError('invalid', `There is no token for ${install} yet: fill it in`);
+  const [acceptsOrphans, acceptsOtherCustomer] = [form.has('acceptOrphans'), form.has('acceptOtherCustomer')];
+  return { install, token, destination, acceptsOrphans, acceptsOtherCustomer };
+}
+
+function toProjects(text: string | undefined): string[] | undefined {
+  const projects = text?.split(',').map((pattern) => pattern.trim());
+  const unfit = projects?.find((pattern) => !projectRule.pattern.test(pattern));
+  if (unfit !== undefined) throw new AppError('invalid', `The projects of a customer: ${projectRule.says}`);
+  return projects;
+}
+
+async function establish(
+  { by, form }: Asked,
+  { customers, adapters, database, box }: ConsoleParts,
+  wish: Connecting,
+  checks: Check[],
+): Promise<Established> {
+  const { subscription, installStates, clock } = { ...customers, clock: customers.subscription.clock };
+  const mayMove = form.has('move');
+  const deps = {
+    ...customers,
+    adapters,
+    by,
+    clock,
+    installStore: createInstallStore(database, box),
+    ensureEndpoint:
+      subscription.publicUrl === undefined
+        ? null
+        : (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove, signal }),
+    confirm: async () => form.has('relink'),
+    onStep: (check: Check) => void checks.push(check),
+  };
+  const established = await establishInstall(deps, wish, AbortSignal.timeout(patienceMs));
+  await inTransaction(database, (tx) => installStates.wantRead(tx, [wish.install], by.at, 'command'));
+  return established;
+}
+
+function aboutLinks({ missing }: Established): Check[] {
+  return missing.map(({ project, why }) =>
+    warning('links', `${project} was linked before, and is not now: ${why}`, 'link it again below'),
+  );
+}
+
+function textIn(form: URLSearchParams, name: string): string | undefined {
+  return form.get(name)?.trim() || undefined;
+}

@@ -1,0 +1,33 @@
+import { html } from 'hono/html';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Page, type Redirect, type View } from '../page.ts';
+import { reportOf } from '../view/checks.ts';
+
+/** The checks of `gangway doctor`: of the configuration, the tools, the marketplace and the database. */
+export const doctorViews: readonly View<ConsoleParts>[] = [{ path: '/doctor', show: showDoctor }];
+
+export const doctorActs: readonly Act<ConsoleParts>[] = [{ path: '/doctor', act: examine }];
+
+const patienceMs = 60_000;
+
+function showDoctor(asked: Asked, { reports }: ConsoleParts): Page {
+  const report = reports.get('doctor');
+  return {
+    title: 'Doctor',
+    body: html`
+      <p>The doctor asks the tools and the marketplace, looks at the database, and changes nothing.</p>
+      ${formOf(asked, '/doctor', html`<button class="act">Look at everything now</button>`)}
+      ${
+        report === undefined
+          ? html`<p class="empty">This instance has not looked since it was started. What it finds appears here.</p>`
+          : reportOf('What was found', report)
+      }
+    `,
+  };
+}
+
+async function examine({ by }: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const checks = await parts.examine(AbortSignal.timeout(patienceMs));
+  parts.reports.set('doctor', { by: by.actor, at: by.at, checks });
+  return { redirect: '/doctor' };
+}

@@ -1,0 +1,111 @@
+import { html } from 'hono/html';
+import { writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { createInstallStore } from '../../installs/install-store.ts';
+import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
+import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
+import { removeInstall } from '../../operator/remove-install.ts';
+import { rotateSecret } from '../../operator/rotate-secret.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { findInstall, pathOf } from './install-page.ts';
+
+/** What can be done to an install. What takes something away is asked for on a page that says what will happen. */
+export const installActViews: readonly View<ConsoleParts>[] = [
+  { path: '/installs/:name/unlink/:link', show: askUnlink },
+  { path: '/installs/:name/rotate', show: askRotate },
+  { path: '/installs/:name/remove', show: askRemove },
+];
+
+export const installActs: readonly Act<ConsoleParts>[] = [
+  { path: '/installs/:name/read', act: read },
+  { path: '/installs/:name/link', act: link },
+  { path: '/installs/:name/unlink/:link', act: unlink },
+  { path: '/installs/:name/rotate', act: rotate },
+  { path: '/installs/:name/remove', act: remove },
+];
+
+const patience = () => AbortSignal.timeout(120_000);
+
+async function read(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  await inTransaction(parts.database, async (tx) => {
+    await parts.customers.installStates.wantRead(tx, [name], asked.by.at, 'command');
+    await writeAudit(tx, asked.by, 'reconcile', name);
+  });
+  return { redirect: pathOf(name) };
+}
+
+async function link(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  const [externalProjectId, jobId] = ['project', 'job'].map((field) => asked.form.get(field)?.trim() ?? '');
+  if (!externalProjectId || !jobId) throw new AppError('invalid', 'A link needs a project and a job');
+  const api = apiOf(parts.customers.subscription, name);
+  await addLink({ ...parts, ...parts.customers, by: asked.by }, api, name, { externalProjectId, jobId }, patience());
+  return { redirect: pathOf(name) };
+}
+
+function askUnlink(asked: Asked, parts: ConsoleParts): Page {
+  const { name } = findInstall(asked, parts);
+  const says = html`The link ${asked.params['link']} of ${name} is removed for good at the marketplace. Trainers who are
+  in the project only by it are removed after the grace period, unless the project is linked again.`;
+  return askPage(asked, 'Remove a link', says, 'Remove the link', name);
+}
+
+async function unlink(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  const api = apiOf(parts.customers.subscription, name);
+  const found = await findLink(api, asked.params['link'] ?? '', patience());
+  await removeLink({ ...parts, ...parts.customers, by: asked.by }, api, name, found, patience());
+  return { redirect: pathOf(name) };
+}
+
+function askRotate(asked: Asked, parts: ConsoleParts): Page {
+  const { name } = findInstall(asked, parts);
+  const says = html`A new webhook endpoint of ${name} is made at the marketplace, and the old one is deleted. Both
+  deliver for some seconds, so this takes about ten seconds.`;
+  return askPage(asked, 'Give the webhook endpoint a new secret', says, 'Rotate the secret', name);
+}
+
+async function rotate(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  await rotateSecret({ ...parts.customers, by: asked.by }, name, patience());
+  return { redirect: pathOf(name) };
+}
+
+function askRemove(asked: Asked, parts: ConsoleParts): Page {
+  const { name } = findInstall(asked, parts);
+  const says = html`Gangway forgets ${name}, with its token and its secrets. No member is removed from a tool. Where
+  people are in a tool by it, this is refused, unless you accept that they are orphaned.`;
+  const accept = html`<p>
+    <label><input type="checkbox" name="acceptOrphans" /> Keep its people in the tool as orphans</label>
+  </p>`;
+  return askPage(asked, `Remove ${name}`, says, 'Remove the install', name, accept);
+}
+
+async function remove(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  const { customers, database, box, installs } = parts;
+  const deps = { ...customers, installs, installStore: createInstallStore(database, box), by: asked.by };
+  await removeInstall(deps, name, asked.form.has('acceptOrphans'));
+  await customers.registry.load();
+  parts.reports.delete(`connect ${name}`);
+  return { redirect: '/installs' };
+}
+
+function askPage(
+  asked: Asked,
+  title: string,
+  says: Html,
+  button: string,
+  name: string,
+  more: Html | string = '',
+): Page {
+  return {
+    title,
+    body: html`<p>${says}</p>
+      ${formOf(asked, asked.path, html`${more}<button class="danger">${button}</button>`)}
+      <p><a href="${pathOf(name)}">Back to ${name}</a></p>`,
+  };
+}

@@ -1,0 +1,149 @@
+import { html } from 'hono/html';
+import { AppError } from '../../domain/errors.ts';
+import type { LinkEvidence } from '../../domain/evidence.ts';
+import { statusOfLink } from '../../domain/evidence-status.ts';
+import { createLinkStore } from '../../evidence/link-store.ts';
+import type { Install } from '../../installs/install.ts';
+import { maskText } from '../../lib/mask.ts';
+import { outsideOf } from '../../memberships/wall.ts';
+import { explainCrossing } from '../../operator/explain-crossing.ts';
+import type { InstallState } from '../../reconcile/read/install-state-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Asked, formOf, type Html, type Page, type View } from '../page.ts';
+import { reportOf } from '../view/checks.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** Each customer: how they are read, where their links lead, and whether their events are delivered. */
+export const installViews: readonly View<ConsoleParts>[] = [
+  { path: '/installs', show: showInstalls },
+  { path: '/installs/:name', show: showInstall },
+];
+
+interface Customer extends Pick<Install, 'tool' | 'projects' | 'livesIn'> {
+  name: string;
+  state: InstallState | undefined;
+}
+
+async function showInstalls({ operator }: Asked, { installs, customers }: ConsoleParts): Promise<Page> {
+  const states = new Map((await customers.installStates.list()).map((state) => [state.install, state]));
+  const rows = [...installs].sort().map(([name, install]) => ({ name, ...install, state: states.get(name) }));
+  return {
+    title: 'Installs',
+    body: html`
+      ${operator.role === 'operator' ? html`<p><a href="/installs/connect">Connect a customer</a></p>` : ''}
+      ${tableOf('The customers that are connected', rows, columns, 'No customer is connected yet: connect one with their token.')}
+    `,
+  };
+}
+
+const columns: readonly Column<Customer>[] = [
+  ['install', ({ name }) => html`<a href="${pathOf(name)}">${name}</a>`],
+  ['tool', ({ tool }) => tool],
+  ['projects', ({ projects }) => projects.join(', ')],
+  ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
+  ['health', ({ state }) => healthOf(state)],
+  ['stands in', ({ livesIn }) => livesIn],
+];
+
+function healthOf(state: InstallState | undefined): Html | string {
+  if (state?.failure) return html`<span class="bad">${maskText(state.failure)}</span>`;
+  return state?.readBeganAt ? html`<span class="good">good</span>` : 'waits for its first reading';
+}
+
+async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { name, install } = findInstall(asked, parts);
+  const { customers, database, reports } = parts;
+  const state = await customers.installStates.find(name);
+  const links = (await createLinkStore(database).liveOf(name)).filter((link) => statusOfLink(link) === 'live');
+  const report = reports.get(`connect ${name}`);
+  return {
+    title: `Install ${name}`,
+    body: html`
+      <dl>
+        <dt>leads to</dt>
+        <dd>${install.tool}, projects ${install.projects.join(', ')}</dd>
+        <dt>stands in</dt>
+        <dd>${install.livesIn}</dd>
+        <dt>last read</dt>
+        <dd>${instantOf(state?.readBeganAt) || 'not yet'}</dd>
+        <dt>health</dt>
+        <dd>${healthOf(state)}</dd>
+      </dl>
+      ${formOf(asked, `${pathOf(name)}/read`, html`<p><button>Read this customer now</button></p>`)}
+      <h2>Links</h2>
+      ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, parts, name), noLinks)}
+      ${linkForm(asked, name)}
+      <h2>Webhook endpoint</h2>
+      ${await endpointOf(asked, parts, name)}
+      ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
+      ${
+        asked.operator.role === 'operator' && install.livesIn === 'database'
+          ? html`<p><a class="danger" href="${pathOf(name)}/remove">Remove this install</a></p>`
+          : ''
+      }
+    `,
+  };
+}
+
+const noLinks = 'No project is linked. Link one to a job, and it appears here after the next reading.';
+
+/** @throws AppError `not_found` */
+export function findInstall({ params }: Asked, { installs }: ConsoleParts): { name: string; install: Install } {
+  const name = params['name'] ?? '';
+  const install = installs.get(name);
+  if (install === undefined) throw new AppError('not_found', 'There is no such install');
+  return { name, install };
+}
+
+export function pathOf(name: string): string {
+  return `/installs/${encodeURIComponent(name)}`;
+}
+
+function linkColumns({ operator }: Asked, parts: ConsoleParts, name: string): readonly Column<LinkEvidence>[] {
+  return [
+    ['project', ({ externalProjectId }) => externalProjectId],
+    ['title', ({ externalProjectName }) => externalProjectName],
+    ['job', ({ jobId }) => jobId ?? '(none)'],
+    ['leads', (link) => leadsOf(link, parts)],
+    ...(operator.role === 'operator' ? [['to undo', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
+  ];
+}
+
+function leadsOf(link: LinkEvidence, parts: ConsoleParts): Html | string {
+  const outside = outsideOf(parts, link);
+  if (outside !== null) return html`<span class="warn">nowhere: ${explainCrossing(outside, link).says}</span>`;
+  const route = parts.customers.rules.routeLink(link);
+  return route === undefined ? 'not here' : `${route.tool}, group ${route.groupId}`;
+}
+
+function unlinkOf({ linkId, externalProjectId }: LinkEvidence, name: string): Html {
+  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${externalProjectId}</a>`;
+}
+
+function linkForm(asked: Asked, name: string): Html | string {
+  return formOf(
+    asked,
+    `${pathOf(name)}/link`,
+    html`<div class="filter">
+      <label>Project <input name="project" required /></label>
+      <label>Job <input name="job" required /></label>
+      <button>Link the project</button>
+    </div>`,
+  );
+}
+
+async function endpointOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Promise<Html> {
+  const { subscription } = customers;
+  if (subscription.publicUrl === undefined) {
+    return html`<p class="empty">
+      Nothing is delivered without receiver.publicUrl in the configuration: the install is read on the schedule instead.
+    </p>`;
+  }
+  const { checkedAt, trouble } = await subscription.subscriptions.find(name);
+  return html`
+    ${trouble && html`<p class="bad">${trouble.says}</p><p>${trouble.action}</p>`}
+    <p>Last checked: ${instantOf(checkedAt) || 'not yet'}</p>
+    ${operator.role === 'operator' ? html`<p><a href="${pathOf(name)}/rotate">Give it a new secret</a></p>` : ''}
+  `;
+}

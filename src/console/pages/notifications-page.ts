@@ -1,0 +1,56 @@
+import { html } from 'hono/html';
+import { dispatchStates } from '../../domain/notice.ts';
+import { maskText } from '../../lib/mask.ts';
+import { createDispatchStore, type ListedDispatch } from '../../notify/dispatch-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { Asked, Html, Page, View } from '../page.ts';
+import { beforeIn, filterOf, nextPage, oneOf } from '../view/filter.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** What was sent through which channel, what still waits, and what was given up, with the reason. */
+export const notificationsViews: readonly View<ConsoleParts>[] = [{ path: '/notifications', show: showNotifications }];
+
+const pageSize = 50;
+
+async function showNotifications({ query }: Asked, { database, config }: ConsoleParts): Promise<Page> {
+  const state = oneOf(dispatchStates, query, 'state');
+  const listed = await createDispatchStore(database).list({ state, before: beforeIn(query), limit: pageSize });
+  const hasChannels = config.notifications.channels.size > 0;
+  return {
+    title: 'Notifications',
+    body: html`
+      ${filterOf('/notifications', [{ name: 'state', label: 'State', values: dispatchStates }], query)}
+      ${tableOf('What was sent to people, or waits for it, the newest first', listed, columns, whenEmpty(hasChannels))}
+      ${nextPage('/notifications', query, listed.length === pageSize ? listed.at(-1)?.id : undefined)}
+    `,
+  };
+}
+
+function whenEmpty(hasChannels: boolean): string {
+  return hasChannels
+    ? 'Nothing of this kind was sent. An alert, or a budget that gets low, appears here.'
+    : 'No channel is configured, so nothing is sent: add one under notifications.channels in the configuration.';
+}
+
+const columns: readonly Column<ListedDispatch>[] = [
+  ['kind', ({ kind }) => kind],
+  ['about', aboutOf],
+  ['channel', ({ channel }) => channel],
+  ['state', stateOf],
+  ['tries', ({ attempts }) => attempts, 'number'],
+  ['added', ({ createdAt }) => instantOf(createdAt)],
+  ['next try or end', ({ settledAt, nextAttemptAt }) => instantOf(settledAt ?? nextAttemptAt)],
+  ['why', ({ failure }) => maskText(failure ?? '')],
+];
+
+function stateOf({ state }: ListedDispatch): Html | string {
+  if (state === 'sent') return html`<span class="good">sent</span>`;
+  return state === 'failed' ? html`<span class="bad">given up</span>` : 'waiting';
+}
+
+function aboutOf(one: ListedDispatch): Html | string {
+  if (!('about' in one)) return `contract ${one.contractId} of ${one.install}`;
+  const ids = Object.entries(one.about).map(([what, id]) => `${what} ${id}`);
+  return html`${maskText(one.message)}<br /><span class="quiet">${maskText(ids.join(', '))}</span>`;
+}

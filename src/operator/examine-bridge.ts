@@ -1,0 +1,43 @@
+import { warningsOf } from '../config/cross-checks.ts';
+import type { Database } from '../db/database.ts';
+import { type Check, checkChannels, checkTool, ok, warning } from './doctor-checks.ts';
+import { type Examined, examine } from './examine.ts';
+import { type ExaminedMarketplace, examineMarketplace } from './examine-marketplace.ts';
+import { checkServer } from './tool-servers.ts';
+
+interface ExaminedBridge extends Examined, Pick<ExaminedMarketplace, 'platformApis'> {}
+
+/** What `gangway doctor` checks, for a bridge that runs. Changes nothing; no question waits for long. */
+export async function examineBridge(subject: ExaminedBridge, signal: AbortSignal): Promise<Check[]> {
+  const { config, platformApis } = subject;
+  const { publicUrl } = config.receiver;
+  const asked = { platformApis, publicUrl, schedule: config.reconcile.schedule };
+  const [tools, marketplace, stored] = await Promise.all([
+    examineTools(subject, signal),
+    examineMarketplace(asked, signal),
+    examine(subject),
+  ]);
+  return [
+    ok('configuration', `installs in it: ${config.installs.size}, tools: ${config.tools.size}`),
+    ...warningsOf(config).map((line) => warning('configuration', line, 'mend it if it is not meant')),
+    ...checkChannels(config.notifications),
+    ...tools,
+    ...marketplace,
+    ...stored,
+  ];
+}
+
+/** Without a database, what each tool is bound to is not known. */
+export async function examineTools(
+  { config, adapters, database }: Pick<Examined, 'config' | 'adapters'> & { database?: Database | undefined },
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const checks = [...adapters].map(async ([tool, adapter]) => {
+    const { settings = {} } = config.tools.get(tool) ?? {};
+    return [
+      ...(await checkTool(tool, adapter, signal)),
+      ...(database === undefined ? [] : await checkServer(database, { tool, adapter, settings }, signal)),
+    ];
+  });
+  return (await Promise.all(checks)).flat();
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { views } from '../../../src/console/pages.ts';
+import { sqlite } from '../../support/databases.ts';
+import { type Journey, openJourney } from '../../support/journey.ts';
+import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
+
+const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
+
+async function connectBeta({ sandbox, consoleUrl }: Journey) {
+  const visitor = createVisitor(consoleUrl);
+  await visitor.signIn('otto');
+  const { installId, token } = sandbox.createInstall();
+  const { id: job } = sandbox.createJob({ installId });
+  const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+  return { visitor, token, job, page };
+}
+
+async function link(visitor: Visitor, project: string, job: string) {
+  return await visitor.press(await visitor.visit('/installs/beta'), 'Link the project', { project, job });
+}
+
+async function actsOf({ storage }: Journey) {
+  return await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
+}
+
+describe('the installs', () => {
+  it('are connected and linked without the command line, and a trainer gets in', async () => {
+    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
+    const { visitor, token, job, page } = await connectBeta(journey);
+    expect(page).toMatchObject({ status: 200, path: '/installs/beta' });
+    expect(page.body).not.toContain(token);
+    await journey.quiet();
+    await link(visitor, 'beta-1', job);
+    await journey.quiet();
+    expect((await visitor.visit('/installs/beta')).text).toContain(`beta-1 |`);
+    journey.sandbox.hire({ jobId: job });
+    await visitor.press(await visitor.visit('/installs/beta'), 'Read this customer now');
+    await journey.quiet();
+    expect(journey.roster()['beta-1']).toHaveLength(1);
+    const origin = expect.stringMatching(/^console .*127\.0\.0\.1$/);
+    expect(await actsOf(journey)).toMatchObject([
+      { action: 'connect', actor: 'otto', origin, before: null, after: 'tool list, projects beta-*' },
+      { action: 'links add', actor: 'otto', origin, before: null, after: `project beta-1, job ${job}` },
+      { action: 'reconcile', subject: 'beta', actor: 'otto', origin },
+    ]);
+  });
+
+  it('are not kept with a wrong token, and the page says so without the token', async () => {
+    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
+    const visitor = createVisitor(journey.consoleUrl);
+    await visitor.signIn('otto');
+    const token = 'ot_pat_wrong-token-of-beta';
+    const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+    expect(page.status).toBe(401);
+    expect(page.text).toContain('token is not good');
+    expect(page.body).not.toContain(token);
+    expect((await visitor.visit('/installs/beta')).status).toBe(404);
+    expect(await actsOf(journey)).toEqual([]);
+  });
+
+  it('lose a link and are removed only after a page that says what will happen', async () => {
+    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
+    const { visitor, job } = await connectBeta(journey);
+    await link(visitor, 'beta-1', job);
+    await journey.quiet();
+    const install = await visitor.visit('/installs/beta');
+    const unlinking = install.html.querySelector('a[href*="/unlink/"]')?.getAttribute('href') ?? '';
+    const question = await visitor.visit(unlinking);
+    expect(question.text).toContain('removed after the grace period');
+    expect((await visitor.press(question, 'Remove the link')).path).toBe('/installs/beta');
+    const removal = await visitor.visit('/installs/beta/remove');
+    expect(removal.text).toContain('No member is removed');
+    expect((await visitor.press(removal, 'Remove the install')).path).toBe('/installs');
+    expect((await visitor.visit('/installs/beta')).status).toBe(404);
+    expect((await actsOf(journey)).slice(2)).toMatchObject([
+      { action: 'links remove', before: `project beta-1, job ${job}` },
+      { action: 'installs remove', subject: 'beta', before: 'tool list, projects beta-*' },
+    ]);
+  });
+
+  it('show a viewer no form', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    for (const path of ['/installs', '/installs/acme', '/installs/connect', '/installs/acme/remove', '/doctor']) {
+      const page = await visitor.visit(path);
+      expect([path, page.status]).toEqual([path, 200]);
+      expect(page.html.querySelectorAll('main form')).toEqual([]);
+    }
+  });
+});
+
+describe('the pages', () => {
+  it('show no secret, and the doctor says what was found', async () => {
+    const { consoleUrl, customer } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('otto');
+    const report = await visitor.press(await visitor.visit('/doctor'), 'Look at everything now');
+    expect(report.path).toBe('/doctor');
+    expect(report.text).toContain('tool list | answers, and the settings suffice');
+    const secrets = [customer.token, customer.secret, ...Object.values(consoleTokens).map(({ token }) => token)];
+    for (const { path } of views) {
+      const { body } = await visitor.visit(path.replace(':name', 'acme').replaceAll(/:\w+/g, '1'));
+      for (const secret of secrets) expect([path, body.includes(secret)]).toEqual([path, false]);
+    }
+  });
+});
