@@ -119,6 +119,7 @@ export function createApp({
   const operator = createOperatorListener({
     config,
     storage,
+    adapters,
     logger,
     changes,
     alwaysSignedIn,
@@ -184,7 +185,7 @@ function sayWarnings(
   }
 }
 
-type OperatorParts = Pick<AppDeps, 'config' | 'storage'> &
+type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
   Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'installs' | 'logger' | 'changes' | 'alwaysSignedIn'>;
 
 /** The listener with the console, health, readiness and metrics. */

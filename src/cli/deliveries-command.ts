@@ -1,13 +1,13 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import type { ListedDelivery } from '../inbox/inbox-store.ts';
-import { systemClock, toInstant } from '../lib/clock.ts';
+import type { ListedDelivery } from '../inbox/delivery-list-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { replayDeliveries } from '../operator/replay-deliveries.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
-import { noteAct } from './with-storage.ts';
+import { decidedBy } from './with-storage.ts';
 
 /** `gangway deliveries`: the deliveries that were received, and how they were handled. */
 
@@ -63,16 +63,12 @@ export async function runDeliveriesReplay(
 ): Promise<Printed> {
   const { inbox } = storage;
   for (const id of ids) found(id, await inbox.find(id));
-  const now = toInstant(systemClock.now());
-  const named = ids.length > 0 ? await inbox.replay(ids, now) : 0;
-  const replayed = named + (failed ? await inbox.replayFailed(now) : 0);
-  const which = [...(failed ? ['all that failed'] : []), ...ids.slice(0, mostNoted)].join(', ');
-  if (replayed > 0) await noteAct(storage, 'deliveries replay', `${replayed} deliveries: ${which}`);
-  return { data: { replayed }, text: () => toReplayed(replayed, ids.length - named) };
+  const { replayed, left } = await replayDeliveries(
+    { database: storage.database, inbox, by: decidedBy() },
+    { ids, failed },
+  );
+  return { data: { replayed: replayed.length }, text: () => toReplayed(replayed.length, left.length) };
 }
-
-/** So many numbers are named in the audit log; the count says how many there were. */
-const mostNoted = 50;
 
 function toReplayed(replayed: number, left: number): string {
   const text = `${replayed} to be looked at again.`;

@@ -2,11 +2,10 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { createExplainStore } from '../memberships/explain-store.ts';
-import { createLinkRouter } from '../memberships/link-router.ts';
 import { loadRunning } from '../operator/about-instances.ts';
-import { type Explanation, explain } from '../operator/explain.ts';
+import type { Explanation } from '../operator/explain.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
+import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
@@ -18,13 +17,9 @@ export async function runExplain({ subject }: { subject: string }, session: Stor
   const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
-  const routeLink = createLinkRouter(installs, adapters);
-  const bearing = await createExplainStore(database, box).load(subject);
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
-  const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
-  const rules = { installs, adapters, routeLink, managedDomains, troubles };
-  const explanations = explain(bearing, rules);
+  const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
   if (explanations.length === 0) {
     throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
   }

@@ -59,7 +59,9 @@ async function createDeps({ terminal, storage: { database, box } }: StorageSessi
     staging: createStagingStore(database),
     imports: createImportStore(database),
     people: createKnownPeopleStore(database, box),
-    note: (tx, action, subject) => writeAudit(tx, decidedBy(), action, subject),
+    note: async (tx, action, subject) => {
+      await writeAudit(tx, decidedBy(), action, subject);
+    },
   };
 }
 

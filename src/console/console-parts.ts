@@ -1,3 +1,4 @@
+import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
@@ -15,6 +16,8 @@ export interface ConsoleParts {
   memberships: MembershipStore;
   /** All installs that are configured or connected, always current. */
   installs: ReadonlyMap<string, Install>;
+  /** By the name of the tool. */
+  adapters: ReadonlyMap<string, Adapter>;
   /** The clock of the database. */
   clock: Clock;
 }

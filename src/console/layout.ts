@@ -3,7 +3,11 @@ import type { Operator } from './operator.ts';
 import type { Html } from './page.ts';
 
 /** The sections of the console, in the order of the navigation. */
-const sections: readonly (readonly [path: string, title: string])[] = [['/', 'Home']];
+const sections: readonly (readonly [path: string, title: string])[] = [
+  ['/', 'Home'],
+  ['/access', 'Access'],
+  ['/deliveries', 'Deliveries'],
+];
 
 export interface Frame {
   title: string;

@@ -26,15 +26,20 @@ export interface ActFilter {
   limit: number;
 }
 
-/** @param subject what was decided about, by names and ids, without addresses */
+/**
+ * @param subject what was decided about, by names and ids, without addresses
+ * @returns the number of the act
+ */
 export async function writeAudit(
   tx: Transaction,
   { actor, at, origin }: By,
   action: string,
   subject: string,
   { before = null, after = null }: ActChange = {},
-): Promise<void> {
-  await tx.insertInto('audit').values({ actor, action, subject, at, origin, before, after }).execute();
+): Promise<number> {
+  const act = { actor, action, subject, at, origin, before, after };
+  const { id } = await tx.insertInto('audit').values(act).returning('id').executeTakeFirstOrThrow();
+  return id;
 }
 
 /** The newest first. */
@@ -43,4 +48,8 @@ export async function listActs({ kysely }: Database, { actor, before, limit }: A
   if (actor !== undefined) acts = acts.where('actor', '=', actor);
   if (before !== undefined) acts = acts.where('id', '<', before);
   return await acts.execute();
+}
+
+export async function findAct({ kysely }: Database, id: number): Promise<Act | undefined> {
+  return await kysely.selectFrom('audit').selectAll().where('id', '=', id).executeTakeFirst();
 }

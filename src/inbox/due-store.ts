@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryRow, Tables } from '../db/tables.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
@@ -93,10 +93,8 @@ export function isIn(state: DeliveryState): Condition {
     isTrouble ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)]) : eb('state', '=', state);
 }
 
-/** @returns how many deliveries were made due */
-export async function makeDue(database: Database, now: string, which: Condition): Promise<number> {
-  const updated = await inTransaction(database, (tx) =>
-    tx.updateTable('delivery').set(pendingAgain(now)).where(which).executeTakeFirst(),
-  );
-  return Number(updated.numUpdatedRows);
+/** @returns which deliveries were made due */
+export async function makeDue(tx: Transaction, now: string, which: Condition): Promise<number[]> {
+  const due = await tx.updateTable('delivery').set(pendingAgain(now)).where(which).returning('id').execute();
+  return due.map(({ id }) => id).sort((a, b) => a - b);
 }

@@ -17,5 +17,13 @@ export async function openBusySite(): Promise<BusySite> {
   await quiet();
   sandbox.endContract(contractId);
   await quiet();
-  return { ...journey, addressOf: (path) => (path.includes(':') ? undefined : path) };
+  const [membership] = await journey.memberships();
+  const addresses = new Map([
+    ['/memberships/:id', `/memberships/${membership?.id}`],
+    ['/trainers/:id', `/trainers/${membership?.trainerId}`],
+    ['/contracts/:id', `/contracts/${contractId}`],
+    ['/deliveries/:id', '/deliveries/1'],
+  ]);
+  const isFile = (path: string) => path.includes(':') || path.endsWith('.csv');
+  return { ...journey, addressOf: (path) => addresses.get(path) ?? (isFile(path) ? undefined : path) };
 }

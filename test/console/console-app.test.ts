@@ -51,6 +51,7 @@ describeAnyDatabase('the console', (openFresh) => {
         loops,
         metrics,
         database,
+        adapters: new Map(),
         installs: new Map(installs.map((install) => [install, {} as Install])),
         inbox,
         memberships,

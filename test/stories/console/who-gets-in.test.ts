@@ -54,6 +54,7 @@ describe('the console', () => {
     for (const address of addresses.views) {
       const page = await visitor.visit(address);
       expect([address, page.status]).toEqual([address, expect.toBeOneOf([200, 404])]);
+      if (page.type.startsWith('text/csv')) continue;
       // Signing out is the only form that changes something.
       const posts = page.html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
       expect([address, posts]).toEqual([address, ['/sign-out']]);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
@@ -47,7 +48,8 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
 
     const { kysely } = engine.database;
     await kysely.deleteFrom('participation').where('trainerId', '=', 't1').execute();
-    expect(await engine.inbox.replayFailed(toInstant(engine.clock.now()))).toBe(2);
+    const now = toInstant(engine.clock.now());
+    expect(await inTransaction(engine.database, (tx) => engine.inbox.replayFailed(tx, now))).toHaveLength(2);
     await engine.takeIn();
     expect(await stateOf(engine, 'out1')).toBe('pending');
     expect(await failuresOf(engine)).toEqual([reason]);

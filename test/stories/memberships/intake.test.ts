@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, toPair } from '../../../src/domain/evidence.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
@@ -141,7 +142,8 @@ describeAnyDatabase('intake', (openFresh) => {
     engine.clock.advance(24 * hourMs);
     await engine.takeIn();
     expect(await statesOf(engine)).toEqual(['failed']);
-    expect(await engine.inbox.replay([id], toInstant(engine.clock.now()))).toBe(1);
+    const now = toInstant(engine.clock.now());
+    expect(await inTransaction(engine.database, (tx) => engine.inbox.replay(tx, [id], now))).toEqual([id]);
     await engine.takeIn();
     expect(await statesOf(engine)).toEqual(['handled']);
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1', state: 'pending' }]);

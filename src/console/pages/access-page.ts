@@ -1,0 +1,94 @@
+import { html } from 'hono/html';
+import { membershipStates } from '../../domain/membership.ts';
+import { maskText } from '../../lib/mask.ts';
+import { writeCsv } from '../../lib/write-csv.ts';
+import { type Access, type AccessFilter, listAccess } from '../../memberships/access-list-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { Asked, Download, Page, View } from '../page.ts';
+import { accessColumns, nameOf, projectsOf, untilOf, whyOf } from '../view/access-cells.ts';
+import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
+import { tableOf } from '../view/table.ts';
+
+/** Which trainer is in which project, or was, and why. */
+export const accessViews: readonly View<ConsoleParts>[] = [
+  { path: '/access', show: showAccess },
+  { path: '/access.csv', show: downloadAccess },
+];
+
+const pageSize = 100;
+/** So many rows a file has at most, read in parts. */
+const mostRows = 100_000;
+const partSize = 5000;
+
+async function showAccess(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { database, installs, config } = parts;
+  const filter = toFilter(asked, parts);
+  const before = toRowId(asked.query.get('before'));
+  const found = await listAccess(database.kysely, { ...filter, before, limit: pageSize + 1 });
+  const shown = found.slice(0, pageSize);
+  const file = `/access.csv?${asked.query}`;
+  return {
+    title: 'Access',
+    body: html`
+      ${filterForm(asked, [
+        { name: 'q', label: 'trainer, project or work email' },
+        { name: 'state', label: 'state', options: membershipStates },
+        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'tool', label: 'tool', options: Object.keys(config.tools).sort() },
+        { name: 'project', label: 'project id' },
+      ])}
+      ${tableOf('Trainers and their projects, the newest first', shown, accessColumns, whenEmpty(asked))}
+      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
+      ${shown.length > 0 && html`<p><a href="${file}">Download these as CSV</a> (at most 100,000 rows)</p>`}
+    `,
+  };
+}
+
+function whenEmpty({ query }: Asked): string {
+  return [...query.values()].some((value) => value !== '')
+    ? 'No trainer matches. Choose less, or show all.'
+    : 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
+}
+
+function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, 'limit'> {
+  const text = chosen(query, 'q');
+  return {
+    state: chosenOf(query, 'state', membershipStates),
+    install: chosen(query, 'install'),
+    tool: chosen(query, 'tool'),
+    project: chosen(query, 'project'),
+    search: text === undefined ? undefined : { text, digests: box.digests(text.toLowerCase()) },
+  };
+}
+
+async function downloadAccess(asked: Asked, parts: ConsoleParts): Promise<Download> {
+  const filter = toFilter(asked, parts);
+  const rows: (readonly (string | null)[])[] = [titles];
+  let before: number | undefined;
+  while (rows.length <= mostRows) {
+    const limit = Math.min(partSize, mostRows + 1 - rows.length);
+    const part = await listAccess(parts.database.kysely, { ...filter, before, limit });
+    rows.push(...part.map(toCells));
+    before = part.at(-1)?.id;
+    if (part.length < limit) break;
+  }
+  return { fileName: 'access.csv', type: 'text/csv; charset=utf-8', content: writeCsv(rows) };
+}
+
+const titles = ['trainer', 'trainer id', 'project', 'tool', 'group', 'install', 'state', 'since', 'why', 'until'];
+
+function toCells(access: Access): (string | null)[] {
+  const { trainerId, tool, groupId, install, state, updatedAt } = access;
+  return [
+    nameOf(access),
+    maskText(trainerId),
+    projectsOf(access).join('; '),
+    tool,
+    maskText(groupId),
+    install,
+    state,
+    updatedAt,
+    whyOf(access),
+    untilOf(access),
+  ];
+}

@@ -1,0 +1,31 @@
+import type { Adapter } from '../adapters/adapter.ts';
+import type { Database } from '../db/database.ts';
+import type { Install } from '../installs/install.ts';
+import type { SecretBox } from '../keys/secret-box.ts';
+import { type Bearing, createExplainStore } from '../memberships/explain-store.ts';
+import { createLinkRouter } from '../memberships/link-router.ts';
+import type { ToolStanding } from './about-tools.ts';
+import { type Explanation, explain } from './explain.ts';
+
+export interface ExplainDeps {
+  database: Database;
+  box: SecretBox;
+  installs: ReadonlyMap<string, Install>;
+  adapters: ReadonlyMap<string, Adapter>;
+  managedDomains: readonly string[];
+  tools: readonly ToolStanding[];
+}
+
+/**
+ * Why a trainer, by id or work address, or the people of a contract have access or not. Empty where no source has named
+ * them.
+ */
+export async function explainSubject(
+  { database, box, installs, adapters, managedDomains, tools }: ExplainDeps,
+  subject: string,
+): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
+  const routeLink = createLinkRouter(installs, adapters);
+  const bearing = await createExplainStore(database, box).load(subject);
+  const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
+  return { bearing, explanations: explain(bearing, { installs, adapters, routeLink, managedDomains, troubles }) };
+}
