@@ -46,12 +46,13 @@ const stepColumns: readonly Column<Explanation['steps'][number]>[] = [
   ['what is known', ({ says }) => says],
 ];
 
-function explanationOf({ trainerId, displayName, install, contractId, steps, action }: Explanation): Html {
+function explanationOf(explanation: Explanation, index: number): Html {
+  const { trainerId, displayName, install, contractId, steps, action } = explanation;
   const who = displayName ?? trainerId ?? 'no trainer';
   const contract = html`<a href="/contracts/${encodeURIComponent(contractId)}">${contractId}</a>`;
   return html`
     <h3>${who}, by contract ${contract} of ${install}</h3>
-    ${tableOf(`Why ${who} has access by contract ${contractId}, or not`, steps, stepColumns, '')}
+    ${tableOf(`Reason ${index + 1}: why ${who} has access by contract ${contractId}, or not`, steps, stepColumns, '')}
     <p>To do: ${action}</p>
   `;
 }
