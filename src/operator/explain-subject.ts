@@ -1,5 +1,6 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Database } from '../db/database.ts';
+import type { PairEvidence } from '../domain/evidence.ts';
 import type { Install } from '../installs/install.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Bearing, createExplainStore } from '../memberships/explain-store.ts';
@@ -19,13 +20,22 @@ export interface ExplainDeps {
 /**
  * Why a trainer, by id or work address, or the people of a contract have access or not. Empty where no source has named
  * them.
+ *
+ * @param isAsked which contracts with which links are explained; by default all
  */
 export async function explainSubject(
   { database, box, installs, adapters, managedDomains, tools }: ExplainDeps,
   subject: string,
+  isAsked: (pair: PairEvidence) => boolean = () => true,
 ): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
   const routeLink = createLinkRouter(installs, adapters);
   const bearing = await createExplainStore(database, box).load(subject);
   const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
-  return { bearing, explanations: explain(bearing, { installs, adapters, routeLink, managedDomains, troubles }) };
+  return {
+    bearing,
+    explanations: explain(
+      { ...bearing, pairs: bearing.pairs.filter(isAsked) },
+      { installs, adapters, routeLink, managedDomains, troubles },
+    ),
+  };
 }

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
+import type { PairEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
@@ -45,11 +46,11 @@ async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> 
   // The list has the reasons; no other membership has an id between them.
   const [access] = await listAccess(kysely, { before: id + 1, trainerId, limit: 1 });
   if (access === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  const { explanations, bearing } = await explainIn(parts, trainerId);
   const isReason = (one: { install: string; contractId: string }) =>
     access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
   const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
     access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
+  const { explanations, bearing } = await explainIn(parts, trainerId, (pair) => isReason(pair) && isLink(pair));
   const timeline = await loadTimeline(
     parts.database,
     { id },
@@ -168,10 +169,14 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-async function explainIn({ database, box, installs, adapters, config, clock }: ConsoleParts, subject: string) {
+async function explainIn(
+  { database, box, installs, adapters, config, clock }: ConsoleParts,
+  subject: string,
+  isAsked?: (pair: PairEvidence) => boolean,
+) {
   const { managedDomains } = config.marketplace;
   const { tools } = await loadTools(database, clock.now());
-  return await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
+  return await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject, isAsked);
 }
 
 function idOf({ params }: Asked): number {

@@ -44,7 +44,7 @@ export async function loadTimeline(
   };
   const acts = await listActsAbout(kysely, about, most);
   const steps = toTimeline({
-    deliveries: deliveries.filter(({ install }) => installs.has(install)),
+    deliveries: deliveries.filter(({ install }) => installs.has(install)).reverse(),
     contracts,
     links,
     grants,

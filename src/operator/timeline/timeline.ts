@@ -91,7 +91,7 @@ function ofContract(contract: ContractEvidence, deliveries: readonly ListedDeliv
   const received = (type: string, at: string | null) => {
     const isIt = (one: ListedDelivery) =>
       one.eventType === type && one.subjectId === contractId && at !== null && one.receivedAt >= at;
-    return deliveries.filter(isIt).at(-1)?.receivedAt ?? at;
+    return deliveries.find(isIt)?.receivedAt ?? at;
   };
   return [
     [received('contract.started', startedEventAt), `${name} has begun, by an event of ${startedEventAt}`],

@@ -10,9 +10,10 @@ const script = '<script>alert(1)</script>';
 async function openHired() {
   const journey = await openJourney(sqlite);
   await journey.customer.link('street-signs');
+  await journey.customer.link('street-lamps');
   const { contractId } = journey.sandbox.hire({ jobId: journey.customer.jobId });
   await journey.quiet();
-  const [membership] = await journey.memberships();
+  const membership = (await journey.memberships()).find(({ groupId }) => groupId === 'street-signs');
   const visitor = createVisitor(journey.consoleUrl);
   return { ...journey, visitor, contractId, id: membership?.id ?? 0, trainerId: membership?.trainerId ?? '' };
 }
@@ -27,7 +28,10 @@ describe('the pages of access', () => {
     expect((await visitor.visit('/access?state=failed')).text).toContain('No trainer matches.');
     const trainer = await visitor.visit(`/trainers/${trainerId}`);
     expect(trainer.text).toContain('nothing: they can log in');
-    expect((await visitor.visit(`/memberships/${id}`)).text).toContain('yes | contract | the contract is active');
+    const { text } = await visitor.visit(`/memberships/${id}`);
+    expect(text).toContain('yes | contract | the contract is active');
+    // It is explained by the link that leads there, and by no other one.
+    expect(text).not.toContain('street-lamps');
     expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on it`);
   });
 
@@ -73,7 +77,7 @@ describe('the pages of access', () => {
     const { kysely } = storage.database;
     await kysely.updateTable('person').set({ displayName: '=1+1,"x"' }).where('trainerId', '=', trainerId).execute();
     await visitor.signIn('vera');
-    const { body, type } = await visitor.visit('/access.csv?state=active');
+    const { body, type } = await visitor.visit('/access.csv?project=street-signs');
     expect(type).toMatch(/^text\/csv/);
     expect(body.split('\r\n')).toEqual([
       'trainer,trainer id,project,tool,group,install,state,since,why,until',
@@ -125,7 +129,8 @@ describe('the pages of deliveries', () => {
     const started = (await storage.inbox.list({ type: 'contract.started', limit: 1 }))[0]?.id;
     await visitor.signIn('otto');
     const some = await visitor.visit('/deliveries?type=contract.started');
-    const results = await visitor.press(some, 'Replay all 1 that match');
+    // There is one for each link.
+    const results = await visitor.press(some, 'Replay all 2 that match');
     expect(results.path).toMatch(/^\/deliveries\/replays\/\d+$/);
     expect(results.text).toContain(`delivery ${started} |`);
     await quiet();
@@ -136,7 +141,7 @@ describe('the pages of deliveries', () => {
     await quiet();
     const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
     expect(acts).toMatchObject([
-      { actor: 'otto', action: 'deliveries replay', subject: '1 deliveries: type=contract.started' },
+      { actor: 'otto', action: 'deliveries replay', subject: '2 deliveries: type=contract.started' },
       { actor: 'otto', action: 'deliveries replay', subject: '0 deliveries: state=ignored' },
     ]);
   });
