@@ -1,8 +1,8 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import type { ListedDelivery } from '../inbox/inbox-store.ts';
+import type { ListedDelivery } from '../inbox/delivery-list-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import { replayDeliveries, replayFailed } from '../operator/replay-deliveries.ts';
+import { replayDeliveries } from '../operator/replay-deliveries.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
@@ -63,10 +63,11 @@ export async function runDeliveriesReplay(
 ): Promise<Printed> {
   const { inbox } = storage;
   for (const id of ids) found(id, await inbox.find(id));
-  const deps = { ...storage, by: decidedBy() };
-  const named = ids.length > 0 ? (await replayDeliveries(deps, ids)).replayed.length : 0;
-  const replayed = named + (failed ? await replayFailed(deps) : 0);
-  return { data: { replayed }, text: () => toReplayed(replayed, ids.length - named) };
+  const { replayed, left } = await replayDeliveries(
+    { database: storage.database, inbox, by: decidedBy() },
+    { ids, failed },
+  );
+  return { data: { replayed: replayed.length }, text: () => toReplayed(replayed.length, left.length) };
 }
 
 function toReplayed(replayed: number, left: number): string {

@@ -2,7 +2,9 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
+import { loadRunning } from '../operator/about-instances.ts';
 import type { Explanation } from '../operator/explain.ts';
+import { explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
@@ -12,18 +14,28 @@ import { loadRegistry } from './with-storage.ts';
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
 export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
+  const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
-  const deps = { ...storage, config, installs, adapters, clock: systemClock };
-  const { explanations, budgets, attention } = await explainSubject(deps, subject);
+  const { managedDomains } = config.marketplace;
+  const { instances, tools, attention } = await loadRunning(database, systemClock);
+  const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
   if (explanations.length === 0) {
     throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
   }
+  const budgets = await explainBudgets(database, subject);
+  const isRunning = instances.some(({ state }) => state === 'running');
+  const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
   return {
     data: { explanations, budgets },
     text: () =>
-      [...explanations.map(toText), ...budgets.map(toBudgetText), ...attention.map(toAttentionText)].join('\n\n'),
+      [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
   };
+}
+
+/** Whether a running bridge would still change something. */
+function isToChange({ action }: Explanation): boolean {
+  return action.startsWith('wait: ') || action.includes('still in');
 }
 
 function toText(explanation: Explanation): string {

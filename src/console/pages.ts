@@ -3,30 +3,30 @@ import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
-import { deliveriesActs, deliveriesViews } from './pages/deliveries-page.ts';
+import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { forecastViews } from './pages/forecast-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
 import { installActs, installActViews } from './pages/install-acts.ts';
 import { installViews } from './pages/install-page.ts';
 import { invitationActs, invitationViews } from './pages/invitations-page.ts';
+import { membershipActs, membershipViews } from './pages/membership-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plans-page.ts';
 import { settingsViews } from './pages/settings-page.ts';
-import { trainerViews } from './pages/trainer-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
 export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
   ...accessViews,
-  ...trainerViews,
+  ...membershipViews,
   ...connectViews,
   ...installViews,
   ...installActViews,
   ...planViews,
   ...invitationViews,
   ...forecastViews,
-  ...deliveriesViews,
+  ...deliveryViews,
   ...notificationsViews,
   ...actsViews,
   ...doctorViews,
@@ -37,8 +37,9 @@ export const acts: readonly Act<ConsoleParts>[] = [
   ...homeActs,
   ...connectActs,
   ...installActs,
+  ...membershipActs,
   ...planActs,
   ...invitationActs,
-  ...deliveriesActs,
+  ...deliveryActs,
   ...doctorActs,
 ];

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import type { ReceiptTable } from '../db/tables.ts';
@@ -23,27 +23,6 @@ export async function countReceipts(
     .groupBy(['tool', 'outcome'])
     .orderBy('tool')
     .orderBy('outcome')
-    .execute();
-}
-
-export type ListedReceipt = Pick<
-  Selectable<ReceiptTable>,
-  'id' | 'membershipId' | 'operation' | 'outcome' | 'message' | 'createdAt'
->;
-
-/** What was done about these memberships, the newest first. */
-export async function listReceipts(
-  kysely: Database['kysely'],
-  membershipIds: readonly number[],
-  limit: number,
-): Promise<ListedReceipt[]> {
-  if (membershipIds.length === 0) return [];
-  return await kysely
-    .selectFrom('receipt')
-    .select(['id', 'membershipId', 'operation', 'outcome', 'message', 'createdAt'])
-    .where('membershipId', 'in', membershipIds)
-    .orderBy('id', 'desc')
-    .limit(limit)
     .execute();
 }
 

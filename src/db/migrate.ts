@@ -14,6 +14,7 @@ import { up as createNotify } from '../../migrations/0012-notify.ts';
 import { up as createOperation } from '../../migrations/0013-operation.ts';
 import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
+import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0019-met-after.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -36,6 +37,7 @@ const migrations: Record<string, Migration> = {
   '0013-operation': { up: createOperation },
   '0014-waiting': { up: addWaiting },
   '0015-audit-origin': { up: addAuditOrigin },
+  '0016-delivery-subject': { up: addDeliverySubject },
   '0019-met-after': { up: addMetAfter },
 };
 

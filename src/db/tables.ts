@@ -87,6 +87,8 @@ export interface DeliveryTable {
   bodySha256: Buffer;
   deliveryId: string | null;
   eventType: string | null;
+  /** The contract, link or install that the event is about; null if that is not known, or was stored by an older version. */
+  subjectId: string | null;
   receivedAt: string;
   state: DeliveryState;
   attempts: Generated<number>;

@@ -95,6 +95,6 @@ export function isIn(state: DeliveryState): Condition {
 
 /** @returns which deliveries were made due */
 export async function makeDue(tx: Transaction, now: string, which: Condition): Promise<number[]> {
-  const made = await tx.updateTable('delivery').set(pendingAgain(now)).where(which).returning('id').execute();
-  return made.map(({ id }) => id);
+  const due = await tx.updateTable('delivery').set(pendingAgain(now)).where(which).returning('id').execute();
+  return due.map(({ id }) => id).sort((a, b) => a - b);
 }

@@ -2,12 +2,20 @@ import { createHash } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { writeSetting } from '../db/setting-store.ts';
 import type { DeliveryRow } from '../db/tables.ts';
-import type { Appended, DeliveryState, NewDelivery } from '../domain/delivery.ts';
+import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
+import {
+  type DeliveryFilter,
+  type ListedDelivery,
+  listDeliveries,
+  listDeliveriesIn,
+  listDeliveryIds,
+  listedColumns,
+} from './delivery-list-store.ts';
 import { type Condition, type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
 import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
 import { deleteOld, deleteSettled, readStored } from './storage-store.ts';
@@ -40,6 +48,10 @@ export interface InboxStore {
   /** Postpones a delivery until `nextAttemptAt`; if that is null, for good. */
   postpone(id: number, failure: string, nextAttemptAt: string | null): Promise<void>;
   list(filter: DeliveryFilter): Promise<ListedDelivery[]>;
+  /** The ids of what `list` gives. */
+  listIds(filter: DeliveryFilter): Promise<number[]>;
+  /** Those of these deliveries that are still stored, the newest first. */
+  listIn(ids: readonly number[]): Promise<ListedDelivery[]>;
   find(id: number): Promise<ListedDelivery | undefined>;
   /** The body, byte for byte. @throws AppError as `openBody` */
   findBody(id: number): Promise<Buffer | undefined>;
@@ -49,11 +61,11 @@ export interface InboxStore {
   remove(ids: number[]): Promise<number>;
   /**
    * Makes deliveries due again, whatever their state, except those whose body was not kept.
-   * @returns which
+   * @returns which of them
    */
   replay(tx: Transaction, ids: readonly number[], now: string): Promise<number[]>;
-  /** Makes failed deliveries due again. @returns how many */
-  replayFailed(tx: Transaction, now: string): Promise<number>;
+  /** Makes failed deliveries due again. @returns which */
+  replayFailed(tx: Transaction, now: string): Promise<number[]>;
   /** Makes deliveries due that an older reader could not read. @returns how many */
   replayUnread(now: string): Promise<number>;
   countDue(): Promise<number>;
@@ -70,31 +82,6 @@ type SealedDelivery = Pick<DeliveryRow, 'install' | 'bodySha256' | 'body'>;
 export type PagedDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'>;
 
 export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
-
-export interface DeliveryFilter {
-  install?: string | undefined;
-  state?: DeliveryState | undefined;
-  type?: string | undefined;
-  /** Only deliveries with a smaller id: the page before one that was listed. */
-  before?: number | undefined;
-  limit: number;
-}
-
-export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt'>;
-
-const listedColumns = [
-  'id',
-  'install',
-  'bodySha256',
-  'deliveryId',
-  'eventType',
-  'receivedAt',
-  'state',
-  'attempts',
-  'failure',
-  'readerVersion',
-  'headers',
-] as const;
 
 interface KeyedDelivery {
   delivery: NewDelivery;
@@ -117,6 +104,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       bodySha256: digest,
       deliveryId,
       eventType: isEvent ? read.event.type : read.type,
+      subjectId: subjectOf(read),
       receivedAt,
       state: isEvent ? 'pending' : read.outcome,
       nextAttemptAt: isEvent ? receivedAt : null,
@@ -209,14 +197,11 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       );
     },
 
-    async list({ install, state, type, before, limit }) {
-      let query = kysely.selectFrom('delivery').select(listedColumns);
-      if (install !== undefined) query = query.where('install', '=', install);
-      if (state !== undefined) query = query.where(isIn(state));
-      if (type !== undefined) query = query.where('eventType', '=', type);
-      if (before !== undefined) query = query.where('id', '<', before);
-      return await query.orderBy('id', 'desc').limit(limit).execute();
-    },
+    list: (filter) => listDeliveries(kysely, filter),
+
+    listIds: (filter) => listDeliveryIds(kysely, filter),
+
+    listIn: (ids) => listDeliveriesIn(kysely, ids),
 
     find: (id) => kysely.selectFrom('delivery').select(listedColumns).where('id', '=', id).executeTakeFirst(),
 
@@ -240,12 +225,10 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
 
     remove: async (ids) => (ids.length === 0 ? 0 : await deleteSettled(database, ids)),
 
-    async replay(tx, ids, now) {
-      if (ids.length === 0) return [];
-      return await makeDue(tx, now, (which) => which.and([which('id', 'in', ids), isKept]));
-    },
+    replay: async (tx, ids, now) =>
+      ids.length === 0 ? [] : await makeDue(tx, now, (which) => which.and([which('id', 'in', ids), isKept])),
 
-    replayFailed: async (tx, now) => (await makeDue(tx, now, isIn('failed'))).length,
+    replayFailed: (tx, now) => makeDue(tx, now, isIn('failed')),
 
     async replayUnread(now) {
       const isUnread: Condition = (which) =>
@@ -278,6 +261,11 @@ function toKeyed(delivery: NewDelivery): KeyedDelivery {
   const digest = createHash('sha256').update(delivery.body).digest();
   const read = readEvent(delivery.body);
   return { delivery, read, digest, key: deliveryKeyOf(delivery.install, digest) };
+}
+
+/** What a timeline finds the delivery by. */
+function subjectOf(read: ReadEvent): string | null {
+  return read.outcome === 'event' ? (read.event.contract?.id ?? read.event.resourceId) : null;
 }
 
 function statusOf(read: ReadEvent): Appended['status'] {

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
 import { endGivenAddresses } from './address-store.ts';
 import { isWorkable } from './membership-store.ts';
 
@@ -14,6 +14,20 @@ const settledStates = ['active', 'invited', 'removed'] as const;
 /** Due now, if there is something to do. A membership that is never claimed would stay due for ever. */
 export function dueIfWorkable(eb: MembershipBuilder, now: string) {
   return eb.case().when(isWorkable(eb)).then(now).else(eb.ref('nextAttemptAt')).end();
+}
+
+/** A membership, and whether a look at it can be made due. */
+export async function findMembership(
+  db: Transaction,
+  id: number,
+): Promise<(MembershipRow & { isWorkable: boolean }) | undefined> {
+  const found = await db
+    .selectFrom('membership')
+    .selectAll()
+    .select((eb) => eb.case().when(isWorkable(eb)).then(eb.lit(1)).else(eb.lit(0)).end().as('workable'))
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return found && { ...found, isWorkable: found.workable === 1 };
 }
 
 /** Makes a look at these memberships due, unless there is nothing to do for them. */

@@ -70,64 +70,6 @@ function selectListed(db: Transaction) {
   ]);
 }
 
-/** What a page of memberships shows. All that is given must match. */
-export interface AccessFilter {
-  tool?: string | undefined;
-  state?: MembershipState | undefined;
-  install?: string | undefined;
-  /** The group, exactly. */
-  group?: string | undefined;
-  /** An id of a trainer, a part of a name, or an address. */
-  trainer?: { text: string; digests: readonly string[] } | undefined;
-  /** Only memberships with a smaller id: the page before one that was listed. */
-  before?: number | undefined;
-  limit: number;
-}
-
-/** A page of memberships, the newest first, each with the contracts that give access. */
-export async function pageMemberships(
-  db: Transaction,
-  { tool, state, install, group, trainer, before, limit }: AccessFilter,
-): Promise<(ListedMembership & { contracts: string[] })[]> {
-  let query = selectListed(db);
-  if (tool !== undefined) query = query.where('tool', '=', tool);
-  if (install !== undefined) query = query.where('membership.install', '=', install);
-  if (state !== undefined) query = query.where('state', '=', state);
-  if (install !== undefined) query = query.where('membership.install', '=', install);
-  if (group !== undefined) query = query.where('groupId', '=', group);
-  if (before !== undefined) query = query.where('id', '<', before);
-  if (trainer !== undefined) query = query.where('membership.trainerId', 'in', trainersLike(db, trainer));
-  const rows = await query.orderBy('id', 'desc').limit(limit).execute();
-  if (rows.length === 0) return [];
-  const ids = rows.map(({ id }) => id);
-  const reasons = await db
-    .selectFrom('reason')
-    .select(['membershipId', 'contractId'])
-    .distinct()
-    .where('membershipId', 'in', ids)
-    .orderBy('contractId')
-    .execute();
-  const byMembership = Map.groupBy(reasons, ({ membershipId }) => membershipId);
-  return rows.map((row) => ({
-    ...row,
-    contracts: (byMembership.get(row.id) ?? []).map(({ contractId }) => contractId),
-  }));
-}
-
-function trainersLike(db: Transaction, { text, digests }: NonNullable<AccessFilter['trainer']>) {
-  const part = `%${text.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;
-  return db
-    .selectFrom('person')
-    .select('person.trainerId')
-    .where((eb) =>
-      eb.or([
-        eb('person.trainerId', '=', text),
-        sql<boolean>`lower(display_name) like ${part} escape '\\'`,
-        eb('workEmailDigest', 'in', digests),
-      ]),
-    );
-}
-
 /** Whether the trainer is wanted, but the invitation has not been delivered. */
 export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   const invitation = eb

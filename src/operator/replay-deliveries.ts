@@ -1,65 +1,82 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
-import type { DeliveryFilter, InboxStore } from '../inbox/inbox-store.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { DeliveryFilter } from '../inbox/delivery-list-store.ts';
+import type { InboxStore } from '../inbox/inbox-store.ts';
 
-/** So many deliveries are replayed at once, which is also what is named in the audit log. */
-export const mostReplayed = 1000;
-
-export interface Replayed {
-  /** Made due again. */
-  replayed: number[];
-  /** Left as they are, as their bodies were not kept. */
-  left: number[];
-  /** The row of the audit log, which names all of them. */
-  act: number;
-}
-
-interface ReplayDeps {
+export interface ReplayDeps {
   database: Database;
   inbox: InboxStore;
   by: By;
 }
 
-/** Has deliveries handled again: all whose bodies were kept. None holds up another. */
-export async function replayDeliveries(
-  { database, inbox, by }: ReplayDeps,
-  ids: readonly number[],
-  which = `deliveries ${ids.slice(0, mostReplayed).join(', ')}`,
+export interface Replayed {
+  /** Deliveries that are looked at again. */
+  replayed: number[];
+  /** Deliveries that stay as they are: of a type that nothing uses, whose body was not kept. */
+  left: number[];
+  /** The row of the audit log; null if nothing was replayed. */
+  act: number | null;
+}
+
+export interface ReplayWish {
+  ids: readonly number[];
+  /** Whether all that failed are replayed too. */
+  failed?: boolean;
+  /** What the deliveries were chosen by, for the audit log. */
+  chosenBy?: string;
+}
+
+/** So many deliveries are replayed at a time if a filter chooses them. */
+export const mostReplayed = 1000;
+/** So many numbers are in the subject of the act. Its `after` names all, or the first 1,000. */
+const mostNoted = 50;
+
+/** Has deliveries looked at again. One that cannot be replayed stays as it is, and keeps no other from it. */
+export async function replayDeliveries({ database, inbox, by }: ReplayDeps, wish: ReplayWish): Promise<Replayed> {
+  return await inTransaction(database, async (tx) => {
+    const named = await inbox.replay(tx, wish.ids, by.at);
+    const isNamed = new Set(named);
+    const left = wish.ids.filter((id) => !isNamed.has(id));
+    const failed = wish.failed === true ? await inbox.replayFailed(tx, by.at) : [];
+    const replayed = [...named, ...failed.filter((id) => !isNamed.has(id))];
+    return { replayed, left, act: await keepAct(tx, by, wish, { replayed, left }) };
+  });
+}
+
+/** Has the newest deliveries looked at again that match a filter, 1,000 at most. */
+export async function replayMatching(
+  deps: ReplayDeps,
+  filter: Omit<DeliveryFilter, 'limit'>,
+  chosenBy: string,
 ): Promise<Replayed> {
-  return await inTransaction(database, async (tx) => {
-    const replayed = (await inbox.replay(tx, ids, by.at)).toSorted((a, b) => a - b);
-    const done = new Set(replayed);
-    const left = ids.filter((id) => !done.has(id));
-    const act = await writeAudit(tx, by, 'deliveries replay', `${replayed.length} of ${which}`, {
-      after: toText({ replayed, left }),
-    });
-    return { replayed, left, act };
-  });
+  const ids = await deps.inbox.listIds({ ...filter, limit: mostReplayed });
+  return await replayDeliveries(deps, { ids, chosenBy });
 }
 
-/** Replays what a filter matches, the newest first: at most `mostReplayed`. */
-export async function replayMatching(deps: ReplayDeps, filter: Omit<DeliveryFilter, 'limit'>): Promise<Replayed> {
-  const matching = await deps.inbox.list({ ...filter, limit: mostReplayed });
-  const asked = Object.entries(filter).filter(([, value]) => value !== undefined);
-  const which = `all that match ${asked.map(([name, value]) => `${name} ${value}`).join(', ') || 'anything'}`;
-  return await replayDeliveries(
-    deps,
-    matching.map(({ id }) => id),
-    which,
-  );
+async function keepAct(
+  tx: Transaction,
+  by: By,
+  { ids, failed, chosenBy }: ReplayWish,
+  { replayed, left }: Omit<Replayed, 'act'>,
+): Promise<number | null> {
+  if (replayed.length === 0 && chosenBy === undefined) return null;
+  const which = chosenBy ?? [...(failed ? ['all that failed'] : []), ...ids.slice(0, mostNoted)].join(', ');
+  const after = [toLine('replayed', replayed), toLine('left, as the body was not kept', left)].join('\n');
+  return await writeAudit(tx, by, 'deliveries replay', `${replayed.length} deliveries: ${which}`, { after });
 }
 
-/** Replays all that failed, however many they are. @returns how many */
-export async function replayFailed({ database, inbox, by }: ReplayDeps): Promise<number> {
-  return await inTransaction(database, async (tx) => {
-    const replayed = await inbox.replayFailed(tx, by.at);
-    if (replayed > 0) await writeAudit(tx, by, 'deliveries replay', `${replayed} deliveries: all that failed`);
-    return replayed;
-  });
+function toLine(what: string, ids: readonly number[]): string {
+  const rest = ids.length > mostReplayed ? ` and ${ids.length - mostReplayed} more` : '';
+  return `${what}: ${ids.slice(0, mostReplayed).join(' ')}${rest}`;
 }
 
-function toText({ replayed, left }: Pick<Replayed, 'replayed' | 'left'>): string {
-  const lines = [`to be looked at again: ${replayed.join(', ') || 'none'}`];
-  if (left.length > 0) lines.push(`left as they are, as their bodies were not kept: ${left.join(', ')}`);
-  return lines.join('\n');
+/** What the act of a replay says, as lists of numbers. */
+export function readReplayed(after: string | null): Pick<Replayed, 'replayed' | 'left'> {
+  const [replayed = '', left = ''] = (after ?? '').split('\n');
+  return { replayed: numbersIn(replayed), left: numbersIn(left) };
+}
+
+function numbersIn(line: string): number[] {
+  const [, ids = ''] = line.split(': ');
+  return [...(ids.split(' and ')[0] ?? '').matchAll(/\d+/g)].map(([id]) => Number(id));
 }

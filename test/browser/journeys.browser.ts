@@ -30,8 +30,8 @@ describeInBrowser('what operators come for', (open) => {
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.vera.token);
     await page.getByRole('link', { name: 'Access', exact: true }).click();
-    await page.getByLabel('Trainer (name, id or address)').fill(trainers.inside);
-    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByLabel('trainer, project or work email').fill(trainers.inside);
+    await page.getByRole('button', { name: 'Search' }).click();
     await page.locator('tbody').getByRole('link').first().click();
     await page.getByText(`${trainers.inside} is on it`).first().waitFor();
     await page.getByText('nothing: they can log in').first().waitFor();
@@ -46,14 +46,14 @@ describeInBrowser('what operators come for', (open) => {
       const { page, complaints } = visit;
       await signIn(visit, consoleTokens.otto.token);
       await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
-      await page.getByLabel('State').selectOption('unprocessable');
-      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.getByLabel('state').selectOption('unprocessable');
+      await page.getByRole('button', { name: 'Search' }).click();
       await page.locator('tbody').getByRole('link').first().click();
       await page.getByText('no event 2', { exact: true }).waitFor();
       await page.goBack();
-      await page.getByRole('button', { name: 'Replay all that match' }).click();
-      await page.getByRole('heading', { name: /^deliveries replay/ }).waitFor();
-      await page.getByText('2 of all that match state unprocessable').waitFor();
+      await page.getByRole('button', { name: 'Replay all 2 that match' }).click();
+      await page.waitForURL(/\/deliveries\/replays\/\d+$/);
+      expect(await page.locator('tbody tr').count()).toBe(2);
       expect(complaints).toEqual([]);
     },
   );
@@ -77,6 +77,7 @@ describeInBrowser('what operators come for', (open) => {
     const visit = await open(consoleUrl);
     const { page } = visit;
     await signIn(visit, consoleTokens.vera.token);
+    await page.goto('/access');
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
     await page.keyboard.press('Enter');

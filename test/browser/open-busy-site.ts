@@ -12,7 +12,7 @@ export interface BusySite extends Journey {
 export async function openBusySite(): Promise<BusySite> {
   const journey = await openJourney(sqlite);
   const { sandbox, customer, quiet, deliver } = journey;
-  await customer.link('street-signs');
+  const linkId = await customer.link('street-signs');
   await customer.link('street-lamps');
   const staying = sandbox.hire({ jobId: customer.jobId });
   const leaving = sandbox.hire({ jobId: customer.jobId });
@@ -20,6 +20,7 @@ export async function openBusySite(): Promise<BusySite> {
   sandbox.endContract(leaving.contractId);
   for (const number of [1, 2]) await deliver(`no event ${number}`);
   await quiet();
+  const [membership] = await journey.memberships();
   const idOf = ({ trainers }: typeof staying) => trainers[0]?.opentrainUserId ?? '';
   const [{ id: deliveryId } = { id: 0 }] = await journey.storage.inbox.list({ limit: 1 });
   const addresses: Record<string, string | undefined> = {
@@ -28,8 +29,15 @@ export async function openBusySite(): Promise<BusySite> {
     '/deliveries/:id/body': undefined,
     '/trainers/:id': `/trainers/${idOf(staying)}`,
     '/contracts/:id': `/contracts/${staying.contractId}`,
-    // There is an act after one was done, which the journeys see to.
+    '/memberships/:id': `/memberships/${membership?.id}`,
+    '/installs/:name': '/installs/acme',
+    '/installs/:name/unlink/:link': `/installs/acme/unlink/${linkId}`,
+    '/installs/:name/rotate': '/installs/acme/rotate',
+    '/installs/:name/remove': '/installs/acme/remove',
+    // Acts and plans are there after the first, which the journeys see to.
     '/acts/:id': undefined,
+    '/deliveries/replays/:id': undefined,
+    '/plans/:id': undefined,
   };
   return {
     ...journey,

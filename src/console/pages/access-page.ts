@@ -1,112 +1,94 @@
 import { html } from 'hono/html';
-import { type MembershipState, membershipStates } from '../../domain/membership.ts';
-import { describeCause } from '../../domain/standing.ts';
+import { membershipStates } from '../../domain/membership.ts';
 import { maskText } from '../../lib/mask.ts';
-import { type AccessFilter, pageMemberships } from '../../memberships/membership-list-store.ts';
+import { writeCsv } from '../../lib/write-csv.ts';
+import { type Access, type AccessFilter, listAccess } from '../../memberships/access-list-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import type { Asked, Download, Html, Page, View } from '../page.ts';
-import { toCsv } from '../view/csv.ts';
-import { beforeIn, filterOf, nextPage, oneOf, textIn } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
-import { type Column, tableOf } from '../view/table.ts';
+import type { Asked, Download, Page, View } from '../page.ts';
+import { accessColumns, nameOf, projectsOf, untilOf, whyOf } from '../view/access-cells.ts';
+import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
+import { tableOf } from '../view/table.ts';
 
-/** Who has access to what, since when, and why. */
+/** Which trainer is in which project, or was, and why. */
 export const accessViews: readonly View<ConsoleParts>[] = [
   { path: '/access', show: showAccess },
   { path: '/access.csv', show: downloadAccess },
 ];
 
-type Membership = Awaited<ReturnType<typeof pageMemberships>>[number];
+const pageSize = 100;
+/** So many rows a file has at most, read in parts. */
+const mostRows = 100_000;
+const partSize = 5000;
 
-const pageSize = 50;
-/** A file has so many rows at most; a filter has the rest. */
-const mostRows = 20_000;
-
-function filterIn(query: URLSearchParams, { box }: ConsoleParts): Omit<AccessFilter, 'limit'> {
-  const trainer = textIn(query, 'trainer');
-  return {
-    state: oneOf(membershipStates, query, 'state'),
-    tool: textIn(query, 'tool'),
-    install: textIn(query, 'install'),
-    group: textIn(query, 'project'),
-    trainer: trainer === undefined ? undefined : { text: trainer, digests: box.digests(trainer.toLowerCase()) },
-    before: beforeIn(query),
-  };
-}
-
-async function showAccess({ query }: Asked, parts: ConsoleParts): Promise<Page> {
-  const { database, config, installs } = parts;
-  const members = await pageMemberships(database.kysely, { ...filterIn(query, parts), limit: pageSize });
-  const fields = [
-    { name: 'trainer', label: 'Trainer (name, id or address)' },
-    { name: 'project', label: 'Project' },
-    { name: 'state', label: 'State', values: membershipStates },
-    { name: 'tool', label: 'Tool', values: [...config.tools.keys()].sort() },
-    { name: 'install', label: 'Customer', values: [...installs.keys()].sort() },
-  ];
+async function showAccess(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { database, installs, config } = parts;
+  const filter = toFilter(asked, parts);
+  const before = toRowId(asked.query.get('before'));
+  const found = await listAccess(database.kysely, { ...filter, before, limit: pageSize + 1 });
+  const shown = found.slice(0, pageSize);
+  const file = `/access.csv?${asked.query}`;
   return {
     title: 'Access',
     body: html`
-      ${filterOf('/access', fields, query)}
-      ${tableOf('Trainers and projects, the newest first', members, columns, sayNone(query))}
-      ${nextPage('/access', query, members.length === pageSize ? members.at(-1)?.id : undefined)}
-      ${members.length > 0 && html`<p><a href="/access.csv?${query}">This list as CSV</a> (${mostRows} rows at most)</p>`}
+      ${filterForm(asked, [
+        { name: 'q', label: 'trainer, project or work email' },
+        { name: 'state', label: 'state', options: membershipStates },
+        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'tool', label: 'tool', options: [...config.tools.keys()].sort() },
+        { name: 'project', label: 'project id' },
+      ])}
+      ${tableOf('Trainers and their projects, the newest first', shown, accessColumns, whenEmpty(asked))}
+      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
+      ${shown.length > 0 && html`<p><a href="${file}">Download these as CSV</a> (at most 100,000 rows)</p>`}
     `,
   };
 }
 
-function sayNone(query: URLSearchParams): string {
-  return query.size > 0
-    ? 'No membership matches this filter.'
-    : 'No trainer is in a project yet. One appears when a contract begins whose job is linked to a project.';
+function whenEmpty({ query }: Asked): string {
+  return [...query.values()].some((value) => value !== '')
+    ? 'No trainer matches. Choose less, or show all.'
+    : 'There are no memberships yet. One appears when a contract begins whose job is linked to a project.';
 }
 
-const columns: readonly Column<Membership>[] = [
-  ['trainer', (member) => html`<a href="/trainers/${encodeURIComponent(member.trainerId)}">${nameOf(member)}</a>`],
-  ['project', ({ groupId }) => groupId],
-  ['tool', ({ tool }) => tool],
-  ['customer', ({ install }) => install],
-  ['state', ({ state }) => stateOf(state)],
-  ['since', ({ updatedAt }) => instantOf(updatedAt)],
-  ['why', (member) => whyOf(member)],
-  ['until', ({ removeAfter }) => instantOf(removeAfter)],
-];
-
-/** Strangers choose names, and may choose an address for one. */
-function nameOf({ displayName, trainerId }: Pick<Membership, 'displayName' | 'trainerId'>): string {
-  return displayName === null || displayName.trim() === '' ? trainerId : maskText(displayName);
+function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, 'limit'> {
+  const text = chosen(query, 'q');
+  return {
+    state: chosenOf(query, 'state', membershipStates),
+    install: chosen(query, 'install'),
+    tool: chosen(query, 'tool'),
+    project: chosen(query, 'project'),
+    search: text === undefined ? undefined : { text, digests: box.digests(text.toLowerCase()) },
+  };
 }
 
-const looks: Partial<Record<MembershipState, string>> = {
-  active: 'good',
-  failed: 'bad',
-  held: 'warn',
-  orphaned: 'warn',
-};
-
-export function stateOf(state: MembershipState): Html {
-  return html`<span class="${looks[state] ?? 'quiet'}">${state}</span>`;
+async function downloadAccess(asked: Asked, parts: ConsoleParts): Promise<Download> {
+  const filter = toFilter(asked, parts);
+  const rows: (readonly (string | null)[])[] = [titles];
+  let before: number | undefined;
+  while (rows.length <= mostRows) {
+    const limit = Math.min(partSize, mostRows + 1 - rows.length);
+    const part = await listAccess(parts.database.kysely, { ...filter, before, limit });
+    rows.push(...part.map(toCells));
+    before = part.at(-1)?.id;
+    if (part.length < limit) break;
+  }
+  return { fileName: 'access.csv', type: 'text/csv; charset=utf-8', content: writeCsv(rows) };
 }
 
-export function whyOf({ failure, cause, contracts, wanted }: Membership): string {
-  if (failure !== null) return maskText(failure);
-  if (wanted === 1) return contracts.length === 0 ? '' : `contract ${contracts.join(', ')}`;
-  return cause === null ? '' : describeCause(cause);
-}
+const titles = ['trainer', 'trainer id', 'project', 'tool', 'group', 'install', 'state', 'since', 'why', 'until'];
 
-async function downloadAccess({ query }: Asked, parts: ConsoleParts): Promise<Download> {
-  const members = await pageMemberships(parts.database.kysely, { ...filterIn(query, parts), limit: mostRows });
-  const head = ['trainer', 'trainer id', 'project', 'tool', 'customer', 'state', 'since', 'why', 'until'];
-  const rows = members.map((one) => [
-    nameOf(one),
-    one.trainerId,
-    one.groupId,
-    one.tool,
-    one.install,
-    one.state,
-    one.updatedAt,
-    whyOf(one),
-    one.removeAfter,
-  ]);
-  return { fileName: 'access.csv', type: 'text/csv; charset=utf-8', content: toCsv([head, ...rows]) };
+function toCells(access: Access): (string | null)[] {
+  const { trainerId, tool, groupId, install, state, updatedAt } = access;
+  return [
+    nameOf(access),
+    maskText(trainerId),
+    projectsOf(access).join('; '),
+    tool,
+    maskText(groupId),
+    install,
+    state,
+    updatedAt,
+    whyOf(access),
+    untilOf(access),
+  ];
 }

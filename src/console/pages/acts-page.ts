@@ -3,7 +3,7 @@ import { type Act as AuditedAct, findAct, listActs } from '../../db/audit-store.
 import { AppError } from '../../domain/errors.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
-import { beforeIn, filterOf, idIn, nextPage, textIn } from '../view/filter.ts';
+import { chosen, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -15,9 +15,11 @@ export const actsViews: readonly View<ConsoleParts>[] = [
 
 const pageSize = 50;
 
-async function showActs({ query }: Asked, { database }: ConsoleParts): Promise<Page> {
-  const actor = textIn(query, 'actor');
-  const acts = await listActs(database, { actor, before: beforeIn(query), limit: pageSize });
+async function showActs(asked: Asked, { database }: ConsoleParts): Promise<Page> {
+  const actor = chosen(asked.query, 'actor');
+  const before = toRowId(asked.query.get('before'));
+  const found = await listActs(database, { actor, before, limit: pageSize + 1 });
+  const acts = found.slice(0, pageSize);
   const whenEmpty =
     actor === undefined
       ? 'No operator has decided anything. What is done here or on the command line appears in this list.'
@@ -25,9 +27,9 @@ async function showActs({ query }: Asked, { database }: ConsoleParts): Promise<P
   return {
     title: 'Audit log',
     body: html`
-      ${filterOf('/acts', [{ name: 'actor', label: 'Who' }], query)}
+      ${filterForm(asked, [{ name: 'actor', label: 'who' }])}
       ${tableOf('What operators decided, the newest first', acts, columns, whenEmpty)}
-      ${nextPage('/acts', query, acts.length === pageSize ? acts.at(-1)?.id : undefined)}
+      ${pager(asked, found.length > pageSize ? acts.at(-1)?.id : undefined)}
     `,
   };
 }
@@ -41,7 +43,8 @@ const columns: readonly Column<AuditedAct>[] = [
 ];
 
 async function showAct({ params }: Asked, { database }: ConsoleParts): Promise<Page> {
-  const act = await findAct(database, idIn(params['id'], 'the act'));
+  const id = toRowId(params['id']);
+  const act = id === undefined ? undefined : await findAct(database, id);
   if (act === undefined) throw new AppError('not_found', 'There is no such act');
   const { action, subject, actor, origin, at, before, after } = act;
   return {

@@ -1,9 +1,13 @@
 import { html } from 'hono/html';
-import { type DeliveryState, deliveryStates } from '../../domain/delivery.ts';
+import { findAct } from '../../db/audit-store.ts';
+import { deliveryStates } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes } from '../../domain/event.ts';
-import type { ListedDelivery } from '../../inbox/inbox-store.ts';
-import { mostReplayed, replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
+import type { DeliveryFilter, ListedDelivery } from '../../inbox/delivery-list-store.ts';
+import { readEvent } from '../../inbox/event-schema.ts';
+import { maskText } from '../../lib/mask.ts';
+import { listAccess } from '../../memberships/access-list-store.ts';
+import { mostReplayed, readReplayed, replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import {
   type Act,
@@ -15,151 +19,207 @@ import {
   type Redirect,
   type View,
 } from '../page.ts';
-import { beforeIn, filterOf, idIn, nextPage, oneOf, textIn } from '../view/filter.ts';
+import { accessColumns } from '../view/access-cells.ts';
+import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
-/** The deliveries that were received, and how they were handled. */
-export const deliveriesViews: readonly View<ConsoleParts>[] = [
+/** What came in, what became of it, and having it looked at again. */
+export const deliveryViews: readonly View<ConsoleParts>[] = [
   { path: '/deliveries', show: showDeliveries },
   { path: '/deliveries/:id', show: showDelivery },
   { path: '/deliveries/:id/body', show: downloadBody },
+  { path: '/deliveries/replays/:id', show: showReplay },
 ];
 
-export const deliveriesActs: readonly Act<ConsoleParts>[] = [
-  { path: '/deliveries/replay', act: replayFiltered },
+export const deliveryActs: readonly Act<ConsoleParts>[] = [
+  { path: '/deliveries/replay', act: replayAll },
   { path: '/deliveries/:id/replay', act: replayOne },
 ];
 
-const pageSize = 50;
-
-function filterIn(query: URLSearchParams) {
-  return {
-    install: textIn(query, 'install'),
-    state: oneOf(deliveryStates, query, 'state'),
-    type: textIn(query, 'type'),
-  };
-}
+const pageSize = 100;
+const filterNames = ['state', 'install', 'type', 'since', 'until'] as const;
 
 async function showDeliveries(asked: Asked, { inbox, installs }: ConsoleParts): Promise<Page> {
-  const { query } = asked;
-  const filter = filterIn(query);
-  const deliveries = await inbox.list({ ...filter, before: beforeIn(query), limit: pageSize });
-  const fields = [
-    { name: 'state', label: 'State', values: deliveryStates },
-    { name: 'type', label: 'Type', values: eventTypes },
-    { name: 'install', label: 'Customer', values: [...installs.keys()].sort() },
-  ];
+  const filter = toFilter(asked.query);
+  const before = toRowId(asked.query.get('before'));
+  const found = await inbox.list({ ...filter, before, limit: pageSize + 1 });
+  const shown = found.slice(0, pageSize);
   return {
     title: 'Deliveries',
     body: html`
-      ${filterOf('/deliveries', fields, query)}
-      ${tableOf('What the marketplace has delivered, the newest first', deliveries, columns, sayNone(query))}
-      ${nextPage('/deliveries', query, deliveries.length === pageSize ? deliveries.at(-1)?.id : undefined)}
-      ${deliveries.length > 0 && formOf(asked, '/deliveries/replay', replayForm(filter))}
+      ${filterForm(asked, [
+        { name: 'state', label: 'state', options: deliveryStates },
+        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'type', label: 'type', options: eventTypes },
+        { name: 'since', label: 'received from', type: 'date' },
+        { name: 'until', label: 'received until', type: 'date' },
+      ])}
+      ${tableOf('What the marketplace sent, the newest first', shown, columns, noDeliveries)}
+      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
+      ${shown.length > 0 && (await replayForm(asked, inbox, filter))}
     `,
   };
 }
 
-function sayNone(query: URLSearchParams): string {
-  return query.size > 0
-    ? 'No delivery matches this filter.'
-    : 'Nothing was delivered yet. The marketplace delivers when a contract begins; "gangway doctor" says whether it can.';
-}
-
-type Filter = ReturnType<typeof filterIn>;
-
-function replayForm(filter: Filter): Html {
-  const entries = Object.entries(filter).filter(([, value]) => value !== undefined);
-  return html`
-    ${entries.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
-    <p>
-      <button>Replay all that match</button>
-      <span class="quiet">The newest ${mostReplayed} at most. What was merged before changes nothing.</span>
-    </p>
-  `;
-}
+const noDeliveries = 'There is no such delivery. One appears when the marketplace sends an event to an install.';
 
 const columns: readonly Column<ListedDelivery>[] = [
-  ['id', ({ id }) => html`<a href="/deliveries/${id}">${id}</a>`],
+  ['delivery', ({ id }) => html`<a href="/deliveries/${id}">delivery ${id}</a>`],
   ['received', ({ receivedAt }) => instantOf(receivedAt)],
-  ['customer', ({ install }) => install],
-  ['type', ({ eventType }) => eventType],
-  ['state', ({ state }) => stateOf(state)],
-  ['why', ({ failure }) => failure],
+  ['install', ({ install }) => install],
+  ['type', ({ eventType }) => eventType ?? 'unknown'],
+  ['about', ({ subjectId }) => (subjectId === null ? '' : maskText(subjectId))],
+  ['state', ({ state }) => state],
+  ['tries', ({ attempts }) => attempts, 'number'],
+  ['why', ({ failure }) => (failure === null ? '' : maskText(failure))],
 ];
 
-const looks: Record<DeliveryState, 'good' | 'quiet' | 'bad'> = {
-  pending: 'quiet',
-  handled: 'good',
-  ignored: 'quiet',
-  unprocessable: 'bad',
-  failed: 'bad',
-};
-
-function stateOf(state: DeliveryState): Html {
-  return html`<span class="${looks[state]}">${state}</span>`;
+async function replayForm(asked: Asked, inbox: ConsoleParts['inbox'], filter: Filter): Promise<Html | string> {
+  const { length } = await inbox.listIds({ ...filter, limit: mostReplayed + 1 });
+  const which = length > mostReplayed ? `the newest ${mostReplayed} that match` : `all ${length} that match`;
+  const fields = filterNames.map((name) => {
+    const value = chosen(asked.query, name);
+    return value === undefined ? '' : html`<input type="hidden" name="${name}" value="${value}" />`;
+  });
+  return formOf(asked, '/deliveries/replay', html`${fields}<button>Replay ${which}</button>`);
 }
 
-async function findDelivery({ params }: Asked, { inbox }: ConsoleParts): Promise<ListedDelivery> {
-  const found = await inbox.find(idIn(params['id'], 'the delivery'));
-  if (found === undefined) throw new AppError('not_found', 'There is no such delivery: retention may have deleted it');
-  return found;
+type Filter = Omit<DeliveryFilter, 'limit' | 'before'>;
+
+function toFilter(query: URLSearchParams): Filter {
+  return {
+    state: chosenOf(query, 'state', deliveryStates),
+    install: chosen(query, 'install'),
+    type: chosen(query, 'type'),
+    since: toDayEdge(chosen(query, 'since'), '00:00:00.000'),
+    until: toDayEdge(chosen(query, 'until'), '23:59:59.999'),
+  };
+}
+
+function toDayEdge(day: string | undefined, time: string): string | undefined {
+  const at = `${day}T${time}Z`;
+  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) && Number.isFinite(Date.parse(at)) ? at : undefined;
 }
 
 async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const delivery = await findDelivery(asked, parts);
-  const { id, install, receivedAt, eventType, state, attempts, failure, deliveryId, headers } = delivery;
-  const facts: [string, Html | string | number | null][] = [
-    ['state', stateOf(state)],
-    ['why', failure],
-    ['customer', install],
-    ['type', eventType],
-    ['received', instantOf(receivedAt)],
-    ['failed tries', attempts],
-    ["marketplace's id", deliveryId],
-  ];
+  const { inbox, database } = parts;
+  const delivery = await findIn(parts, asked);
+  const { id, install, deliveryId, eventType, receivedAt, state, attempts, failure } = delivery;
+  const body = state === 'ignored' ? undefined : await inbox.findBody(id);
+  const named = body === undefined ? undefined : toNamed(body);
+  const led = named && (await listLedTo(database.kysely, named));
+  const replay = html`<button>Replay this delivery</button>`;
   return {
     title: `Delivery ${id}`,
     body: html`
       <dl>
-        ${facts.map(([name, value]) => (value === null ? '' : html`<dt>${name}</dt><dd>${value}</dd>`))}
+        <dt>Received</dt>
+        <dd>${instantOf(receivedAt)}</dd>
+        <dt>Install</dt>
+        <dd>${install}</dd>
+        <dt>Type</dt>
+        <dd>${eventType ?? 'unknown'}</dd>
+        <dt>Id of the sender</dt>
+        <dd>${maskText(deliveryId ?? 'none')}</dd>
+        <dt>State</dt>
+        <dd>${state}, after ${attempts} failed tries</dd>
+        <dt>Why</dt>
+        <dd>${maskText(failure ?? 'nothing failed')}</dd>
       </dl>
-      ${formOf(asked, `/deliveries/${id}/replay`, html`<p><button>Replay</button></p>`)}
-      <h2>Body</h2>
-      ${await showBody(id, parts)}
-      <h2>Headers</h2>
-      <pre>${headers}</pre>
+      ${body === undefined ? '' : formOf(asked, `/deliveries/${id}/replay`, replay)}
+      <h2>What it led to</h2>
+      ${named && linksOf(named)}
+      ${tableOf('Memberships of what it names', led ?? [], accessColumns, noMemberships)}
+      <h2>The body</h2>
+      ${bodyOf(asked, id, body)}
     `,
   };
 }
 
-async function showBody(id: number, { inbox }: ConsoleParts): Promise<Html> {
-  try {
-    const body = (await inbox.findBody(id)) ?? Buffer.alloc(0);
-    return html`<p><a href="/deliveries/${id}/body">Download, byte for byte</a> (${body.length} bytes)</p>
-      <pre>${body.toString('utf8')}</pre>`;
-  } catch (error) {
-    // It was not kept, or its key is gone. The rest of the page is true all the same.
-    if (!(error instanceof AppError)) throw error;
-    return html`<p class="empty">${error.message}.</p>`;
-  }
+const noMemberships = 'It led to no membership. One appears when an event names a trainer, a contract and a project.';
+
+function bodyOf({ operator }: Asked, id: number, body: Buffer | undefined): Html {
+  if (body === undefined) return html`<p class="empty">The body was not kept: nothing uses events of this type.</p>`;
+  return html`
+    <p class="quiet">Addresses and tokens are masked here.</p>
+    <pre>${maskText(body.toString('utf8'))}</pre>
+    ${operator.role === 'operator' && html`<p><a href="/deliveries/${id}/body">Download the body as it came in</a></p>`}
+  `;
 }
 
+interface Named {
+  contractId: string | undefined;
+  trainerId: string | undefined;
+}
+
+function toNamed(body: Buffer): Named {
+  const read = readEvent(body);
+  if (read.outcome !== 'event') return { contractId: undefined, trainerId: undefined };
+  return { contractId: read.event.contract?.id, trainerId: read.event.trainer?.id ?? undefined };
+}
+
+async function listLedTo(kysely: ConsoleParts['database']['kysely'], { contractId, trainerId }: Named) {
+  return contractId === undefined ? [] : await listAccess(kysely, { contractId, trainerId, limit: pageSize });
+}
+
+function linksOf({ contractId, trainerId }: Named): Html {
+  return html`<p>
+    ${contractId === undefined ? '' : html`<a href="/contracts/${encodeURIComponent(contractId)}">The contract</a>`}
+    ${trainerId === undefined ? '' : html`<a href="/trainers/${encodeURIComponent(trainerId)}">The trainer</a>`}
+  </p>`;
+}
+
+/** The body has addresses, so a viewer does not get it. */
 async function downloadBody(asked: Asked, parts: ConsoleParts): Promise<Download> {
-  const { id } = await findDelivery(asked, parts);
-  const content = (await parts.inbox.findBody(id)) ?? Buffer.alloc(0);
+  const { id } = await findIn(parts, asked);
+  if (asked.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer sees the body masked');
+  const content = await parts.inbox.findBody(id);
+  if (content === undefined) throw new AppError('not_found', 'There is no such delivery');
   return { fileName: `delivery-${id}`, type: 'application/octet-stream', content };
 }
 
 async function replayOne(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const { id } = await findDelivery(asked, parts);
-  await replayDeliveries({ ...parts, by: asked.by }, [id]);
+  const { id } = await findIn(parts, asked);
+  await replayDeliveries({ ...parts, by: asked.by }, { ids: [id] });
   return { redirect: `/deliveries/${id}` };
 }
 
-/** Lands on the act, which names what was replayed and what was left. */
-async function replayFiltered({ form, by }: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const { act } = await replayMatching({ ...parts, by }, filterIn(form));
-  return { redirect: `/acts/${act}` };
+async function replayAll({ form, by }: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const chosenBy = filterNames.flatMap((name) => {
+    const value = chosen(form, name);
+    return value === undefined ? [] : [`${name}=${maskText(value)}`];
+  });
+  const { act } = await replayMatching({ ...parts, by }, toFilter(form), chosenBy.join(' ') || 'any');
+  return { redirect: `/deliveries/replays/${act}` };
+}
+
+/** The results of a replay, with what has become of each delivery since. */
+async function showReplay({ params }: Asked, { database, inbox }: ConsoleParts): Promise<Page> {
+  const id = toRowId(params['id']);
+  const act = id === undefined ? undefined : await findAct(database, id);
+  if (act === undefined || act.action !== 'deliveries replay') {
+    throw new AppError('not_found', 'There is no such replay');
+  }
+  const { replayed, left } = readReplayed(act.after);
+  return {
+    title: `Replay ${act.id}`,
+    body: html`
+      <p>${act.actor} replayed ${act.subject}, at ${instantOf(act.at)}.</p>
+      ${tableOf('Replayed, and what became of it since', await inbox.listIn(replayed), columns, 'Nothing was replayed.')}
+      ${tableOf(
+        'Left as they are: of a type that nothing uses, whose body was not kept',
+        await inbox.listIn(left),
+        columns,
+        'None was left as it was.',
+      )}
+    `,
+  };
+}
+
+async function findIn({ inbox }: ConsoleParts, { params }: Asked): Promise<ListedDelivery> {
+  const id = toRowId(params['id']);
+  const delivery = id === undefined ? undefined : await inbox.find(id);
+  if (delivery === undefined) throw new AppError('not_found', 'There is no such delivery');
+  return delivery;
 }

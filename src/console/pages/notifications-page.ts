@@ -4,7 +4,7 @@ import { maskText } from '../../lib/mask.ts';
 import { createDispatchStore, type ListedDispatch } from '../../notify/dispatch-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
-import { beforeIn, filterOf, nextPage, oneOf } from '../view/filter.ts';
+import { chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -13,16 +13,18 @@ export const notificationsViews: readonly View<ConsoleParts>[] = [{ path: '/noti
 
 const pageSize = 50;
 
-async function showNotifications({ query }: Asked, { database, config }: ConsoleParts): Promise<Page> {
-  const state = oneOf(dispatchStates, query, 'state');
-  const listed = await createDispatchStore(database).list({ state, before: beforeIn(query), limit: pageSize });
+async function showNotifications(asked: Asked, { database, config }: ConsoleParts): Promise<Page> {
+  const state = chosenOf(asked.query, 'state', dispatchStates);
+  const before = toRowId(asked.query.get('before'));
+  const found = await createDispatchStore(database).list({ state, before, limit: pageSize + 1 });
+  const listed = found.slice(0, pageSize);
   const hasChannels = config.notifications.channels.size > 0;
   return {
     title: 'Notifications',
     body: html`
-      ${filterOf('/notifications', [{ name: 'state', label: 'State', values: dispatchStates }], query)}
+      ${filterForm(asked, [{ name: 'state', label: 'state', options: dispatchStates }])}
       ${tableOf('What was sent to people, or waits for it, the newest first', listed, columns, whenEmpty(hasChannels))}
-      ${nextPage('/notifications', query, listed.length === pageSize ? listed.at(-1)?.id : undefined)}
+      ${pager(asked, found.length > pageSize ? listed.at(-1)?.id : undefined)}
     `,
   };
 }

@@ -1,69 +1,70 @@
 import { html } from 'hono/html';
-import { AppError } from '../../domain/errors.ts';
-import type { Html } from '../page.ts';
+import type { Asked, Html } from '../page.ts';
 
-/** A field of a filter: one of some values, or any text. */
+/** A part of a filter: a list to choose from, or a field to type in. */
 export interface FilterField {
   name: string;
   label: string;
-  /** What can be chosen; without it, a text is typed. */
-  values?: readonly string[];
+  /** A field to type in if it is undefined. */
+  options?: readonly string[];
+  type?: 'search' | 'date';
 }
 
-/** A form that leads to a filtered list. The filter is in the address, so it can be shared. */
-export function filterOf(path: string, fields: readonly FilterField[], query: URLSearchParams): Html {
-  return html`<form class="filter" method="get" action="${path}" role="search">
-    ${fields.map((field) => html`<label>${field.label} ${inputOf(field, query.get(field.name) ?? '')}</label>`)}
-    <button>Filter</button>
-    ${query.size > 0 && html`<a href="${path}">Show all</a>`}
+/** The filter is in the address, so that it can be shared. */
+export function filterForm({ path, query }: Asked, fields: readonly FilterField[]): Html {
+  return html`<form class="filter" method="get" action="${path}">
+    ${fields.map((field) => toField(field, query.get(field.name) ?? ''))}
+    <button>Search</button>
+    <a href="${path}">Show all</a>
   </form>`;
 }
 
-function inputOf({ name, values }: FilterField, value: string): Html {
-  if (values === undefined) return html`<input name="${name}" value="${value}" />`;
-  return html`<select name="${name}">
-    <option value="">any</option>
-    ${values.map((one) => html`<option value="${one}" ${one === value ? html`selected` : ''}>${one}</option>`)}
-  </select>`;
-}
-
-/** What the filter in the address says; undefined where it says nothing. */
-export function textIn(query: URLSearchParams, name: string): string | undefined {
-  return query.get(name)?.trim() || undefined;
-}
-
-/** @throws AppError `invalid` where it is none of them */
-export function oneOf<T extends string>(values: readonly T[], query: URLSearchParams, name: string): T | undefined {
-  const text = textIn(query, name);
-  const value = values.find((one) => one === text);
-  if (text !== undefined && value === undefined) {
-    throw new AppError('invalid', `${name} in the address must be one of ${values.join(', ')}`);
+function toField({ name, label, options, type = 'search' }: FilterField, value: string): Html {
+  if (options === undefined) {
+    return html`<label>${label}<input type="${type}" name="${name}" value="${value}" maxlength="200" /></label>`;
   }
-  return value;
+  const all = value === '' || options.includes(value) ? options : [...options, value];
+  return html`<label
+    >${label}
+    <select name="${name}">
+      <option value="">all</option>
+      ${all.map((one) => html`<option value="${one}" ${one === value ? html`selected` : ''}>${one}</option>`)}
+    </select></label
+  >`;
 }
 
-/** @throws AppError `invalid` where it is no id */
-export function idIn(text: string | undefined, what: string): number {
-  if (text === undefined || !/^\d{1,15}$/.test(text))
-    throw new AppError('invalid', `${what} in the address must be a number`);
-  return Number(text);
+/** What was typed or chosen; undefined if nothing was. Without what no name or id has. */
+export function chosen(query: URLSearchParams, name: string): string | undefined {
+  const text = (query.get(name) ?? '')
+    .replaceAll(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, 200);
+  return text === '' ? undefined : text.toWellFormed();
 }
 
-/** Where a page of a list begins; undefined for the first one. */
-export function beforeIn(query: URLSearchParams): number | undefined {
-  const text = textIn(query, 'before');
-  return text === undefined ? undefined : idIn(text, 'before');
+/** The same, if it is one of a closed set. */
+export function chosenOf<T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | undefined {
+  const text = chosen(query, name);
+  return all.find((one) => one === text);
 }
 
-/** A link to the next page, where this one is full. */
-export function nextPage(
-  path: string,
-  query: URLSearchParams,
-  before: number | undefined,
-  label = 'Older',
-): Html | string {
-  if (before === undefined) return '';
-  const next = new URLSearchParams(query);
-  next.set('before', String(before));
-  return html`<p class="pager"><a href="${path}?${next}" rel="next">${label}</a></p>`;
+/** A number of a row; undefined if it is none. */
+export function toRowId(text: string | null | undefined): number | undefined {
+  return text != null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+/** @param lastId the smallest id of a full page; undefined if there is nothing before it */
+export function pager({ path, query }: Asked, lastId: number | undefined): Html | string {
+  const isFirst = !query.has('before');
+  if (isFirst && lastId === undefined) return '';
+  const to = (before?: number) => {
+    const next = new URLSearchParams(query);
+    next.delete('before');
+    if (before !== undefined) next.set('before', String(before));
+    return `${path}?${next}`;
+  };
+  return html`<p class="pager">
+    ${isFirst ? '' : html`<a href="${to()}">To the newest</a>`}
+    ${lastId === undefined ? '' : html`<a href="${to(lastId)}" rel="next">Older ones</a>`}
+  </p>`;
 }

@@ -1,0 +1,195 @@
+import { html } from 'hono/html';
+import { AppError } from '../../domain/errors.ts';
+import type { PairEvidence } from '../../domain/evidence.ts';
+import { statusOfContract } from '../../domain/evidence-status.ts';
+import { maskText } from '../../lib/mask.ts';
+import { type Access, listAccess } from '../../memberships/access-list-store.ts';
+import { findMembership } from '../../memberships/look-store.ts';
+import { loadTools } from '../../operator/about-tools.ts';
+import { convergeNow } from '../../operator/converge-now.ts';
+import { explainSubject } from '../../operator/explain-subject.ts';
+import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import {
+  accessColumns,
+  contractLink,
+  contractsOf,
+  nameOf,
+  projectsOf,
+  trainerLink,
+  whyOf,
+} from '../view/access-cells.ts';
+import { toRowId } from '../view/filter.ts';
+import { instantOf } from '../view/instant.ts';
+import { tableOf } from '../view/table.ts';
+import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
+
+/** Why a trainer has access or not, and what happened. */
+export const membershipViews: readonly View<ConsoleParts>[] = [
+  { path: '/memberships/:id', show: showMembership },
+  { path: '/trainers/:id', show: showTrainer },
+  { path: '/contracts/:id', show: showContract },
+];
+
+export const membershipActs: readonly Act<ConsoleParts>[] = [{ path: '/memberships/:id/converge', act: converge }];
+
+/** So many memberships a page lists. */
+const mostListed = 200;
+
+async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { kysely } = parts.database;
+  const id = idOf(asked);
+  const membership = await findMembership(kysely, id);
+  if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const { trainerId } = membership;
+  // The list has the reasons; no other membership has an id between them.
+  const [access] = await listAccess(kysely, { before: id + 1, trainerId, limit: 1 });
+  if (access === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const isReason = (one: { install: string; contractId: string }) =>
+    access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
+  const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
+    access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
+  const { explanations, bearing } = await explainIn(parts, trainerId, (pair) => isReason(pair) && isLink(pair));
+  const timeline = await loadTimeline(
+    parts.database,
+    { id },
+    {
+      contracts: bearing.contracts.filter(isReason),
+      links: bearing.links.filter(isLink),
+      grants: bearing.grants,
+      participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
+    },
+  );
+  return {
+    title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
+    body: html`
+      ${factsOf(access, membership.nextAttemptAt)}
+      ${
+        membership.isWorkable
+          ? formOf(asked, `/memberships/${id}/converge`, html`<button>Converge now</button>`)
+          : html`<p class="quiet">There is no call to make now: it waits for something else than its turn.</p>`
+      }
+      <h2>Why</h2>
+      ${explanationsOf(explanations.filter(isReason))}
+      <h2>What happened</h2>
+      ${timelineTable(timeline)}
+    `,
+  };
+}
+
+function factsOf(access: Access, nextAttemptAt: string | null): Html {
+  const { trainerId, tool, groupId, install, state, updatedAt, removeAfter, reasons } = access;
+  return html`<dl>
+    <dt>Trainer</dt>
+    <dd>${trainerLink(access)}, ${maskText(trainerId)}</dd>
+    <dt>Group</dt>
+    <dd>${maskText(groupId)} of ${tool}</dd>
+    <dt>Install</dt>
+    <dd>${install}</dd>
+    <dt>State</dt>
+    <dd>${state}, since ${instantOf(updatedAt)}</dd>
+    <dt>Why</dt>
+    <dd>${whyOf(access)}</dd>
+    <dt>Contracts</dt>
+    <dd>${contractsOf(reasons).map((reason) => html`${contractLink(reason)} `)}</dd>
+    <dt>Next try</dt>
+    <dd>${instantOf(nextAttemptAt ?? removeAfter) || 'none'}</dd>
+  </dl>`;
+}
+
+async function converge(asked: Asked, { database }: ConsoleParts): Promise<Redirect> {
+  const id = idOf(asked);
+  await convergeNow(database, id, asked.by);
+  return { redirect: `/memberships/${id}` };
+}
+
+async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { kysely } = parts.database;
+  const trainerId = textIdOf(asked);
+  const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
+  const { explanations, bearing } = await explainIn(parts, trainerId);
+  const isOf = (one: { trainerId: string | null }) => one.trainerId === trainerId;
+  if (memberships.length === 0 && !bearing.participations.some(isOf)) {
+    throw new AppError('not_found', 'No event and no reading has named such a trainer');
+  }
+  const name = bearing.people.find(isOf)?.displayName ?? trainerId;
+  return {
+    title: maskText(name),
+    body: html`
+      <p>Trainer ${maskText(trainerId)}</p>
+      <h2>Access</h2>
+      ${tableOf('Projects of this trainer', memberships, accessColumns, noAccess)}
+      <h2>Why</h2>
+      ${explanationsOf(explanations.filter(isOf))}
+      <h2>What happened</h2>
+      ${timelineTable(await loadTimeline(parts.database, { trainerId }, bearing))}
+    `,
+  };
+}
+
+const noAccess = 'There is no membership. One appears when a contract begins whose job is linked to a project.';
+
+async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { kysely } = parts.database;
+  const contractId = textIdOf(asked);
+  const { explanations, bearing } = await explainIn(parts, contractId);
+  const isIt = (one: { contractId: string }) => one.contractId === contractId;
+  const contracts = bearing.contracts.filter(isIt);
+  const [contract] = contracts;
+  if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
+  const memberships = await listAccess(kysely, { contractId, limit: mostListed });
+  const timeline = await loadTimeline(
+    parts.database,
+    { contractId },
+    { ...bearing, contracts, participations: bearing.participations.filter(isIt) },
+  );
+  return {
+    title: contract.title === null ? `Contract ${contractId}` : maskText(`Contract “${contract.title}”`),
+    body: html`
+      ${tableOf(
+        'The contract, as each install knows it',
+        contracts,
+        [
+          ['contract', (one) => one.contractId],
+          ['install', ({ install }) => install],
+          ['status', (one) => statusOfContract(one)],
+          ['begins', ({ startDate }) => instantOf(startDate)],
+          ['ends', ({ endDate }) => instantOf(endDate)],
+        ],
+        '',
+      )}
+      <h2>Access</h2>
+      ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}
+      <h2>Why</h2>
+      ${explanationsOf(explanations.filter(isIt))}
+      <h2>What happened</h2>
+      ${timelineTable(timeline)}
+    `,
+  };
+}
+
+async function explainIn(
+  { database, box, installs, adapters, config, clock }: ConsoleParts,
+  subject: string,
+  isAsked?: (pair: PairEvidence) => boolean,
+) {
+  const { managedDomains } = config.marketplace;
+  const { tools } = await loadTools(database, clock.now());
+  return await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject, isAsked);
+}
+
+function idOf({ params }: Asked): number {
+  const id = toRowId(params['id']);
+  if (id === undefined) throw new AppError('not_found', 'There is no such membership');
+  return id;
+}
+
+/** An id of the marketplace. No id has control characters, and a database may refuse them. */
+function textIdOf({ params }: Asked): string {
+  const id = params['id'] ?? '';
+  if (id === '' || id.length > 500 || /\p{Cc}/u.test(id) || !id.isWellFormed()) {
+    throw new AppError('not_found', 'There is no such id');
+  }
+  return id;
+}

@@ -1,0 +1,169 @@
+import type { Act } from '../../db/audit-store.ts';
+import type { ContractEvidence, GrantEvidence, LinkEvidence, ParticipationEvidence } from '../../domain/evidence.ts';
+import type { ReceiptOutcome, ToolOperation } from '../../domain/membership.ts';
+import type { ListedDelivery } from '../../inbox/delivery-list-store.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { KnownIntent, KnownReceipt, TimelineMembership } from './timeline-store.ts';
+
+/** What happened about a trainer, a contract or a membership, step by step. Everything here is pure. */
+
+/** In the order in which one leads to the next. */
+const kinds = ['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt'] as const;
+
+export interface TimelineStep {
+  at: string;
+  kind: (typeof kinds)[number];
+  says: string;
+  /** The raw event. */
+  deliveryId?: number;
+  membershipId?: number;
+  actId?: number;
+}
+
+export interface TimelineFacts {
+  deliveries: readonly ListedDelivery[];
+  contracts: readonly ContractEvidence[];
+  links: readonly LinkEvidence[];
+  grants: readonly GrantEvidence[];
+  participations: readonly ParticipationEvidence[];
+  memberships: readonly TimelineMembership[];
+  intents: readonly KnownIntent[];
+  receipts: readonly KnownReceipt[];
+  acts: readonly Act[];
+}
+
+/** The oldest first; what happened at the same moment in the order in which one leads to the next. */
+export function toTimeline(facts: TimelineFacts): TimelineStep[] {
+  const memberships = new Map(facts.memberships.map((one) => [one.id, one]));
+  const groupOf = (id: number) => {
+    const membership = memberships.get(id);
+    return membership === undefined ? `membership ${id}` : `${membership.groupId} of ${membership.tool}`;
+  };
+  const steps = [
+    ...facts.deliveries.map(toDelivered),
+    ...toEvidence(facts),
+    ...facts.acts.map(toActed),
+    ...facts.memberships.flatMap((membership) => toUnmet(membership, groupOf(membership.id))),
+    ...facts.intents.flatMap((intent) => toIntended(intent, groupOf(intent.membershipId))),
+    ...facts.receipts.flatMap((receipt) => toReceived(receipt, groupOf(receipt.membershipId))),
+  ];
+  const masked = steps.map((step) => ({ ...step, says: maskText(step.says) }));
+  return masked.sort((a, b) => compare(a.at, b.at) || kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+function toDelivered({ id, receivedAt, eventType, subjectId, install, state, failure }: ListedDelivery): TimelineStep {
+  const why = failure === null ? '' : ` (${failure})`;
+  return {
+    at: receivedAt,
+    kind: 'delivery',
+    says: `${eventType} about ${subjectId} came in from ${install}: ${state}${why}`,
+    deliveryId: id,
+  };
+}
+
+function toActed({ id, at, actor, action, subject, origin }: Act): TimelineStep {
+  return { at, kind: 'act', says: `${actor} decided, from ${origin}: ${action}, ${subject}`, actId: id };
+}
+
+type Said = readonly [at: string | null, says: string];
+
+function toEvidence({ deliveries, contracts, links, grants, participations }: TimelineFacts): TimelineStep[] {
+  const said: Said[] = [
+    ...contracts.flatMap((contract) => ofContract(contract, deliveries)),
+    ...links.flatMap(ofLink),
+    ...grants.map(({ install, revokedReceivedAt }): Said => [revokedReceivedAt, `${install} has disconnected`]),
+    ...participations.map(
+      ({ trainerId, contractId, seenAt }): Said => [seenAt, `${trainerId} was last seen on the contract ${contractId}`],
+    ),
+  ];
+  return said.flatMap(([at, says]) => (at === null ? [] : [{ at, kind: 'evidence' as const, says }]));
+}
+
+function ofContract(contract: ContractEvidence, deliveries: readonly ListedDelivery[]): Said[] {
+  const { contractId, startedEventAt, activeReadAt, endedEventAt, endedReadAt } = contract;
+  const name = `the contract ${contractId}`;
+  /** An event counts from when it was received. */
+  const received = (type: string, at: string | null) => {
+    const isIt = (one: ListedDelivery) =>
+      one.eventType === type && one.subjectId === contractId && at !== null && one.receivedAt >= at;
+    return deliveries.find(isIt)?.receivedAt ?? at;
+  };
+  return [
+    [received('contract.started', startedEventAt), `${name} has begun, by an event of ${startedEventAt}`],
+    [activeReadAt, `${name} was last listed as active`],
+    [received('contract.ended', endedEventAt), `${name} has ended, by an event of ${endedEventAt}`],
+    [endedReadAt, `${name} is listed as ended`],
+    [contract.endedByOperatorAt, `${name} has ended, by an operator`],
+    [contract.reopenedAt, `${name} goes on, by an operator`],
+  ];
+}
+
+function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: LinkEvidence): Said[] {
+  const name = `the link ${linkId} to ${externalProjectId}`;
+  return [
+    [firstSeenAt, `${name} was first seen`],
+    [removedEventAt, `${name} was removed`],
+  ];
+}
+
+/** What is wanted and not so yet. */
+function toUnmet({ id, trainerId, wanted, unmetSince }: TimelineMembership, group: string): TimelineStep[] {
+  if (unmetSince === null) return [];
+  const says = wanted === 1 ? `${trainerId} is to be in ${group}` : `${trainerId} is not to be in ${group} any more`;
+  return [{ at: unmetSince, kind: 'wanted', says: `${says}, and that is not so yet`, membershipId: id }];
+}
+
+const looksFor: Record<ToolOperation, string> = { add: 'adding', remove: 'removing', update: 'updating' };
+const callsOf: Record<ToolOperation, string> = {
+  add: 'have the trainer added',
+  remove: 'have the trainer removed',
+  update: 'have the address of the account changed',
+};
+
+function toIntended({ membershipId, operation, wasFound, createdAt }: KnownIntent, group: string): TimelineStep[] {
+  const found = wasFound === 1 ? 'was found' : 'was not found';
+  return [
+    {
+      at: createdAt,
+      kind: 'look',
+      says: `before ${looksFor[operation]}, the trainer ${found} in ${group}`,
+      membershipId,
+    },
+    { at: createdAt, kind: 'call', says: `to ${group}: ${callsOf[operation]}`, membershipId },
+  ];
+}
+
+const outcomeWords: Record<ReceiptOutcome, string> = {
+  added: 'added, and found when it was read back',
+  invited: 'invited, and found when it was read back',
+  removed: 'removed, and not found when it was read back',
+  updated: 'updated, and found so when it was read back',
+  already_member: 'a member already, so there was no call',
+  already_absent: 'absent already, so there was no call',
+  released: 'not ours, so the member stays',
+  protected: 'protected, so the account was not touched',
+  kept_for_another: 'kept, as another trainer uses the account',
+  failed: 'failed, and is tried again',
+  refused: 'refused by the tool',
+};
+
+function toReceived(receipt: KnownReceipt, group: string): TimelineStep[] {
+  const { membershipId, operation, outcome, toolStatus, message, createdAt, metAfterMs } = receipt;
+  const status = toolStatus === null ? '' : ` (status ${toolStatus})`;
+  const because = message === null ? '' : `: ${message}`;
+  const says = `${operation} in ${group}: ${outcomeWords[outcome] ?? outcome}${status}${because}`;
+  const done: TimelineStep = { at: createdAt, kind: 'receipt', says, membershipId };
+  if (metAfterMs === null) return [done];
+  const ms = Number(metAfterMs);
+  const wanted = operation === 'remove' ? 'not to be in' : 'to be in';
+  const since = new Date(Date.parse(createdAt) - ms).toISOString();
+  return [
+    { at: since, kind: 'wanted', says: `the trainer is ${wanted} ${group}`, membershipId },
+    { ...done, says: `${says}; ${(ms / 1000).toFixed(1)} s after that was wanted` },
+  ];
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../support/databases.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { openJourney } from '../../support/journey.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const minuteMs = 60_000;
+const script = '<script>alert(1)</script>';
+
+async function openHired() {
+  const journey = await openJourney(sqlite);
+  await journey.customer.link('street-signs');
+  await journey.customer.link('street-lamps');
+  const { contractId } = journey.sandbox.hire({ jobId: journey.customer.jobId });
+  await journey.quiet();
+  const membership = (await journey.memberships()).find(({ groupId }) => groupId === 'street-signs');
+  const visitor = createVisitor(journey.consoleUrl);
+  return { ...journey, visitor, contractId, id: membership?.id ?? 0, trainerId: membership?.trainerId ?? '' };
+}
+
+describe('the pages of access', () => {
+  it('lead from a search to why a trainer has access', async () => {
+    const { visitor, trainerId, contractId, id } = await openHired();
+    await visitor.signIn('vera');
+    const list = await visitor.press(await visitor.visit('/access'), 'Search', { q: trainerId, state: 'active' });
+    expect(list.path).toContain(`q=${trainerId}`);
+    expect(list.text).toContain('street-signs');
+    expect((await visitor.visit('/access?state=failed')).text).toContain('No trainer matches.');
+    const trainer = await visitor.visit(`/trainers/${trainerId}`);
+    expect(trainer.text).toContain('nothing: they can log in');
+    const { text } = await visitor.visit(`/memberships/${id}`);
+    expect(text).toContain('yes | contract | the contract is active');
+    // It is explained by the link that leads there, and by no other one.
+    expect(text).not.toContain('street-lamps');
+    expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on it`);
+  });
+
+  it('show every step of a hire and an end, and what operators did between them', async () => {
+    const { visitor, id, sandbox, contractId, pass, quiet, storage } = await openHired();
+    await pass(minuteMs);
+    await visitor.signIn('otto');
+    const membership = await visitor.press(await visitor.visit(`/memberships/${id}`), 'Converge now');
+    expect(membership.path).toBe(`/memberships/${id}`);
+    await quiet();
+    await pass(minuteMs);
+    sandbox.endContract(contractId);
+    await quiet();
+    const { text, html } = await visitor.visit(`/memberships/${id}`);
+    const steps = text.split('\n').flatMap((line) => {
+      const found = / \| (delivery|act|evidence|wanted|look|call|receipt) \| (.*) \|/.exec(line);
+      return found === null ? [] : [`${found[1]}: ${found[2]}`];
+    });
+    const order = [
+      /^delivery: contract\.started/,
+      /^evidence: the contract .* has begun/,
+      /^wanted: the trainer is to be in/,
+      /^look: before adding, the trainer was not found/,
+      /^call: .* have the trainer added/,
+      /^receipt: add in .* added, and found/,
+      /^act: otto decided, from console .*: members converge/,
+      /^delivery: contract\.ended/,
+      /^evidence: the contract .* has ended/,
+      /^wanted: the trainer is not to be in/,
+      /^look: before removing, the trainer was found/,
+      /^call: .* have the trainer removed/,
+      /^receipt: remove in .* removed, and not found/,
+    ];
+    const positions = order.map((pattern) => steps.findIndex((step) => pattern.test(step)));
+    expect([steps, positions]).toEqual([steps, [...positions].sort((a, b) => a - b)]);
+    expect([steps, positions]).toEqual([steps, expect.not.arrayContaining([-1])]);
+    const [delivery] = await storage.inbox.list({ type: 'contract.ended', limit: 1 });
+    expect(html.querySelector(`a[href="/deliveries/${delivery?.id}"]`)).not.toBeNull();
+  });
+
+  it('defuse what a spreadsheet takes for a formula', async () => {
+    const { visitor, storage, trainerId } = await openHired();
+    const { kysely } = storage.database;
+    await kysely.updateTable('person').set({ displayName: '=1+1,"x"' }).where('trainerId', '=', trainerId).execute();
+    await visitor.signIn('vera');
+    const { body, type } = await visitor.visit('/access.csv?project=street-signs');
+    expect(type).toMatch(/^text\/csv/);
+    expect(body.split('\r\n')).toEqual([
+      'trainer,trainer id,project,tool,group,install,state,since,why,until',
+      expect.stringContaining(`"'=1+1,""x""",${trainerId},`),
+      '',
+    ]);
+  });
+
+  it('show what strangers chose as text', async () => {
+    const { visitor, storage, id, trainerId, contractId, deliver, quiet } = await openHired();
+    await deliver(fullEvent({ type: 'contract.started', contract: 'xss', trainer: `t${script}` }));
+    await quiet();
+    const { kysely } = storage.database;
+    await kysely.updateTable('person').set({ displayName: script }).execute();
+    await kysely.updateTable('link').set({ externalProjectName: script }).execute();
+    await kysely.updateTable('contract').set({ title: script }).execute();
+    await kysely.updateTable('membership').set({ failure: script }).execute();
+    await kysely.updateTable('receipt').set({ message: script }).execute();
+    await visitor.signIn('vera');
+    const [delivery] = await storage.inbox.list({ limit: 1 });
+    const paths = ['/access', `/memberships/${id}`, `/trainers/${trainerId}`, `/contracts/${contractId}`];
+    for (const path of [...paths, `/deliveries/${delivery?.id}`]) {
+      const page = await visitor.visit(path);
+      expect([path, page.status]).toEqual([path, 200]);
+      expect([path, page.body.includes('<script>alert')]).toEqual([path, false]);
+      expect([path, page.body.includes('&lt;script&gt;alert')]).toEqual([path, true]);
+    }
+  });
+
+  it('give a viewer no form that changes something', async () => {
+    const { visitor, id, storage } = await openHired();
+    await visitor.signIn('vera');
+    const [delivery] = await storage.inbox.list({ limit: 1 });
+    for (const path of [`/memberships/${id}`, '/deliveries', `/deliveries/${delivery?.id}`]) {
+      const { html } = await visitor.visit(path);
+      const posts = html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
+      expect([path, posts]).toEqual([path, ['/sign-out']]);
+    }
+    expect((await visitor.visit(`/deliveries/${delivery?.id}/body`)).status).toBe(403);
+  });
+});
+
+describe('the pages of deliveries', () => {
+  it('replay everything that a filter matches, and say what was left', async () => {
+    const { visitor, deliver, quiet, storage } = await openHired();
+    await deliver({ id: 'evt-unused', type: 'payout.sent', data: {} });
+    await quiet();
+    const ignored = (await storage.inbox.list({ state: 'ignored', limit: 1 }))[0]?.id;
+    const started = (await storage.inbox.list({ type: 'contract.started', limit: 1 }))[0]?.id;
+    await visitor.signIn('otto');
+    const some = await visitor.visit('/deliveries?type=contract.started');
+    // There is one for each link.
+    const results = await visitor.press(some, 'Replay all 2 that match');
+    expect(results.path).toMatch(/^\/deliveries\/replays\/\d+$/);
+    expect(results.text).toContain(`delivery ${started} |`);
+    await quiet();
+    expect((await visitor.visit(results.path)).text).toMatch(new RegExp(`delivery ${started} \\|.*\\| handled \\|`));
+    const none = await visitor.press(await visitor.visit('/deliveries?state=ignored'), 'Replay all 1 that match');
+    expect(none.text).toContain('Nothing was replayed.');
+    expect(none.text).toContain(`delivery ${ignored} |`);
+    await quiet();
+    const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
+    expect(acts).toMatchObject([
+      { actor: 'otto', action: 'deliveries replay', subject: '2 deliveries: type=contract.started' },
+      { actor: 'otto', action: 'deliveries replay', subject: '0 deliveries: state=ignored' },
+    ]);
+  });
+
+  it('mask addresses in a body, and give it whole to an operator who downloads it', async () => {
+    const { visitor, storage } = await openHired();
+    await visitor.signIn('otto');
+    const [delivery] = await storage.inbox.list({ type: 'contract.started', limit: 1 });
+    const page = await visitor.visit(`/deliveries/${delivery?.id}`);
+    const whole = await visitor.visit(`/deliveries/${delivery?.id}/body`);
+    expect(whole.type).toMatch(/^application\/octet-stream/);
+    expect(page.text).toContain('contract.started');
+    const address = /[\w.+-]+@[\w.-]+/.exec(whole.body)?.[0] ?? 'no address';
+    expect(page.body).not.toContain(address);
+  });
+});
