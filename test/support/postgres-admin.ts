@@ -21,7 +21,8 @@ export async function makeResettable(database: string): Promise<void> {
 /**
  * Puts it back to what it held when it was made resettable. Who is still connected is thrown out.
  *
- * @returns false if its tables are no longer those that they were: then it is of no use to another test
+ * @returns false if its tables are no longer those that they were, or have grown large: then it is of no use to
+ *   another test
  */
 export async function resetPostgresDatabase(database: string): Promise<boolean> {
   const [row] = await execute(database, 'select reset.put_back() as is_as_before');
@@ -65,6 +66,8 @@ const resettable = `
     end loop;
     execute format('create function reset.refill() returns void language sql as %L', refill);
     execute format('create function reset.shape_before() returns text language sql as %L', format('select %L', reset.shape()));
+    execute format('create function reset.size_before() returns bigint language sql as %L',
+      format('select %s::bigint', pg_database_size(current_database())));
   end $$;
 
   create function reset.put_back() returns boolean language plpgsql as $$
@@ -73,6 +76,10 @@ const resettable = `
     perform pg_terminate_backend(pid, 10000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid();
     if reset.shape() <> reset.shape_before() then
+      return false;
+    end if;
+    -- What is deleted stays in the files, and every query would go through it.
+    if pg_database_size(current_database()) > reset.size_before() + 8 * 1024 * 1024 then
       return false;
     end if;
     set local session_replication_role = replica;

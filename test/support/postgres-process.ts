@@ -28,6 +28,8 @@ const server = new EmbeddedPostgres({
     // Whether PostgreSQL survives a power cut is not what is tested.
     'fsync=off',
     'full_page_writes=off',
+    // What it learnt of a table in one test would have it plan the queries of the next one wrongly.
+    'autovacuum=off',
   ].flatMap((setting) => ['-c', setting]),
   onLog: () => undefined,
 });
