@@ -11,28 +11,28 @@ import { until } from '../../support/until.ts';
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-interface Told {
+interface ReceivedNotice {
   notice: string;
   contractId: string;
   isRepeat: boolean;
 }
 
-/** What somebody outside was told, who trusts nothing but the signature; each message counts once. */
-function listTold({ posts }: Hook): Told[] {
-  const messages = new Map(posts.map((post) => [post.headers['webhook-id'], toTold(post)]));
+/** What a receiver outside got that trusts nothing but the signature; each message counts once. */
+function listReceived({ posts }: Hook): ReceivedNotice[] {
+  const messages = new Map(posts.map((post) => [post.headers['webhook-id'], toReceived(post)]));
   return [...messages.values()];
 }
 
-function toTold({ headers, body }: HookPost): Told {
+function toReceived({ headers, body }: HookPost): ReceivedNotice {
   // The hours pass by the test's clock, and the signature says what it was.
   vi.useFakeTimers({ toFake: ['Date'], now: Number(headers['webhook-timestamp']) * 1000 });
   const message = new Webhook(secret).verify(body, headers as Record<string, string>);
   vi.useRealTimers();
-  const { type, data } = message as { type: string; data: Omit<Told, 'notice'> };
+  const { type, data } = message as { type: string; data: Omit<ReceivedNotice, 'notice'> };
   return { notice: type, contractId: data.contractId, isRepeat: data.isRepeat };
 }
 
-/** A tool that tells how much everybody has done on one day in all. */
+/** A tool that tells how much all trainers has done on one day in all. */
 function createWork(): { adapter: Adapter; day: string; hours: Map<string, number> } {
   const { adapter } = createMemoryTool();
   const work = { day: '', hours: new Map<string, number>() };
@@ -73,22 +73,22 @@ async function openJob(dialect: Parameters<typeof openJourney>[0]) {
     const row = kysely.selectFrom('budget').selectAll().where('contractId', '=', contractId);
     return await row.executeTakeFirst();
   };
-  return { ...journey, work, hire, budgetOf, told: () => listTold(hook) };
+  return { ...journey, work, hire, budgetOf, received: () => listReceived(hook) };
 }
 
 type Job = Awaited<ReturnType<typeof openJob>>;
 
 /** An hour passes, and with it a report of usage. */
-async function passUntilTold({ clock, told }: Job, notices: string[]): Promise<void> {
+async function passUntilReceived({ clock, received }: Job, notices: string[]): Promise<void> {
   clock.advance(hourMs);
   await until(
-    'they are told',
-    () => told().map(({ notice }) => notice),
+    'the notices are there',
+    () => received().map(({ notice }) => notice),
     (seen) => {
       return seen.length >= notices.length;
     },
   );
-  expect(told().map(({ notice }) => notice)).toEqual(notices);
+  expect(received().map(({ notice }) => notice)).toEqual(notices);
 }
 
 describeAnyDialect('a budget that runs out', (dialect) => {
@@ -96,19 +96,19 @@ describeAnyDialect('a budget that runs out', (dialect) => {
     ['lost', { lose: 1 }],
     ['repeated', { repeat: 1 }],
     ['out of their order', { reorder: 1, repeat: 0.5 }],
-  ])('is told of once each time while its events are %s', async (_how, faults) => {
+  ])('is reported once each time while its events are %s', async (_how, faults) => {
     const job = await openJob(dialect);
-    const { sandbox, work, clock, told, budgetOf } = job;
+    const { sandbox, work, clock, received, budgetOf } = job;
     const { contractId, memberId } = await job.hire(10);
     const other = await job.hire(10);
     sandbox.setFaults(undefined, faults);
 
     work.hours.set(memberId, 8.5).set(other.memberId, 1);
-    await passUntilTold(job, ['budget.low']);
+    await passUntilReceived(job, ['budget.low']);
     work.hours.set(memberId, 10.5);
-    await passUntilTold(job, ['budget.low', 'budget.depleted']);
+    await passUntilReceived(job, ['budget.low', 'budget.depleted']);
     sandbox.fundMilestone(contractId, { volume: 20 });
-    await passUntilTold(job, ['budget.low', 'budget.depleted', 'budget.ok']);
+    await passUntilReceived(job, ['budget.low', 'budget.depleted', 'budget.ok']);
 
     work.hours.set(memberId, 11);
     const { askedAt = null } = (await budgetOf(contractId)) ?? {};
@@ -119,16 +119,16 @@ describeAnyDialect('a budget that runs out', (dialect) => {
       (later) => later !== askedAt,
     );
     expect(await budgetOf(other.contractId)).toMatchObject({ state: 'ok', notifiedState: null });
-    expect(told()).toEqual(
+    expect(received()).toEqual(
       ['budget.low', 'budget.depleted', 'budget.ok'].map((notice) => ({ notice, contractId, isRepeat: false })),
     );
     const alerts = job.log.lines().flatMap(({ alert }) => (alert === undefined ? [] : [alert]));
     expect(alerts.filter((alert) => String(alert).startsWith('budget_'))).toEqual(['budget_low', 'budget_depleted']);
   });
 
-  it('is told of where the work was done elsewhere, and only an event says so', async () => {
+  it('is reported where the work was done elsewhere, and only an event says so', async () => {
     const job = await openJob(dialect);
-    const { customer, clock, work, told, budgetOf } = job;
+    const { customer, clock, work, received, budgetOf } = job;
     const { contractId } = await job.hire(10);
     clock.advance(60_000);
     const isKnown = async () => (await budgetOf(contractId))?.state;
@@ -138,7 +138,7 @@ describeAnyDialect('a budget that runs out', (dialect) => {
     await customer.api('POST', `/contracts/${contractId}/usage`, { entries });
     await job.quiet();
     clock.advance(60_000);
-    await until('they are told', told, (seen) => seen.length > 0);
-    expect(told()).toEqual([{ notice: 'budget.low', contractId, isRepeat: false }]);
+    await until('the notices are there', received, (seen) => seen.length > 0);
+    expect(received()).toEqual([{ notice: 'budget.low', contractId, isRepeat: false }]);
   });
 });

@@ -52,7 +52,7 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
       await expect(start(changed)).rejects.toThrow('--accept-orphans');
       expect(tool.calls).toEqual([]);
 
-      // However often it is started, and whatever falls due meanwhile.
+      // However often it is started, and whatever becomes due meanwhile.
       for (let count = 0; count < 2; count += 1) {
         const accepting = await start(changed, true);
         await accepting.pass(hourMs / 2);

@@ -62,7 +62,7 @@ it('from an empty folder to people in the tool, and through a reconnect', async 
   await rosterIs(first.trainerId, second.trainerId);
   sandbox.endContract(first.contractId);
   await rosterIs(second.trainerId);
-  // What told of the end of the old connection has come by now, and has changed nothing.
+  // The events of the end of the old connection have come by now, and have changed nothing.
   const { stdout } = await run('explain', second.trainerId);
   expect(stdout).not.toMatch(/^ {2}no /m);
 
@@ -80,7 +80,7 @@ function commandsOfReadme(publicUrl: string, job: string): [string[], string[], 
   return [init, connect, link, start, status];
 }
 
-/** Where the marketplace is told that it listens; the usual ports may be taken on this machine. */
+/** Where it says to the marketplace that it listens; the usual ports may be taken on this machine. */
 function listenAt(config: string, port: number): void {
   const document = JSON.parse(readFileSync(config, 'utf8')) as { receiver: object };
   const receiver = { ...document.receiver, host: '127.0.0.1', port, drain: '0s' };

@@ -72,7 +72,7 @@ async function openBalancer(): Promise<Balancer> {
     const ready = backends.filter(({ isReady }) => isReady);
     turn += 1;
     const chosen = ready[turn % ready.length];
-    if (chosen === undefined) outgoing.writeHead(502).end('{"code":"nobody_is_ready"}');
+    if (chosen === undefined) outgoing.writeHead(502).end('{"code":"no_instance_is_ready"}');
     else pass(incoming, outgoing, chosen.url);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -17,7 +17,7 @@ const adapters = {
 describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
   it.each(Object.entries(adapters))('has the trainers who are hired, and no others, by %s', async (_name, open) => {
     const tool = await openRestTool();
-    tool.seed('street-signs', 'somebody@lab.example');
+    tool.seed('street-signs', 'employee@lab.example');
     const journey = await openJourney(dialect, { adapter: await open(tool), payloads: 'minimal' });
     const { sandbox, customer } = journey;
     await customer.link('street-signs');
@@ -26,11 +26,11 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
     await journey.quiet();
     const emails = trainers.map(({ workEmail }) => String(workEmail).toLowerCase());
     const members = () => tool.members('street-signs').map((email) => email.toLowerCase());
-    expect(members().sort()).toEqual([...emails, 'somebody@lab.example'].sort());
+    expect(members().sort()).toEqual([...emails, 'employee@lab.example'].sort());
 
     sandbox.endContract(contractId);
     await journey.quiet();
-    expect(members()).toEqual(['somebody@lab.example']);
+    expect(members()).toEqual(['employee@lab.example']);
     expect(await journey.memberships()).toMatchObject([{ state: 'removed' }, { state: 'removed' }]);
   });
 

@@ -34,7 +34,7 @@ describeEachDialect('after a journey', (dialect) => {
     expect(log.text()).toContain('"level"');
   });
 
-  it('nor after a tool has answered with the address of whom it refuses', async () => {
+  it('nor after a tool has answered with the address of the person that it refuses', async () => {
     const tool = createMemoryTool();
     tool.before = (call) => {
       if (call === 'add') throw new Error(`400: no ${person.workEmail}; whsec_c2VjcmV0 is wrong`);
@@ -47,7 +47,7 @@ describeEachDialect('after a journey', (dialect) => {
   });
 });
 
-describeEachDialect('after people outside were told', (dialect) => {
+describeEachDialect('after people outside got notices', (dialect) => {
   it('nothing lies open of where, though every channel fails and quotes it', async () => {
     const secret = `whsec_${Buffer.alloc(32, 'distinct').toString('base64')}`;
     const address = 'finance.distinct@example.com';

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 
-describeAnyDialect('people outside are told', (dialect) => {
+describeAnyDialect('people outside get notices', (dialect) => {
   it('in every channel by a running bridge, while one of them hangs', async () => {
     const [billing, chat, hanging] = [await openHook(), await openHook(), await openHook()];
     hanging.answer = () => undefined;
@@ -36,19 +36,19 @@ describeAnyDialect('people outside are told', (dialect) => {
       (count) => count > 0,
     );
     await until(
-      'it is told',
+      'the notice is there',
       () => billing.posts.length,
       (count) => count === 2,
     );
     expect([chat.posts.length, box.mails.length]).toEqual([0, 0]);
     clock.advance(minuteMs);
     await until(
-      'it is told',
+      'the notice is there',
       () => contractsIn(chat),
       (seen) => seen.length > 0,
     );
     await until(
-      'it is told',
+      'the notice is there',
       () => box.mails.length,
       (count) => count > 0,
     );

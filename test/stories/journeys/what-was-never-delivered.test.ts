@@ -35,7 +35,7 @@ describeAnyDialect('what was never delivered', (dialect) => {
     expect((await runs()).at(-1)).toMatchObject({ trigger: 'schedule', added: 0, removed: 1 });
   });
 
-  it('as the start of a renewal keeps somebody in whose contract before it ends', async () => {
+  it('as the start of a renewal keeps a trainer in whose contract before it ends', async () => {
     const journey = await openJourney(dialect);
     const { sandbox, customer } = journey;
     await customer.link('street-signs');

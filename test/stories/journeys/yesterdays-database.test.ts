@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-const nobodyThere = 'http://127.0.0.1:9/api/partner/v1';
+const noServer = 'http://127.0.0.1:9/api/partner/v1';
 
 describe("yesterday's database, put back", () => {
   it.each([
@@ -39,7 +39,7 @@ describe("yesterday's database, put back", () => {
 
   it('is not acted on while the marketplace does not answer; what comes in now is', async () => {
     const { site, tool, hands, start, expectRight } = await putBackYesterdays();
-    const cut = await start({ marketplaceUrl: nobodyThere });
+    const cut = await start({ marketplaceUrl: noServer });
     hands.end('goes');
     await until(
       'the marketplace is asked before that',
@@ -72,7 +72,7 @@ describe("yesterday's database, put back", () => {
 
 /**
  * A day in the life of a bridge whose database is then set back to that day's beginning. What lies
- * in that copy is wrong by now in every way there is: people who were in and have left, whom it was
+ * in that copy is wrong by now in every way there is: people who were in and have left, people it was
  * about to add and who were let go, a delivery that was not looked at yet, and a link that is gone
  * and was made anew before that had taken effect. Of the last of it no event has come at all.
  */

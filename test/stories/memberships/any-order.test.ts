@@ -23,8 +23,8 @@ describeAnyDatabase('any order and any repetition of deliveries', (openFresh) =>
         for (const { set, run } of named) {
           const wanted = (rows.get(run) ?? []).filter((row) => row.wanted === 1);
           // Installs that know different addresses have a membership each.
-          const places = new Set(wanted.map((row) => keyOf(row, run)));
-          expect([...places].sort()).toEqual(expectWanted(set));
+          const seats = new Set(wanted.map((row) => keyOf(row, run)));
+          expect([...seats].sort()).toEqual(expectWanted(set));
         }
       }),
       { numRuns: batches },

@@ -6,10 +6,10 @@ import { anyDialects, tries } from '../../support/tries.ts';
 const batch = 1;
 
 describe.each(anyDialects)('any story ($name)', (dialect) => {
-  it('ends nobody wrongly, at any moment', async () => {
+  it('ends no access wrongly, at any moment', async () => {
     const [wrong] = await runBatch(dialect, batch, tries(together));
     if (wrong === undefined) return;
     const alone = await tellAlone(dialect, batch, wrong.index);
-    expect.fail(alone ?? `${wrong.says}; told alone it is right`);
+    expect.fail(alone ?? `${wrong.says}; alone it is right`);
   }, 900_000);
 });

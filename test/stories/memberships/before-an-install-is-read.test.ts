@@ -48,7 +48,7 @@ describeAnyDatabase('before an install is read after a silence', (openFresh) => 
     expect(await trainersOf(engine)).toEqual(['cmu1', 'new']);
   });
 
-  it('derives nobody who was left to be derived before, unless something new comes in', async () => {
+  it('derives no trainer who was left to be derived before, unless something new comes in', async () => {
     const engine = await openWithMember(await openFresh());
     await postpone(engine);
     expect(await engine.memberships.hasPostponed()).toBe(true);
@@ -84,7 +84,7 @@ describeAnyDatabase('the brake', (openFresh) => {
 
 type Fresh = Parameters<typeof createEngine>[0];
 
-/** Somebody who is in the tool by our doing. */
+/** A trainer who is in the tool by our doing. */
 async function openWithMember(database: Fresh): Promise<Engine> {
   const engine = createEngine(database);
   await engine.apply([hired]);

@@ -33,7 +33,7 @@ async function stateOf(engine: Engine, trainer: string): Promise<string | undefi
 }
 
 describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
-  it('of a contract is held, told of once, and can be replayed', async () => {
+  it('of a contract is held, reported once, and can be replayed', async () => {
     const engine = createEngine(await openFresh());
     await addPeople(engine, { contracts: ['c1'], trainers: numbered('t', maxTrainers - 1) });
     for (const trainer of ['in', 'out1', 'out2']) {
@@ -89,14 +89,14 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     expect(rows.map(({ install, groupId }) => `${install} ${groupId}`)).toContain('globex other');
   });
 
-  it('removes nobody who is in, and keeps nobody in whose contract ends', async () => {
+  it('removes no trainer who is in, and keeps no trainer in whose contract ends', async () => {
     const engine = createEngine(await openFresh());
     await addPeople(engine, { contracts: ['c1'], trainers: numbered('t', maxTrainers) });
     await engine.apply([started({ contract: 'c1', trainer: 't7' })]);
     await engine.deliver([started({ contract: 'c1', trainer: 'out' })]);
     await engine.takeIn();
     expect(await stateOf(engine, 't7')).toBe('pending');
-    // An end is taken in, whoever is named in it.
+    // An end is taken in, whatever trainer it names.
     await engine.deliver([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 'unheard-of' })]);
     await engine.takeIn();
     expect(await stateOf(engine, 't7')).toBe('removed');

@@ -3,7 +3,7 @@ import { createIncident, hours, type Incident, minutes } from '../../support/inc
 import { createMemoryTool, type MemoryToolOptions } from '../../support/memory-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
-/** The work email of somebody who is in, or is being added, changes: in every kind of tool. */
+/** The work email of a trainer who is in, or is being added, changes: in every kind of tool. */
 
 const signs = 'street-signs';
 const first = { workEmail: 'amara@opentrain.work' };
@@ -48,7 +48,7 @@ describeAnyDatabase('a work email that changes', (openFresh) => {
         incident = createIncident(await openFresh(), { tool });
       });
 
-      it('of somebody who is in: they are not invited again, and nobody is left at the end', async () => {
+      it('of a trainer who is in: they are not invited again, and no member is left at the end', async () => {
         await incident.event('contract.started', first);
         await incident.event('contract.started', second);
         await read();
@@ -102,7 +102,7 @@ describeAnyDatabase('a work email that changes', (openFresh) => {
     });
   });
 
-  it('of somebody who was in before us, under an address that only we give out', async () => {
+  it('of a trainer who was in before us, under an address that only we give out', async () => {
     const tool = createMemoryTool('membership', { keyedBy: 'number', findsById: false });
     incident = createIncident(await openFresh(), { tool, managedDomains: ['opentrain.work'] });
     tool.seed(signs, '7', first.workEmail);
@@ -113,7 +113,7 @@ describeAnyDatabase('a work email that changes', (openFresh) => {
     await end();
   });
 
-  it('of somebody who is only invited: they are invited by it too, and both are revoked', async () => {
+  it('of a trainer who is only invited: they are invited by it too, and both are revoked', async () => {
     const tool = createMemoryTool('membership', { keyedBy: 'number', findsById: false });
     incident = createIncident(await openFresh(), { tool });
     const { findMember } = tool.adapter;

@@ -119,7 +119,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     ]);
   });
 
-  it('keeps somebody in who is hired again before the removal', async () => {
+  it('keeps a trainer in who is hired again before the removal', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([ended]);
@@ -131,7 +131,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
   });
 
-  it('keeps somebody in for as long as one reason of any install stands', async () => {
+  it('keeps a trainer in for as long as one reason of any install stands', async () => {
     await engine.apply([started], 'acme');
     await engine.apply([started], 'globex');
     await convergeDue(engine, tool);
@@ -154,14 +154,14 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('lets nobody notice when a removed link is followed by another to the same project', async () => {
+  it('changes nothing for anyone when a removed link is followed by another to the same project', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
     expect(await membership()).toMatchObject({ state: 'removing' });
     engine.clock.advance(graceMs - 1);
     await engine.apply([fullEvent({ type: 'project_link.created', link: 'cml2' })]);
-    // Who is on the new link's contracts only a read can tell: until then nobody is taken out.
+    // Who is on the new link's contracts only a read can tell: until then no trainer is taken out.
     await engine.pass(30 * graceMs);
     expect(await convergeDue(engine, tool)).toEqual([]);
     const listing = {
@@ -178,7 +178,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, wanted: 1 });
   });
 
-  it('takes out whom the new link has no contract for, once that is known', async () => {
+  it('takes out the trainers that the new link has no contract for, once that is known', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
@@ -193,7 +193,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('releases everybody to the marketplace where the new link is provisioned by it', async () => {
+  it('releases all trainers to the marketplace where the new link is provisioned by it', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
@@ -205,7 +205,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
   });
 
-  it('lets somebody in again whose delivered end a later read contradicts', async () => {
+  it('lets a trainer in again whose delivered end a later read contradicts', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'contract.ended', createdAt: '2026-03-15T11:00:00.000Z' })]);
@@ -226,7 +226,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('never removes somebody because the configuration no longer leads to them', async () => {
+  it('never removes a trainer because the configuration no longer leads to them', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
     routes = () => undefined;
@@ -252,7 +252,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: 1 });
   });
 
-  it('removes nobody whose last reason that still leads there ends, while another stands', async () => {
+  it('removes no trainer whose last reason that still leads there ends, while another stands', async () => {
     routes = () => 'team';
     const lamps = { contract: 'cmc2', project: 'lamps', link: 'cml2' };
     await engine.apply([started, fullEvent({ type: 'contract.started', ...lamps })]);
@@ -269,7 +269,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
   });
 
-  it('forgets whom the configuration no longer leads to before they ever were there', async () => {
+  it('forgets trainers that the configuration no longer leads to before they ever were there', async () => {
     await engine.apply([started]);
     routes = () => undefined;
     await engine.apply([ended]);

@@ -108,11 +108,11 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect(incident.removals()).toEqual([`remove ${signs}/${one}`]);
   });
 
-  it.each(['after', 'while'])('is ours for whom it was found %s it was made', async (moment) => {
+  it.each(['after', 'while'])('is ours for the trainer that it was found for %s it was made', async (moment) => {
     const second = { trainer: 'cmu2', contract: 'cmc2', workEmail: one };
     await incident.take('contract.started', { workEmail: one });
     const [making] = await claimDue(incident.engine);
-    if (making === undefined) throw new Error('nobody to add');
+    if (making === undefined) throw new Error('no person to add');
     tool.after = async (call) => {
       if (call !== 'add') return;
       tool.after = () => undefined;
@@ -126,7 +126,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect([tool.members(signs), tool.accounts()]).toEqual([[], [admin]]);
   });
 
-  it('keeps nobody in for somebody who came by it again under another address', async () => {
+  it('keeps no trainer in for another who came by it again under another address', async () => {
     const second = { trainer: 'cmu2', contract: 'cmc2' };
     await incident.event('contract.started', { workEmail: one });
     await incident.event('contract.started', { ...second, workEmail: one });
@@ -178,7 +178,7 @@ describeAnyDatabase('an account that was there before', (openFresh) => {
     expect([tool.members(signs), tool.members('lamps'), tool.accounts()]).toEqual([[], [], [admin]]);
   });
 
-  it('keeps its place in a group that the marketplace itself has put it into', async () => {
+  it('keeps its seat in a group that the marketplace itself has put it into', async () => {
     const converging = { managedDomains: ['opentrain.work'] };
     ({ incident, tool } = await openIncident(openFresh, converging));
     tool.seed(signs, one, one);
@@ -226,7 +226,7 @@ describeAnyDatabase('a protected account', (openFresh) => {
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
   });
 
-  it('is out again at once where nobody could tell before', async () => {
+  it('is out again at once where it could not be known before', async () => {
     const converging = { protectedAccounts: [colluder] };
     const { incident, tool } = await openIncident(openFresh, { converging });
     const { findAccount: _, ...adapter } = tool.adapter;
@@ -309,7 +309,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     });
   });
 
-  it('is nothing to somebody who was in first and by the same word', async () => {
+  it('is nothing to a trainer who was in first and by the same word', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: one }, 'honest');
     await incident.event('contract.started', { contract: 'c2', workEmail: one }, 'hostile');
     await incident.event('contract.started', { contract: 'c2', workEmail: colluder }, 'hostile');
@@ -332,7 +332,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
   });
 
-  it('take nobody for theirs who has an address that they only named later', async () => {
+  it('take no account for theirs that has an address that they only named later', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: one }, 'honest');
     const other = { contract: 'c2', trainer: 'cmu2' };
     await incident.event('contract.started', { ...other, workEmail: colluder }, 'hostile');
@@ -346,7 +346,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
     expect(tool.members(signs)).toEqual([]);
   });
 
-  it('gets an access of its own to whoever named no address at first', async () => {
+  it('gets an access of its own to the customer that named no address at first', async () => {
     await incident.event('contract.started', { contract: 'c1', workEmail: colluder }, 'hostile');
     await incident.event('contract.started', { contract: 'c2', workEmail: null }, 'honest');
     expect(tool.members(signs)).toEqual([colluder]);
@@ -357,7 +357,7 @@ describeAnyDatabase('installs that know different addresses for one trainer', (o
   });
 });
 
-describeAnyDatabase('every address that somebody was let in under', (openFresh) => {
+describeAnyDatabase('every address that a trainer was let in under', (openFresh) => {
   /** By the second address, and by the first one late: the answer to that was lost. */
   async function comeTwice({ incident, tool }: { incident: Incident; tool: MemoryTool }) {
     tool.isLate = (call) => call === 'add';

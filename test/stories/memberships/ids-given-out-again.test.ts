@@ -9,7 +9,7 @@ import { describeAnyDatabase } from '../../support/tries.ts';
 
 /**
  * A tool that was restored from an older backup gives ids out again: what was a trainer's is by then
- * an employee's, of whom nobody knows here, or another trainer's.
+ * an employee's, who is not known here, or another trainer's.
  */
 
 const signs = 'street-signs';
@@ -105,7 +105,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await state()).toBe('removed');
   });
 
-  it('is in doubt no more once nobody has it', async () => {
+  it('is in doubt no more once no account has it', async () => {
     restore(tool, '1', employee);
     await end();
     tool.forgetAccounts('1');
@@ -179,7 +179,7 @@ describeAnyDatabase('ids that a restored tool gave to other trainers', (openFres
     tool.seed(signs, '2', amara);
   });
 
-  it('are told apart by the address, whoever ends first', async () => {
+  it('are kept apart by the address, in whatever order they end', async () => {
     await incident.event('contract.ended', {});
     expect(tool.members(signs)).toEqual(['1']);
     await incident.event('contract.ended', two);
@@ -219,7 +219,7 @@ describeAnyDatabase('an id of a tool that shows no addresses', (openFresh) => {
     expect(await incident.alerts('id_of_another')).toBe(1);
   });
 
-  it('is let go of by whoever had it before, once it shows the address of another', async () => {
+  it('is let go of by the trainer who had it before, once it shows the address of another', async () => {
     const { incident, tool } = await open(openFresh);
     await incident.event('contract.started', { workEmail: amara });
     restore(tool, '1', two.workEmail);
@@ -230,7 +230,7 @@ describeAnyDatabase('an id of a tool that shows no addresses', (openFresh) => {
 });
 
 describeAnyDatabase('an address that is to be followed', (openFresh) => {
-  it('is not given to an account that has the id of somebody else by now', async () => {
+  it('is not given to an account that has the id of another person by now', async () => {
     const { incident, tool } = await open(openFresh, { updates: true });
     await incident.event('contract.started', { workEmail: amara });
     restore(tool, '1', employee);

@@ -25,7 +25,7 @@ describeAnyDatabase('two installs that share a group', (openFresh) => {
     expect(members()).toEqual(['cmu2']);
   });
 
-  it('keep somebody who works for both until the last of them ends', async () => {
+  it('keep a trainer who works for both until the last of them ends', async () => {
     await incident.event('contract.started', {}, 'acme');
     await incident.event('contract.started', {}, 'globex');
     await incident.event('contract.ended', {}, 'acme');
@@ -43,7 +43,7 @@ describeAnyDatabase('two installs that share a group', (openFresh) => {
     expect(incident.tool.calls.filter((call) => call.includes(signs))).toEqual([]);
   });
 
-  it('let somebody go whose last reason is one that was never given an address', async () => {
+  it('let a trainer go whose last reason is one that was never given an address', async () => {
     await incident.event('contract.started', {}, 'acme');
     await incident.event('contract.started', { workEmail: null }, 'globex');
     await incident.event('contract.ended', {}, 'acme');
@@ -134,7 +134,7 @@ describeAnyDatabase('a tool that can end a whole login', (openFresh) => {
     expect(tool.members(signs)).toEqual(['cmu1']);
   });
 
-  it('has the other groups looked at again by whom it was ended in spite of that', async () => {
+  it('has the other groups looked at again by the worker that ended it in spite of that', async () => {
     const { tool } = incident;
     await incident.event('contract.ended', { contract: 'cmc1' });
     // Hired for the other group again while the call is under way: the login goes with it.
@@ -187,7 +187,7 @@ describeAnyDatabase('with managed domains', (openFresh) => {
     expect(incident.tool.calls).toEqual([]);
   });
 
-  it('somebody who was there before us is ours by a managed address, and goes in the end', async () => {
+  it('a trainer who was there before us is ours by a managed address, and goes in the end', async () => {
     incident.tool.seed(signs, 'cmu1');
     await incident.event('contract.started');
     await incident.event('contract.ended');

@@ -68,7 +68,7 @@ describeAnyDatabase('a person who is replaced on a contract', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
-  it('stays after reads with nobody at all', async () => {
+  it('stays after reads with no trainer at all', async () => {
     for (let read = 0; read < 3; read += 1) {
       await incident.pass(7 * hours);
       await incident.read(listed());
@@ -91,7 +91,7 @@ describeAnyDatabase('a list of contracts that is cut off without a sign', (openF
     expect(members()).toHaveLength(10);
   });
 
-  it('removes nobody, however long it lasts, and is told of after a day', async () => {
+  it('removes no trainer, however long it lasts, and is reported after a day', async () => {
     // Who is on them is still answered.
     const cutOff = { links, active: on(ten.slice(2)), unlisted: on(ten.slice(0, 2)) };
     for (let read = 0; read < 4; read += 1) {
@@ -310,7 +310,7 @@ describeAnyDatabase('a tool that cannot take people back', (openFresh) => {
     return incident;
   };
 
-  it('is asked for a removal that nobody said outright only with approval', async () => {
+  it('is asked for a removal without an explicit end only with approval', async () => {
     const incident = await openFinal(openFresh);
     await incident.event('project_link.removed');
     await incident.pass(15 * minutes);
@@ -331,7 +331,7 @@ describeAnyDatabase('a tool that cannot take people back', (openFresh) => {
 });
 
 describeAnyDatabase('an old start that comes again after everything is forgotten', (openFresh) => {
-  it('gives nobody access until a read says that the contract goes on', async () => {
+  it('gives no trainer access until a read says that the contract goes on', async () => {
     const incident = createIncident(await openFresh());
     const { engine } = incident;
     await incident.pass(40 * 24 * hours);
@@ -345,7 +345,7 @@ describeAnyDatabase('an old start that comes again after everything is forgotten
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
   });
 
-  it('gives nobody access where a read says that it has ended', async () => {
+  it('gives no trainer access where a read says that it has ended', async () => {
     const incident = createIncident(await openFresh());
     await incident.pass(40 * 24 * hours);
     await incident.event('contract.started', { createdAt: '2026-03-16T00:00:00.000Z' });

@@ -16,7 +16,7 @@ const repointed: Listing = {
   links: { cml2: 'street-signs', cml9: 'lamps' },
   active: { cmc1: { links: ['cml2'], people: ['cmu1'] }, cmc9: other },
 };
-/** Another job in the place of the first. */
+/** Another job instead of the first. */
 const replaced: Listing = {
   links: { cml2: 'street-signs', cml9: 'lamps' },
   active: { cmc2: { links: ['cml2'], people: ['cmu2'] }, cmc9: other },
@@ -60,7 +60,7 @@ describeAnyDatabase('a project that is re-pointed', (openFresh) => {
     });
   });
 
-  it('keeps its people when the new link is told before the old one is removed', async () => {
+  it('keeps its people when the new link is announced before the old one is removed', async () => {
     await incident.event('project_link.created', { link: 'cml2' });
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.pass(hours);
@@ -70,7 +70,7 @@ describeAnyDatabase('a project that is re-pointed', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('keeps its people when no event told of it', async () => {
+  it('keeps its people when no event announced it', async () => {
     await incident.pass(hours);
     await incident.read(repointed);
     await incident.pass(hours);
@@ -160,7 +160,7 @@ describeAnyDatabase('a project that is re-pointed', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('invites nobody again whose contract ended while its job was not linked', async () => {
+  it('invites no trainer again whose contract ended while its job was not linked', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.pass(hours);
     expect(members()).toEqual([]);
@@ -208,7 +208,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     await incident.settle();
   };
 
-  it('and connected again keeps everybody, however late the revocation comes in', async () => {
+  it('and connected again keeps all trainers, however late the revocation comes in', async () => {
     const createdAt = toInstant(incident.engine.clock.now());
     await incident.pass(minutes);
     await incident.read({ ...repointed, grant: 'cmi2' });
@@ -231,7 +231,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     await incident.read(unlinked);
   };
 
-  it('and connected again keeps everybody for a day, until the links are made again', async () => {
+  it('and connected again keeps all trainers for a day, until the links are made again', async () => {
     await readUnlinked();
     await incident.pass(23 * hours);
     expect(members()).toEqual(['cmu1']);
@@ -250,7 +250,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([2]);
   });
 
-  it('and linked again at the end of that day keeps everybody, though the list is old', async () => {
+  it('and linked again at the end of that day keeps all trainers, though the list is old', async () => {
     await readUnlinked();
     await incident.pass(24 * hours - minutes);
     await incident.event('project_link.created', { link: 'cml2' });
@@ -273,7 +273,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     ['before the new one came', ['unlink', 'connect']],
     ['after the new one came', ['connect', 'unlink']],
     ['and not connected again yet', ['revoke', 'unlink']],
-  ])('keeps everybody for a day where the links go with the old grant: %s', async (_, steps) => {
+  ])('keeps all trainers for a day where the links go with the old grant: %s', async (_, steps) => {
     for (const step of steps) {
       if (step === 'revoke') await revoke('cmi1');
       if (step === 'connect') await incident.read(unlinked);
@@ -308,7 +308,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('keeps everybody for a day, in which it may be connected again', async () => {
+  it('keeps all trainers for a day, in which it may be connected again', async () => {
     await revoke('cmi1');
     await incident.pass(23 * hours);
     expect(members()).toEqual(['cmu1']);
@@ -321,13 +321,13 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([]);
   });
 
-  it('for good lets everybody go after a day, as far as the brake allows', async () => {
+  it('for good lets all trainers go after a day, as far as the brake allows', async () => {
     await revoke('cmi1');
     await incident.pass(24 * hours - 1);
     expect(members()).toEqual(['cmu1']);
     expect(await incident.plans()).toEqual([]);
     await incident.pass(1);
-    // Two of two: both are held, and nobody goes until somebody says so.
+    // Two of two: both are held, and neither goes until an operator says so.
     expect(await incident.plans()).toEqual([2]);
     expect(members()).toEqual(['cmu1']);
     const { engine } = incident;
@@ -348,7 +348,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
     expect(await incident.plans()).toEqual([2]);
   });
 
-  it('removes nobody by refusing the token', async () => {
+  it('removes no trainer by refusing the token', async () => {
     for (let day = 0; day < 3; day += 1) {
       await incident.read({ ...before, isRefused: true });
       await incident.pass(24 * hours);
@@ -414,7 +414,7 @@ describeAnyDatabase('ten links that are removed at once', (openFresh) => {
     expect(outcomes.filter((outcome) => outcome === 'stale')).toHaveLength(3);
   });
 
-  it('do not hold up whoever is hired meanwhile', async () => {
+  it('do not hold up a trainer who is hired meanwhile', async () => {
     await incident.event('contract.started', { ...wishOf(11), project: 'new' });
     expect(incident.tool.members('new')).toEqual(['cmu11']);
   });

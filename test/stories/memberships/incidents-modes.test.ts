@@ -11,7 +11,7 @@ const listed = (provisioningMode: string, ...ids: string[]): Listing => ({
   active: Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [id.replace('cmc', 'cmu')] }])),
 });
 
-describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
+describeAnyDatabase('a mode of provisioning that is not known', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
 
@@ -21,7 +21,7 @@ describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
     });
   });
 
-  it('gives nobody access, by an event or a reading, and is told of', async () => {
+  it('gives no trainer access, by an event or a reading, and is reported', async () => {
     await incident.read(listed('CUSTOM_MODE', 'cmc1', 'cmc2'));
     await incident.event('contract.started', { ...amara, provisioningMode: 'CUSTOM_MODE' });
     await incident.pass(hours);
@@ -40,7 +40,7 @@ describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('keeps nobody who has left the contract', async () => {
+  it('keeps no trainer who has left the contract', async () => {
     const withMode = (mode: string, people: string[]): Listing => ({
       links: { cml1: signs },
       provisioningMode: mode,
@@ -56,7 +56,7 @@ describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
     expect(members()).toEqual(['cmu2', 'cmu3', 'cmu4']);
   });
 
-  it('takes nobody out, adds nobody, puts nobody back, and ends with the contract', async () => {
+  it('takes no trainer out, adds none, puts none back, and ends with the contract', async () => {
     await incident.event('contract.started', amara);
     await incident.take('contract.started', { ...amara, contract: 'cmc2', trainer: 'cmu2' });
     await incident.read(listed('CUSTOM_MODE', 'cmc1', 'cmc2', 'cmc3'));
@@ -70,14 +70,14 @@ describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('keeps nobody in whose contract ends', async () => {
+  it('keeps no trainer in whose contract ends', async () => {
     await incident.event('contract.started', amara);
     await incident.read(listed('CUSTOM_MODE', 'cmc1'));
     await incident.event('contract.ended', amara);
     expect(members()).toEqual([]);
   });
 
-  it('is followed back, and whom we had added is ours as before', async () => {
+  it('is followed back, and a trainer that we had added is ours as before', async () => {
     await incident.event('contract.started', amara);
     for (const mode of ['CUSTOM_MODE', 'PARTNER_WEBHOOK']) {
       await incident.pass(15 * minutes);
@@ -89,7 +89,7 @@ describeAnyDatabase('a mode of provisioning that nobody knows', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a mode of provisioning that changes in place', (openFresh) => {
+describeAnyDatabase('a mode of provisioning that changes on a link', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
   const read = async (mode: string) => {
@@ -107,14 +107,14 @@ describeAnyDatabase('a mode of provisioning that changes in place', (openFresh) 
     await read('MANAGED_ADAPTER');
   });
 
-  it('leaves everybody to the marketplace', async () => {
+  it('leaves all trainers to the marketplace', async () => {
     expect(members()).toEqual(['cmu1']);
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'released' });
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('puts nobody back whom the marketplace takes out', async () => {
+  it('puts no trainer back that the marketplace takes out', async () => {
     incident.tool.unseat(signs, 'cmu1');
     for (let reading = 0; reading < 3; reading += 1) await read('MANAGED_ADAPTER');
     expect(members()).toEqual([]);

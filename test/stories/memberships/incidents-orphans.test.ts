@@ -34,7 +34,7 @@ describeAnyDatabase('an install that the configuration has no more', (openFresh)
   const members = () => incident.tool.members('signs');
   const state = async () => (await incident.states())['signs/cmu1'];
 
-  it('keeps in whom it hired, although their contract with another customer ends', async () => {
+  it('keeps in the trainers that it hired, although their contract with another customer ends', async () => {
     await incident.read(ofAcme);
     await incident.read(ofGlobex, 'globex');
     configured = ['acme'];
@@ -66,7 +66,7 @@ describeAnyDatabase('an install that the configuration has no more', (openFresh)
     expect([await state(), members()]).toEqual(['removed', []]);
   });
 
-  it('keeps in whom another customer has too, under its new name as well', async () => {
+  it('keeps in the trainers that another customer has too, under its new name as well', async () => {
     await incident.read(ofAcme);
     await incident.read(ofGlobex, 'globex');
     configured = ['acme2', 'globex'];
@@ -75,7 +75,7 @@ describeAnyDatabase('an install that the configuration has no more', (openFresh)
     expect([await state(), members()]).toEqual(['active', ['cmu1']]);
   });
 
-  it('takes nobody out under its new name who was there before us', async () => {
+  it('takes no trainer out under its new name who was there before us', async () => {
     incident.tool.seed('signs', 'cmu1', 'cmu1@opentrain.work');
     await incident.read(ofAcme);
     configured = ['acme2', 'globex'];

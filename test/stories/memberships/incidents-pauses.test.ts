@@ -42,7 +42,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     clock.advance(1000);
   }
 
-  it.each([20, 59])('and made again in its %i minutes takes nobody out', async (awayMinutes) => {
+  it.each([20, 59])('and made again in its %i minutes takes no trainer out', async (awayMinutes) => {
     await incident.take('project_link.removed');
     await beAway(awayMinutes * minutes);
     expect(members()).toEqual(['cmu1']);
@@ -52,7 +52,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('of less than the grace, and falls due after it, takes nobody out either', async () => {
+  it('of less than the grace, and is due after it, takes no trainer out either', async () => {
     await incident.take('project_link.removed');
     await beAway(14 * minutes);
     await incident.pass(2 * minutes);
@@ -60,7 +60,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('takes everybody out once a reading shows nothing else', async () => {
+  it('takes all trainers out once a reading shows nothing else', async () => {
     await incident.take('project_link.removed');
     await beAway(20 * minutes);
     await incident.read(unlinked);
@@ -76,7 +76,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
-  it('and stored, but taken in after it, takes nobody out', async () => {
+  it('and stored, but taken in after it, takes no trainer out', async () => {
     const { engine } = incident;
     const createdAt = toInstant(engine.clock.now());
     await engine.deliver([fullEvent({ type: 'project_link.removed', createdAt })]);
@@ -89,7 +89,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
-  it('takes nobody out whom the brake had let go and nobody had begun with', async () => {
+  it('takes out no trainer that the brake had let go and no worker had begun with', async () => {
     await incident.take('project_link.removed');
     incident.engine.clock.advance(15 * minutes);
     await incident.engine.brake();
@@ -101,7 +101,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(await incident.engine.rows('removal')).toEqual([]);
   });
 
-  it('takes out whom an operator had let go, after the reading and without being asked', async () => {
+  it('takes out the trainer that an operator had let go, after the reading and without being asked', async () => {
     const { engine } = incident;
     await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
     await incident.take('project_link.removed');
@@ -116,7 +116,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
     expect(await incident.plans()).toEqual([2]);
   });
 
-  it('of a minute is waited for by nobody', async () => {
+  it('of a minute is not waited for', async () => {
     await incident.take('project_link.removed');
     for (let minute = 0; minute < 14; minute += 1) await beAway(minutes - 1000);
     await beAway(minutes);
@@ -155,7 +155,7 @@ describeAnyDatabase('two customers in one project, one of them not readable', (o
     active: { g1: { links: ['gl1'], people: ['cmu1'] } },
   };
 
-  /** Of a backup, or after hours in which nobody was here. */
+  /** Of a backup, or after hours in which no instance ran. */
   async function restore(): Promise<void> {
     incident.engine.clock.advance(5 * minutes);
     await watch(incident, ['acme', 'globex']).check(true);

@@ -20,7 +20,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
 
   const members = () => incident.tool.members(signs);
 
-  it('keeps somebody in whose contract before it ends', async () => {
+  it('keeps a trainer in whose contract before it ends', async () => {
     incident.answers(renewed);
     await incident.event('contract.ended');
     expect(incident.removals()).toEqual([]);
@@ -67,7 +67,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
-  it('is found on a link of which nobody has heard either', async () => {
+  it('is found on a link that is not known either', async () => {
     incident.answers({
       links: { ...links, cml2: signs },
       active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
@@ -147,7 +147,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
-  it('is waited for half a minute anew where nobody was there to ask', async () => {
+  it('is waited for half a minute anew where no instance was there to ask', async () => {
     incident.answers();
     await incident.take('contract.ended');
     await incident.engine.brake();

@@ -16,7 +16,7 @@ describeAnyDatabase('a worker that dies between the call and its receipt', (open
     incident = createIncident(await openFresh());
   });
 
-  /** Works on what is due as somebody who dies before anything is settled. */
+  /** Works on what is due as a process that dies before anything is settled. */
   async function dieWhileWorking(): Promise<void> {
     const { engine, tool } = incident;
     await engine.brake();
@@ -30,7 +30,7 @@ describeAnyDatabase('a worker that dies between the call and its receipt', (open
     }
   }
 
-  it('leaves somebody whom the next one knows as ours and settles', async () => {
+  it('leaves a member that the next one knows as ours and settles', async () => {
     await incident.take('contract.started');
     await dieWhileWorking();
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
@@ -44,7 +44,7 @@ describeAnyDatabase('a worker that dies between the call and its receipt', (open
     expect(incident.tool.members(signs)).toEqual([]);
   });
 
-  it('leaves somebody who is removed also if their contract ends in between', async () => {
+  it('leaves a member who is removed also if their contract ends in between', async () => {
     await incident.take('contract.started');
     await dieWhileWorking();
     await incident.take('contract.ended');
@@ -62,14 +62,14 @@ describeAnyDatabase('a worker that dies between the call and its receipt', (open
     expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removing' });
     await incident.pass(minutes);
     expect(await receiptsOf(incident.engine)).toEqual(['add added', 'remove already_absent']);
-    // Whoever puts them in by hand after the next reading has a member who is not ours.
+    // A member who is put in by hand after the next reading is not ours.
     await incident.checkDrift();
     await incident.settle();
     expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'removed', isOurs: 0 }]);
   });
 });
 
-describeAnyDatabase('somebody who is hired again while being removed', (openFresh) => {
+describeAnyDatabase('a trainer who is hired again while being removed', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -82,7 +82,7 @@ describeAnyDatabase('somebody who is hired again while being removed', (openFres
   const hireAgain = () => incident.take('contract.started', { contract: 'cmc2' });
   const expectIn = async () => {
     await incident.settle();
-    // At once, and not only when the lease has run out of whoever was at it.
+    // At once, and not only when the lease of the worker before has run out.
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     await incident.pass(2 * convergeLeaseMs);
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
@@ -159,7 +159,7 @@ describeAnyDatabase('an install that is held until it has been read', (openFresh
     expect(tool.members(signs)).toEqual(['cmu3']);
   });
 
-  it('keeps whom the read shows to be active, though a removal was let pass before', async () => {
+  it('keeps a trainer that the read shows to be active, though a removal was let pass before', async () => {
     const incident = createIncident(await openFresh());
     const { engine, tool } = incident;
     await incident.event('contract.started');

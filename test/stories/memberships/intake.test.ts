@@ -160,7 +160,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await statesOf(engine)).toEqual(['handled']);
   });
 
-  it('derives those whom one removed link touches in several transactions', async () => {
+  it('derives the trainers that one removed link touches in several transactions', async () => {
     const engine = createEngine(await openFresh());
     const numbers = Array.from({ length: 250 }, (_, index) => index + 1);
     await engine.deliver(numbers.map((number) => started(number)));
@@ -240,7 +240,7 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await engine.installStates.list()).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
   });
 
-  it('gives nobody access by a start that is over a month old, and has it read', async () => {
+  it('gives no trainer access by a start that is over a month old, and has it read', async () => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1, { createdAt: '2026-02-13T11:59:59.999Z' })]);
     await engine.deliver([started(2, { createdAt: '2026-02-13T12:00:00.000Z' })]);

@@ -28,7 +28,7 @@ describeAnyDatabase('an account that several trainers have by its address', (ope
     expect(tool.members('street-signs')).toEqual(['other@opentrain.work']);
   });
 
-  it('is made again for one of whom nothing was known in the tool yet', async () => {
+  it('is made again for a trainer of which the tool knew nothing yet', async () => {
     const engine = createEngine(await openFresh());
     const tool = createToolByAddress();
     await engine.apply([fullEvent({ type: 'contract.started', ...about('one') })]);

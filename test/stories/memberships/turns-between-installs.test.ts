@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts';
 
 const crowd = 2000;
 
-/** Somebody of `globex`, whose names come last in every order. */
+/** A trainer of `globex`, whose names come last in every order. */
 const zoe = { contract: 'zz', trainer: 'zoe', link: 'zz-link', project: 'zoo' };
 
 describeAnyDatabase('installs take turns at intake', (openFresh) => {
@@ -22,7 +22,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     expect(await batchesUntilDue(engine)).toBe(1);
   });
 
-  it('no install is left out where there are more of them than places in a batch', async () => {
+  it('no install is left out where there are more of them than a batch has room for', async () => {
     const { inbox, database } = createEngine(await openFresh());
     const installs = Array.from({ length: 120 }, (_, number) => `install-${number}`);
     const deliveries = [...installs, ...installs, ...installs].map((install, number) =>
@@ -55,7 +55,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     expect(trainers.sort()).toEqual(['cmu1', 'zoe']);
   });
 
-  it('gives way to the receiver only until somebody else sends something', async () => {
+  it('gives way to the receiver only until another install sends something', async () => {
     const engine = createEngine(await openFresh());
     engine.isReceiverBusy = () => true;
     const looks: number[] = [];
@@ -64,7 +64,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     engine.inbox = {
       ...engine.inbox,
       async hasDue(now, except) {
-        // Only a rest leaves somebody out: by then the flood has been taken in.
+        // Only a rest leaves a trainer out: by then the flood has been taken in.
         if (except !== undefined && !isSent) {
           isSent = true;
           await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
@@ -111,7 +111,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect(await wantedOf(engine, 'zoe')).toBe(0);
   });
 
-  it('only the trainer is derived whom an event names, and not all who are on the contract', async () => {
+  it('only the trainer that an event names is derived, and not all who are on the contract', async () => {
     const engine = createEngine(await openFresh());
     await addPeople(engine, { contracts: ['crowd'], trainers: numbered('t', 300) });
     const derived = watchDerived(engine);
@@ -130,14 +130,14 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     expect(await wantedOf(engine, 'newcomer')).toBe(1);
   });
 
-  it('whoever was left first is derived first, whatever their name', async () => {
+  it('the trainer who was left first is derived first, whatever their name', async () => {
     const { memberships, database } = createEngine(await openFresh());
     const names = ['mia', 'zed', 'abe', 'kim'];
     const taken = await inTransaction(database, async (tx) => {
       for (const trainerId of names) {
         await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId }]);
       }
-      // Whoever is left again keeps their place.
+      // A trainer who is left again keeps their turn.
       await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'mia' }]);
       const first = await memberships.takePostponed(tx, 3, 100);
       const second = await memberships.takePostponed(tx, 3, 100);

@@ -12,7 +12,7 @@ export interface AccountTool {
   token: string;
   standing(): Standing;
   seed(account: Omit<Account, 'id'>, groups: readonly string[]): string;
-  /** Told of every request after its effect. */
+  /** Called with every request after its effect. */
   watch(listener: (call: string) => void): void;
   fold(group: string): string;
   close(): void;

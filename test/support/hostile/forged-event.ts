@@ -5,7 +5,7 @@ export interface Forged {
   trainer?: string;
   email?: string | null;
   project?: string;
-  /** The id of the link; one per project unless told. */
+  /** The id of the link; one per project by default. */
   link?: string;
   name?: string;
   title?: string;

@@ -28,7 +28,7 @@ export const ownTrainers: readonly string[] = Array.from({ length: 10 }, (_, n) 
 
 /** Where the marketplace would have its mail go. */
 export function homeOf(trainer: string): string {
-  return `${trainer.replace(/[^a-z\d-]/gi, '').slice(0, 40) || 'nobody'}@opentrain.work`;
+  return `${trainer.replace(/[^a-z\d-]/gi, '').slice(0, 40) || 'unnamed'}@opentrain.work`;
 }
 
 export const addresses: readonly string[] = [

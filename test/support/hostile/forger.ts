@@ -82,7 +82,7 @@ export function createForger(random: () => number, { accountIds, grants }: Known
     return isOpening() ? hire() : { type, project };
   }
 
-  /** Its own may be among them: from then on little of what it says gives anybody access. */
+  /** Its own may be among them: from then on little of what it says gives any trainer access. */
   function revoke(): Forged {
     return step < firstRevokingStep ? hire() : { type: 'install.revoked', resourceId: pick(grants) };
   }

@@ -3,10 +3,10 @@ import type { ForgedDelivery } from './forger.ts';
 import { type AccountState, changesBetween, type Standing, type StandingChange, stateOf } from './standing.ts';
 import { hasAddressOf, type KnownPerson, type WatchedTool } from './watched-tool.ts';
 
-/** Ids that a server may take for others: nobody's, whatever the patterns say. */
+/** Ids that a server may take for others: they belong to no customer, whatever the patterns say. */
 const beyondWalls = /[/\\%\p{Cc}]|^\s|\s$|^\.{1,2}$/u;
 
-/** Sees every change of the tool, and knows which nobody may make. */
+/** Sees every change of the tool, and knows which no customer may make. */
 export interface Guard {
   /** From now on they may be put where they were hired to. */
   expect(person: KnownPerson): void;
@@ -14,11 +14,11 @@ export interface Guard {
   guard(person: KnownPerson): void;
   /** Their contract ends. */
   release(person: KnownPerson): void;
-  /** What was forged last, to be told with what it led to. */
+  /** What was forged last, to be reported with what it led to. */
   note(deliveries: readonly ForgedDelivery[]): void;
   /** How much of all that was done it has seen. */
   countChanges(): number;
-  /** What was done that nobody may do, each once. */
+  /** What was done that no customer may do, each once. */
   violations(): string[];
   /** When all is over: who is where they should not be, and who is not where they should be. */
   judgeEnd(hired: readonly KnownPerson[]): { astray: string[]; stuck: string[] };
@@ -68,7 +68,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
     return judgeJoin(group, undefined, name);
   }
 
-  function judgeJoin(group: string, person?: KnownPerson, name = 'somebody'): string | undefined {
+  function judgeJoin(group: string, person?: KnownPerson, name = 'a person'): string | undefined {
     if (beyondWalls.test(group)) return `${name} joined ${group}, which is beyond every wall`;
     const isExpected = person !== undefined && groupsOf(person).includes(group);
     const isClosed = bystanders.closedGroups.has(group);
@@ -81,7 +81,7 @@ export function createGuard(tool: WatchedTool, bystanders: Bystanders): Guard {
       changeCount += 1;
       const wrong = judge(change);
       if (wrong === undefined || seen.has(wrong)) continue;
-      seen.set(wrong, `${wrong}, by ${call}${toldOf(change, before, lastForged)}`);
+      seen.set(wrong, `${wrong}, by ${call}${forgeryOf(change, before, lastForged)}`);
     }
     before = after;
   });
@@ -110,7 +110,7 @@ function stateOfChange(change: Exclude<StandingChange, { before: object }>): Acc
 }
 
 /** The forged events of the same step that name the address: some of them were the cause. */
-function toldOf({ account }: StandingChange, before: Standing, forged: readonly ForgedDelivery[]): string {
+function forgeryOf({ account }: StandingChange, before: Standing, forged: readonly ForgedDelivery[]): string {
   const address = stateOf(before, account).email.toLowerCase();
   const about = forged.flatMap((one) => {
     const isAbout = address !== '' && one.forged?.email?.toLowerCase() === address;

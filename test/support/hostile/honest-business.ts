@@ -10,9 +10,9 @@ export interface HonestBusiness {
   hire(trainer: HonestTrainer, step: number): void;
   /** Looks who is in by now, and has them guarded from now on. */
   look(step: number): void;
-  /** Whoever has a contract. */
+  /** Every trainer who has a contract. */
   hired(): KnownPerson[];
-  /** How many steps it took until somebody was in, of everybody who is. */
+  /** How many steps it took until a trainer was in, of all who are. */
   stepsToAccess(): number[];
 }
 
@@ -66,7 +66,7 @@ export async function openHonestBusiness(
     sandbox.endContract(ended.contractId);
   }
 
-  /** Nobody is without a contract for a moment, or they are, as it happens. */
+  /** A trainer is never without a contract for a moment, or is, as it happens. */
   function renew(trainer: HonestTrainer, step: number): void {
     const current = hired.get(trainer.trainerId);
     if (current === undefined) return;

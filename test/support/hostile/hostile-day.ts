@@ -13,7 +13,7 @@ import { createGuard, type Guard } from './guard.ts';
 import { type HonestBusiness, openHonestBusiness } from './honest-business.ts';
 import type { OpenWatchedTool, WatchedTool, WatchedToolOptions } from './watched-tool.ts';
 
-/** A day of two customers on one tool, of whom one forges whatever it can. */
+/** A day of two customers on one tool, one of which forges whatever it can. */
 export interface HostileDay {
   tool: OpenWatchedTool;
   toolOptions: WatchedToolOptions;
@@ -27,18 +27,18 @@ export interface HostileDay {
   forgedEach: number;
   flood: number;
   /**
-   * Whether the tool never takes back whoever is out: then a customer can keep out whom another is
-   * about to hire, and all that is asked is that nobody is harmed.
+   * Whether the tool never takes back a person who is out: then a customer can keep out one that another is
+   * about to hire, and all that is asked is that no person is harmed.
    */
   isForGood?: boolean;
-  /** How many steps it may take until somebody is in: 0 where nobody waits for a mail. */
+  /** How many steps it may take until a trainer is in: 0 where none waits for a mail. */
   mostSteps: number;
 }
 
 export interface HostileDayReport {
   /** What was done, or is in the end, that should not be. */
   wrong: string[];
-  /** Of those whom the honest customer hired. */
+  /** Of the trainers that the honest customer hired. */
   stepsToAccess: number[];
   /** Of the tool, for whatever reason. */
   changeCount: number;
@@ -64,7 +64,7 @@ export async function liveHostileDay(
     const { stuck, astray } = guard.judgeEnd(honest.hired());
     report.wrong.push(...astray, ...(day.isForGood === true ? [] : stuck));
   } catch (error) {
-    // What was done until then is to be told all the same.
+    // What was done until then is to be reported all the same.
     report.wrong.push(`broken off: ${String(error)}`);
   }
   report.wrong.unshift(...guard.violations());
@@ -134,7 +134,7 @@ async function openWorld(
   return { site, bridge, tool, box, guard, forger, honest, managedDomains };
 }
 
-/** @returns those that were refused: a customer may be told that it sends too much */
+/** @returns those that were refused: a customer may be answered that it sends too much */
 async function send(bridge: SiteBridge, forged: readonly ForgedDelivery[]): Promise<ForgedDelivery[]> {
   const refused: ForgedDelivery[] = [];
   await mapAtOnce(forged, connections, async (delivery) => {

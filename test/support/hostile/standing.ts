@@ -2,7 +2,7 @@
 export interface Standing {
   /** By the tool's id. */
   accounts: ReadonlyMap<string, AccountState>;
-  /** The ids of accounts by group; as the tool names the group, whoever asked for it how. */
+  /** The ids of accounts by group; as the tool names the group, however it was asked for. */
   members: ReadonlyMap<string, readonly string[]>;
 }
 

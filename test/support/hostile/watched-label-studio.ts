@@ -6,7 +6,7 @@ import { hasAddressOf, type OpenWatchedTool } from './watched-tool.ts';
 const organization = '1';
 const password = 'Chosen-by-themselves-7';
 
-/** A Label Studio with its one organization; whoever is mailed a link signs up by it. */
+/** A Label Studio with its one organization; a person who is mailed a link signs up by it. */
 export const openWatchedLabelStudio: OpenWatchedTool = async ({ onboarding = 'sign_up' }) => {
   const fake = await openFakeLabelStudio();
   const { users } = fake;

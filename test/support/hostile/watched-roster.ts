@@ -12,7 +12,7 @@ interface Entry {
   status: string;
 }
 
-/** One id may stand in several groups, and is somebody else in each. */
+/** One id may stand in several groups, and is another person in each. */
 const keyOf = (group: string, id: string) => `${group}: ${id}`;
 
 /** The file of a roster; each entry in it counts as an account of its own, as it has no others. */
@@ -54,25 +54,25 @@ interface Roster {
 
 /** Nothing else changes the file, and one call at a time. */
 function watchChanges(adapter: Adapter) {
-  let told: (call: string) => void = () => undefined;
+  let tellWatcher: (call: string) => void = () => undefined;
   const watched: Adapter = {
     ...adapter,
     async addMember(group, person, signal) {
       const added = await adapter.addMember(group, person, signal);
-      told(`add ${group}/${person.trainerId}`);
+      tellWatcher(`add ${group}/${person.trainerId}`);
       return added;
     },
     async removeMember(group, member, signal) {
       await adapter.removeMember(group, member, signal);
-      told(`remove ${group}/${member.id}`);
+      tellWatcher(`remove ${group}/${member.id}`);
     },
     async updateEmail(group, member, email, signal) {
       await adapter.updateEmail?.(group, member, email, signal);
-      told(`update ${group}/${member.id} ${email}`);
+      tellWatcher(`update ${group}/${member.id} ${email}`);
     },
   };
   const watch = (listener: (call: string) => void) => {
-    told = listener;
+    tellWatcher = listener;
   };
   return { adapter: watched, watch };
 }

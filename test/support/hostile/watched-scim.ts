@@ -4,7 +4,7 @@ import { hasAddressOf, type OpenWatchedTool } from './watched-tool.ts';
 
 const oneGroup = 'annotators';
 
-/** By the adapter `scim`, which deactivates the accounts of whoever is out. */
+/** By the adapter `scim`, which deactivates the accounts of people who are out. */
 export const openWatchedScim: OpenWatchedTool = async ({ isOneForAll = false }) => {
   const tool = await openScimTool();
   const groupOf = (project: string) => (isOneForAll ? oneGroup : project);

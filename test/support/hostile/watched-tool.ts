@@ -5,16 +5,16 @@ import type { AccountState, Standing } from './standing.ts';
 /** A tool in which everything that changes is seen at once. */
 export interface WatchedTool {
   adapter: Adapter;
-  /** Told of every call, after it has had its effect and before anything else has. */
+  /** Called with every call, after it has had its effect and before anything else has. */
   watch(listener: (call: string) => void): void;
   standing(): Standing;
-  /** Puts somebody there as another hand would. Gives their accounts, as `standing` names them. */
+  /** Puts a person there as another hand would. Gives their accounts, as `standing` names them. */
   seed(person: SeededPerson): string[];
   /** The tool's own id of an account, where `standing` names it otherwise. */
   idOf?(account: string): string;
   /** The group that a project's people are in, as the tool names it. */
   groupOf(project: string): string;
-  /** Whether an account is that of a person whom an install knows so. */
+  /** Whether an account is that of a person that an install knows so. */
   isAccountOf(person: KnownPerson, account: string, state: AccountState): boolean;
   /** Does what a mail says, where people have to do something to get in. */
   accept?(mail: ReceivedMail): Promise<void>;
@@ -36,7 +36,7 @@ export interface KnownPerson {
 }
 
 export interface WatchedToolOptions {
-  /** One group for everybody, where the tool leaves the choice. */
+  /** One group for all, where the tool leaves the choice. */
   isOneForAll?: boolean;
   /** Whether it takes ids of groups for the same that differ in case or Unicode form alone. */
   foldsIds?: boolean;

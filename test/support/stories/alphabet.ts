@@ -31,7 +31,7 @@ const alphabet: Record<StepKind, number> = {
   hire: 16,
   end: 8,
   renew: 8,
-  // Of two people on the next contract the start of one is told, and that of the other is lost.
+  // Of two people on the next contract the start of one arrives, and that of the other is lost.
   renew_partly_lost: 4,
   mistaken_end: 2,
   staff: 5,
@@ -127,7 +127,7 @@ export interface BridgeLife {
   /** When it goes down, after so many minutes, and for how long. */
   outages: { afterMin: number; forMin: number }[];
   /** At the end of which outage it comes back with a database of so many minutes before. */
-  restore: { outage: number; backMin: number; isTold: boolean } | null;
+  restore: { outage: number; backMin: number; isSaid: boolean } | null;
   /** Whether the brake lets next to nothing pass, so that plans are held and approved. */
   isBraked: boolean;
   tool: ToolKind;
@@ -161,7 +161,7 @@ export const bridgeLife: fc.Arbitrary<BridgeLife> = fc.record({
     fc.record({
       outage: fc.nat(3),
       backMin: fc.constantFrom(20, 45, 90, 240),
-      isTold: fc.boolean(),
+      isSaid: fc.boolean(),
     }),
   ),
   isBraked: fc.constantFrom(false, false, true),

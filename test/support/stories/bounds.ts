@@ -1,7 +1,7 @@
 import type { Ending } from './market.ts';
 
 /**
- * How long each rule may take, in minutes: what the README and the design promise, in one place. In
+ * How long each rule may take, in minutes: what the README and the design promise, in one file. In
  * stories the bridge reads every install every six hours, so that ten thousand of them take little
  * time, and oftener where that is what it is about; by default it does so every fifteen minutes.
  */
@@ -11,7 +11,7 @@ export const readEveryMin = 360;
 const participantsMin = 360;
 /** The longest that anything is left alone after it failed. */
 const backoffMin = 60;
-/** The longest that anything takes which has been told and is not disturbed. */
+/** The longest that anything takes that was heard and is not disturbed. */
 const workMin = 5;
 
 /** Two absences are so far apart. */
@@ -21,7 +21,7 @@ const revokedGraceMin = 1440;
 /** An end that a reading contradicts is believed until one began so long after it. */
 export const disputeAfterMin = 10;
 
-/** Before so long nobody is taken out by it, although nothing leads to the group any more. */
+/** Before so long no trainer is taken out by it, although nothing leads to the group any more. */
 export const keptForMin: Record<Ending, number> = {
   contract_ended: 0,
   link_removed: graceMin,
@@ -34,7 +34,7 @@ export const keptForMin: Record<Ending, number> = {
 
 const readingMin = readEveryMin + backoffMin + workMin;
 
-/** After so long whoever is concerned is out, if it can be known and nothing was in the way. */
+/** After so long every trainer concerned is out, if it can be known and nothing was in the way. */
 export const outAfterMin: Record<Ending, number> = {
   contract_ended: 2 * readingMin,
   // Missed twice, and what may take over is waited for, but not for ever.
@@ -47,14 +47,14 @@ export const outAfterMin: Record<Ending, number> = {
   managed: Number.POSITIVE_INFINITY,
 };
 
-/** After so long whoever has a reason to be in is in, if nothing was in the way. */
+/** After so long every trainer with a reason to be in is in, if nothing was in the way. */
 export const inAfterMin = { hired: readingMin, joined: participantsMin + 2 * readingMin };
-/** After so long, where the bridge was told by an event or a reading. */
-export const inAfterToldMin = workMin;
+/** After so long, where the bridge heard of it by an event or a reading. */
+export const inAfterHeardMin = workMin;
 /** What went wrong before may put off what follows for so long. */
 export const undisturbedMin = backoffMin + graceMin;
 
-/** Who was told to be removed and is in all the same is looked for at the next reading. */
-export const toldRemovedMin = readingMin;
-/** Once it has all come to rest there is nobody of that kind at all. */
+/** Who is said to be removed and is in all the same is looked for at the next reading. */
+export const saidRemovedMin = readingMin;
+/** Once it has all come to rest there is no trainer of that kind at all. */
 export const restMin = Math.max(...Object.values(outAfterMin).filter(Number.isFinite)) + readingMin;

@@ -18,7 +18,7 @@ export interface Outage {
   untilMs: number;
   /** With a database of so many minutes before it went down. */
   backMin: number | null;
-  isTold: boolean;
+  isSaid: boolean;
   /** For so many minutes after it came back, the tool is another server. */
   strangeForMin: number;
 }
@@ -26,16 +26,16 @@ export interface Outage {
 /** Databases of a kind, for one bridge after another. */
 export interface Databases {
   create(): Promise<string>;
-  /** Keeps a copy of one that nobody has open. @returns where */
+  /** Keeps a copy of one that no process has open. @returns where */
   backUp(url: string): Promise<string>;
-  /** Puts a copy in the place of one that nobody has open. @returns where the database is now */
+  /** Puts a copy where one was that no process has open. @returns where the database is now */
   restore(backup: string, url: string): Promise<string>;
 }
 
 export interface BridgeWatch {
   onDown(): void;
   /** @param backupMs of when its database is, where it is not the one it had */
-  onBack(backupMs: number | null, isTold: boolean): void;
+  onBack(backupMs: number | null, isSaid: boolean): void;
   /** @param untilMs until when the tool is another server; not given once it is the right one */
   onStrangeTool(untilMs: number | null): void;
 }
@@ -50,7 +50,7 @@ export function outagesOf({ outages, restore, strangeTool }: BridgeLife, beginMs
     const isRestored = restore !== null && restore.outage === index;
     const backMin = isRestored ? restore.backMin : null;
     const strangeForMin = strangeTool?.outage === index ? strangeTool.forMin : 0;
-    return { fromMs, untilMs: atMs, backMin, isTold: restore?.isTold ?? false, strangeForMin };
+    return { fromMs, untilMs: atMs, backMin, isSaid: restore?.isSaid ?? false, strangeForMin };
   });
 }
 
@@ -71,12 +71,12 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
     openBridge({ ...setup, apis: parts.apis(), toolUrl: parts.toolUrl() }, start);
   let bridge = await open({ isRestored: false });
   let isUp = true;
-  let backup: { place: string; atMs: number } | null = null;
+  let backup: { seat: string; atMs: number } | null = null;
 
   /** The bridge goes on; its database is kept as it is now. */
   async function backUp(atMs: number): Promise<void> {
     if (isUp) await bridge.close();
-    backup = { place: await databases.backUp(setup.url), atMs };
+    backup = { seat: await databases.backUp(setup.url), atMs };
     if (isUp) bridge = await open();
   }
 
@@ -86,17 +86,17 @@ export async function openLivingBridge(parts: Parts): Promise<LivingBridge> {
     await bridge.close();
   }
 
-  async function comeBack({ backMin, isTold }: Pick<Outage, 'backMin' | 'isTold'>): Promise<void> {
+  async function comeBack({ backMin, isSaid }: Pick<Outage, 'backMin' | 'isSaid'>): Promise<void> {
     const older = backMin === null ? null : backup;
-    if (older !== null) setup.url = await databases.restore(older.place, setup.url);
-    watch.onBack(older?.atMs ?? null, isTold);
-    bridge = await open({ isRestored: older !== null && isTold });
+    if (older !== null) setup.url = await databases.restore(older.seat, setup.url);
+    watch.onBack(older?.atMs ?? null, isSaid);
+    bridge = await open({ isRestored: older !== null && isSaid });
     isUp = true;
   }
 
   async function restart(): Promise<void> {
     await goDown();
-    await comeBack({ backMin: null, isTold: false });
+    await comeBack({ backMin: null, isSaid: false });
   }
 
   /** The address of the tool is changed in the configuration, which takes a start. */
@@ -141,11 +141,11 @@ interface Scheduled {
   act(): Promise<void>;
 }
 
-/** What falls into the minute that ends then. */
+/** What happens in the minute that ends then. */
 async function doDue(schedule: readonly Scheduled[], atMs: number): Promise<void> {
   const due = schedule.filter(({ ms }) => ms > atMs - minute && ms <= atMs);
   for (const { act } of due) await act();
 }
 
-/** What comes in while nobody is there is tried again after so many minutes, each after the last. */
+/** What comes in while no bridge runs is tried again after so many minutes, each after the last. */
 export const retriesMin = [1, 5, 30, 120];

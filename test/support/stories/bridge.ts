@@ -54,8 +54,8 @@ export interface StoryBridge {
   wantRead(installs: string[]): Promise<void>;
   /** Approves all plans of these installs, as an operator would. */
   approve(installs: ReadonlySet<string>): Promise<void>;
-  /** Who is told to be removed, as `group/trainer`. */
-  toldRemoved(): Promise<string[]>;
+  /** Who is said to be removed, as `group/trainer`. */
+  saidRemoved(): Promise<string[]>;
   /** What was logged as an error. */
   errors: string[];
   close(): Promise<void>;
@@ -110,13 +110,13 @@ export async function openBridge(setup: BridgeSetup, start?: { isRestored: boole
       const ours = open.filter(({ install }) => installs.has(install));
       for (const { id } of ours) await approve(services, plans, id);
     },
-    async toldRemoved() {
+    async saidRemoved() {
       const rows = await storage.database.kysely
         .selectFrom('membership')
         .select(['groupId', 'trainerId', 'state'])
         .execute();
-      const places = Map.groupBy(rows, ({ groupId, trainerId }) => `${groupId}/${trainerId}`);
-      return [...places].flatMap(([place, ones]) => (ones.every(({ state }) => state === 'removed') ? [place] : []));
+      const seats = Map.groupBy(rows, ({ groupId, trainerId }) => `${groupId}/${trainerId}`);
+      return [...seats].flatMap(([seat, ones]) => (ones.every(({ state }) => state === 'removed') ? [seat] : []));
     },
     async close() {
       await services.alertsStored();
@@ -160,7 +160,7 @@ function toDeps(
     installs,
     platformApis: bindAll(apis, storage),
     openApi() {
-      throw new Error('No story connects anybody');
+      throw new Error('No story connects a customer');
     },
     load: async () => [],
   };
@@ -306,8 +306,8 @@ function createConverge(deps: ServicesDeps, services: Services): () => Promise<n
   const settling = createSettleStore(database, box, rules.routeLink);
   const given = deps.adapters.get('studio');
   if (given === undefined) throw new Error('There is no tool');
-  const place = locationOf(deps.config.tools.get('studio')?.settings ?? {});
-  const adapter = bindTool(services, 'studio', given, place);
+  const seat = locationOf(deps.config.tools.get('studio')?.settings ?? {});
+  const adapter = bindTool(services, 'studio', given, seat);
   const parts = {
     claims,
     settling,

@@ -14,7 +14,7 @@ import {
 import { type Checks, createChecks } from './checks.ts';
 import { type CustomerName, customerNames } from './market.ts';
 import { clockOf, createMarketApi } from './market-api.ts';
-import { type Arrival, createStory, installOf, noteTold, rename, type Story, sayEvent, type World } from './story.ts';
+import { type Arrival, createStory, installOf, noteHeard, rename, type Story, sayEvent, type World } from './story.ts';
 import { createFleetAdapter } from './story-tool.ts';
 
 /** Stories that know nothing of each other are lived by one bridge, so that many take little time. */
@@ -126,9 +126,9 @@ function toWatch(lives: readonly Life[], door: Door, world: World, strange: Stra
       door.isOpen = false;
       for (const { story } of lives) story.log('the bridge goes down');
     },
-    onBack(backupMs, isTold) {
+    onBack(backupMs, isSaid) {
       door.isOpen = true;
-      for (const { story } of lives) comeBack(story, world.nowMs(), backupMs, isTold);
+      for (const { story } of lives) comeBack(story, world.nowMs(), backupMs, isSaid);
       const lost = backupMs === null ? [] : door.vital.filter(({ atMs }) => atMs >= backupMs);
       for (const { arrival } of lost) {
         world.at(world.nowMs() + minute, () => world.arrive(arrival));
@@ -137,15 +137,15 @@ function toWatch(lives: readonly Life[], door: Door, world: World, strange: Stra
   };
 }
 
-function comeBack(story: Story, nowMs: number, backupMs: number | null, isTold: boolean): void {
-  const how = isTold ? 'and is told so' : 'and is not told';
+function comeBack(story: Story, nowMs: number, backupMs: number | null, isSaid: boolean): void {
+  const how = isSaid ? 'and is restored by name' : 'and is not said to be restored';
   const older = backupMs === null ? '' : `, with its database of ${clockOf(backupMs)}, ${how}`;
   story.log(`the bridge comes back${older}`);
   story.disturb(nowMs);
   rename(story, nowMs);
   if (backupMs === null) return;
-  story.told.forget(backupMs);
-  for (const [place, atMs] of story.addedAt) if (atMs >= backupMs) story.forgotten.add(place);
+  story.heard.forget(backupMs);
+  for (const [seat, atMs] of story.addedAt) if (atMs >= backupMs) story.forgotten.add(seat);
 }
 
 interface Living {
@@ -174,7 +174,7 @@ async function liveAll(living: Living): Promise<void> {
     const hasHappened = agenda.run(atMs);
     const isResting = atMs > lastMs() + settledMin * minute;
     if (isResting && at % restStepMin !== 0 && !hasHappened) {
-      // It is there all the time: what nobody was there for would have to be asked for.
+      // It is there all the time: what came while no bridge ran would have to be asked for.
       if (bridge.isUp()) await bridge.now().beat();
       continue;
     }
@@ -202,8 +202,8 @@ async function turn({ lives, bridge, clock, door }: Living, isResting: boolean) 
   if (toApprove.length > 0) await now.approve(new Set(toApprove));
   await now.turn();
   for (const { checks } of lives) checks.look();
-  const told = new Set(await now.toldRemoved());
-  for (const { checks } of lives) checks.lookAtTold(told);
+  const said = new Set(await now.saidRemoved());
+  for (const { checks } of lives) checks.lookAtSaid(said);
 }
 
 async function receive(bridge: LivingBridge, door: Door, clock: FakeClock): Promise<void> {
@@ -221,7 +221,7 @@ async function receive(bridge: LivingBridge, door: Door, clock: FakeClock): Prom
   for (const arrival of arrivals) {
     const { story, raised } = arrival;
     if (raised.isVital) door.vital.push({ arrival, atMs });
-    noteTold(story, raised, atMs);
+    noteHeard(story, raised, atMs);
     story.log(`  ${sayEvent(raised)} comes in`);
   }
 }
@@ -259,12 +259,12 @@ function toApis(lives: readonly Life[], nowMs: () => number) {
   );
 }
 
-function toApi({ market, archive, told, log, reading, plan }: Story, name: CustomerName, nowMs: () => number) {
+function toApi({ market, archive, heard, log, reading, plan }: Story, name: CustomerName, nowMs: () => number) {
   const weather = (of: CustomerName) => {
     const found = reading.get(of);
     if (found === undefined) throw new Error(`no customer ${of}`);
     return found;
   };
   const { isEndedCutOff } = plan;
-  return createMarketApi({ market, archive, told, weather, isEndedCutOff, nowMs, log }, name);
+  return createMarketApi({ market, archive, heard, weather, isEndedCutOff, nowMs, log }, name);
 }

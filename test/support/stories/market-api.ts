@@ -1,7 +1,7 @@
 import { AppError } from '../../../src/domain/errors.ts';
 import type { PlatformApi, PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import type { Heard } from './heard.ts';
 import type { Contract, Customer, CustomerName, Link, Market } from './market.ts';
-import type { Told } from './told.ts';
 
 /** What the marketplace answers, in all weathers, and what the bridge knows by it. */
 
@@ -40,7 +40,7 @@ export function createArchive(market: Market): Archive {
 export interface ApiParts {
   market: Market;
   archive: Archive;
-  told: Told;
+  heard: Heard;
   weather(name: CustomerName): ReadingWeather;
   isEndedCutOff: boolean;
   nowMs(): number;
@@ -53,13 +53,13 @@ export interface MarketApi extends PlatformReader, Pick<PlatformApi, 'clockDrift
 }
 
 export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi {
-  const { told, nowMs } = parts;
+  const { heard, nowMs } = parts;
   const look = () => lookAt(parts, name);
 
   function noteContracts(contracts: readonly ReturnType<typeof toContract>[], asOfMs: number) {
     for (const { id, status, projectLinkIds } of contracts) {
-      if (status === 'active') told.note(`active ${id}`, asOfMs, nowMs());
-      for (const link of projectLinkIds) told.note(`pair ${id} ${link}`, asOfMs, nowMs());
+      if (status === 'active') heard.note(`active ${id}`, asOfMs, nowMs());
+      for (const link of projectLinkIds) heard.note(`pair ${id} ${link}`, asOfMs, nowMs());
     }
   }
 
@@ -79,7 +79,7 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi 
     },
     async listProjectLinks() {
       const { customer, asOfMs, isSwapped, cutProject } = look();
-      if (!isSwapped) told.note(`links ${name}`, asOfMs, nowMs());
+      if (!isSwapped) heard.note(`links ${name}`, asOfMs, nowMs());
       const shown = customer.links.filter(({ project }) => !project.startsWith(cutProject));
       return shown.map(toLink);
     },
@@ -99,9 +99,9 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi 
     async listParticipants(id) {
       const { customer, asOfMs, isSwapped } = look();
       const { people } = orUnknown(linkedIn(customer).find((contract) => contract.id === id));
-      if (!isSwapped) told.note(`asked ${id}`, asOfMs, nowMs());
+      if (!isSwapped) heard.note(`asked ${id}`, asOfMs, nowMs());
       return [...people.keys()].map((trainer) => {
-        if (!isSwapped) told.note(`on ${id} ${trainer}`, asOfMs, nowMs());
+        if (!isSwapped) heard.note(`on ${id} ${trainer}`, asOfMs, nowMs());
         const workEmail = parts.market.emailOf(trainer);
         return { opentrainUserId: trainer, displayName: trainer, workEmail };
       });

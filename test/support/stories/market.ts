@@ -2,7 +2,7 @@ import { fullEvent } from '../event-bodies.ts';
 
 /**
  * The truth: two customers with two jobs each, who share two projects of one tool and hire the same
- * two people. What happens here raises events and says whom it concerns. It knows nothing of the
+ * two people. What happens here raises events and says which trainers it concerns. It knows nothing of the
  * bridge, and shares no code with it.
  */
 
@@ -57,7 +57,7 @@ export interface Raised {
   isVital: boolean;
 }
 
-/** Why nobody is there any more by a reason that was one before. */
+/** Why no trainer is there any more by a reason that was one before. */
 export type Ending = 'contract_ended' | 'link_removed' | 'left' | 'disconnected' | 'reconnected' | 'managed' | 'moved';
 
 export interface Happened {
@@ -237,7 +237,7 @@ export function createMarket(run: string, beginMs: number) {
       const removed = unlink(customer, slot, atMs);
       return [...removed, ...acts.link(customer, { slot, job }, atMs)];
     },
-    /** A mode that nobody knows gives nobody access. */
+    /** A mode that is not known gives no trainer access. */
     link_in_strange_mode(customer: Customer, { slot, job }: Wish, atMs: number): Raised[] {
       const removed = unlink(customer, slot, atMs);
       const link = addLink(customer, { slot, job, mode: 'CUSTOM_MODE' }, atMs);

@@ -9,7 +9,7 @@ import { type Lived, liveTogether } from './live.ts';
 
 /**
  * Stories by their seeds. `7.12` is the twelfth of the seventh batch: the batch decides what happens
- * to the bridge, and the number what happens in the story; so that each can be told again alone.
+ * to the bridge, and the number what happens in the story; so that each can be run again alone.
  */
 
 /** So many that know nothing of each other are lived by one bridge at a time. */

@@ -22,7 +22,7 @@ export interface ToolWeather {
   /** Of so many the answer is lost, and they are done so many minutes later. */
   isLate: number;
   lateByMin: number;
-  /** How often a look shows nobody. */
+  /** How often a look shows no member. */
   misses: number;
   /** Whether reads lag behind the next change. */
   lags: boolean;
@@ -36,8 +36,8 @@ interface Parts {
   /** Something was not as it should be. */
   onTrouble(): void;
   afterMin(minutes: number, happen: () => void): void;
-  /** Called when a late call is done at last. @param place `project/trainer` */
-  onArrived(place: string, askedAtMs: number): void;
+  /** Called when a late call is done at last. @param seat `project/trainer` */
+  onArrived(seat: string, askedAtMs: number): void;
 }
 
 const changes: ReadonlySet<string> = new Set(['add', 'remove', 'update', 'end']);
@@ -61,7 +61,7 @@ export function createStoryTool({ kind, run, nowMs, log, onTrouble, afterMin, on
     }
     if (!changes.has(call)) {
       isMissing = take('misses');
-      if (isMissing) log(`tool: ${call} ${subject} shows nobody`);
+      if (isMissing) log(`tool: ${call} ${subject} shows no member`);
       return;
     }
     if (weather.lags) {
@@ -115,7 +115,7 @@ function toTrainer(local: string): string {
   return local.replace(/\b(t\d+)\.\d+-/, '$1-');
 }
 
-/** By the end of their names one story's groups and people are told from another's. */
+/** By the end of their names one story's groups and people are distinguished from another's. */
 export function runOf(id: string): string {
   return id.slice(id.lastIndexOf('-'));
 }
@@ -130,7 +130,7 @@ export interface ToolWatch {
 export interface Fleet {
   kind: ToolKind;
   find(run: string): { tool: StoryTool; watch: ToolWatch };
-  /** Whether another server answers, in which nobody of any story is. */
+  /** Whether another server answers, in which no person of any story is. */
   isStrange(): boolean;
   identifies: boolean;
 }
@@ -171,11 +171,11 @@ export function createFleetAdapter({ kind, find, isStrange, identifies }: Fleet)
         await adapterAt(group).updateEmail?.(group, member, email, signal),
     }),
     ...(model.listMembers && {
-      listMembers: (group: string, signal: AbortSignal) => adapterAt(group).listMembers?.(group, signal) ?? nobody(),
+      listMembers: (group: string, signal: AbortSignal) => adapterAt(group).listMembers?.(group, signal) ?? noMember(),
     }),
   };
 }
 
-async function* nobody(): AsyncGenerator<Member> {
+async function* noMember(): AsyncGenerator<Member> {
   // Every story has the same kind of tool.
 }

@@ -1,12 +1,12 @@
 import type { After, Step, StepKind, StoryPlan, ToolKind } from './alphabet.ts';
+import { createHeard, type Heard } from './heard.ts';
 import { type CustomerName, createMarket, customerNames, type Happening, type Market, type Raised } from './market.ts';
 import { type Archive, clockOf, createArchive, createReadingWeather, type ReadingWeather } from './market-api.ts';
 import { createStoryTool, type StoryTool } from './story-tool.ts';
-import { createTold, type Told } from './told.ts';
 import { createTruth, type Truth } from './truth.ts';
 
 /**
- * One story as it is lived: what happens in the market, what of it is told to the bridge and when,
+ * One story as it is lived: what happens in the market, what of it the bridge hears and when,
  * and in which weather. What is checked of it is in `checks.ts`.
  */
 export interface Story {
@@ -14,7 +14,7 @@ export interface Story {
   plan: StoryPlan;
   market: Market;
   truth: Truth;
-  told: Told;
+  heard: Heard;
   tool: StoryTool;
   archive: Archive;
   reading: ReadonlyMap<CustomerName, ReadingWeather>;
@@ -25,12 +25,12 @@ export interface Story {
   /** When something was in the way of the bridge, of any kind, for the last time. */
   disturbedUntilMs(): number;
   disturb(untilMs: number): void;
-  /** When another hand took somebody out. */
+  /** When another hand took a trainer out. */
   handsAt: Map<string, number>;
   /** When the bridge added a person, as `project/trainer`. */
   addedAt: Map<string, number>;
   /**
-   * Whom the bridge has added without knowing it, and has not looked for since: before its database was put back, or
+   * The trainers that the bridge has added without knowing it, and has not looked for since: before its database was put back, or
    * by a call that was done after the next reading.
    */
   forgotten: Set<string>;
@@ -77,7 +77,7 @@ export function createStory(plan: StoryPlan, run: string, kind: ToolKind, world:
     log,
     disturb,
     truth: createTruth(market),
-    told: createTold(),
+    heard: createHeard(),
     archive: createArchive(market),
     reading: new Map(customerNames.map((name) => [name, createReadingWeather()])),
     tool: createStoryTool({
@@ -91,9 +91,9 @@ export function createStory(plan: StoryPlan, run: string, kind: ToolKind, world:
           act();
           disturb(ms);
         }),
-      onArrived(place, askedAtMs) {
-        const readAtMs = customerNames.map((name) => story.told.lastAt(`links ${name}`, nowMs()) ?? 0);
-        if (Math.max(...readAtMs) > askedAtMs) story.forgotten.add(place);
+      onArrived(seat, askedAtMs) {
+        const readAtMs = customerNames.map((name) => story.heard.lastAt(`links ${name}`, nowMs()) ?? 0);
+        if (Math.max(...readAtMs) > askedAtMs) story.forgotten.add(seat);
       },
     }),
     names: new Map(customerNames.map((name) => [name, { install: name + run, sinceMs: world.beginMs }])),
@@ -146,7 +146,7 @@ function happen(
   archive.keep(atMs);
   story.log(`${customer}: ${kind} (${slot}, ${job}, ${people.join(' and ')})`);
   for (const [index, event] of raised.entries()) {
-    // Whether it is told does not depend on how many people are on it.
+    // Whether it is heard does not depend on how many people are on it.
     const line = kind === 'renew' ? Number(event.type === 'contract.ended') : index;
     send(story, world, customer, event, delaysMin[line % delaysMin.length] ?? []);
   }
@@ -216,7 +216,7 @@ const troubles: Record<Trouble, (story: Story, world: World, step: Step, atMs: n
     readOften(story, world, customer, untilMs);
   },
   reads_old(story, world, { customer, forMin }, atMs) {
-    // An end that such a read contradicts, and that no list shows, nobody could ever know.
+    // An end that such a read contradicts, and that no list shows, could never be known.
     if (story.plan.isEndedCutOff) return;
     const untilMs = atMs + (forMin ?? 120) * minute;
     readingOf(story, customer).old = { lagMs: 90 * minute, untilMs };
@@ -235,7 +235,7 @@ const troubles: Record<Trouble, (story: Story, world: World, step: Step, atMs: n
     tell(story, `${customer}: the token is refused`, untilMs);
   },
   tokens_swapped(story, world, { forMin }, atMs) {
-    // Longer than anything is waited for, where nobody looks into it.
+    // Longer than anything is waited for, where it is not looked into.
     const untilMs = atMs + (forMin ?? 40 * 60) * minute;
     for (const name of customerNames) readingOf(story, name).swappedUntilMs = untilMs;
     tell(story, 'the tokens of both are swapped', untilMs);
@@ -256,7 +256,7 @@ const troubles: Record<Trouble, (story: Story, world: World, step: Step, atMs: n
   },
   tool_misses_once(story) {
     story.tool.weather.misses += 1;
-    story.log('tool: the next look is going to show nobody');
+    story.log('tool: the next look is going to show no member');
   },
   tool_lags(story) {
     story.tool.weather.lags = true;
@@ -265,7 +265,7 @@ const troubles: Record<Trouble, (story: Story, world: World, step: Step, atMs: n
   hand_removes(story, _, { slot, people }, atMs) {
     const group = (slot === 'a' ? 'signs' : 'lamps') + story.run;
     const trainer = people[0] + story.run;
-    // Where nothing can be listed, nobody would ever find out.
+    // Where nothing can be listed, it would never be found out.
     if (story.tool.inner.adapter.listMembers === undefined) return;
     const mail = story.market.emailOf(trainer);
     for (const { id } of story.tool.inner.roster(group)) {
@@ -301,12 +301,12 @@ export function sayEvent({ type, names }: Raised): string {
 }
 
 /** What the bridge knows by an event that came in. */
-export function noteTold({ told }: Story, { type, names, createdAtMs }: Raised, atMs: number): void {
+export function noteHeard({ heard }: Story, { type, names, createdAtMs }: Raised, atMs: number): void {
   const { link, contract, trainer } = names;
   if (contract === undefined || link === undefined || trainer === undefined) return;
-  told.note(`pair ${contract} ${link}`, createdAtMs, atMs);
-  told.note(`on ${contract} ${trainer}`, createdAtMs, atMs);
-  if (type === 'contract.ended') told.note(`end of ${contract}`, createdAtMs, atMs);
+  heard.note(`pair ${contract} ${link}`, createdAtMs, atMs);
+  heard.note(`on ${contract} ${trainer}`, createdAtMs, atMs);
+  if (type === 'contract.ended') heard.note(`end of ${contract}`, createdAtMs, atMs);
 }
 
 /** What an operator changed in the configuration is so from the next start on. */

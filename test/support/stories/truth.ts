@@ -1,6 +1,6 @@
 import { keptForMin } from './bounds.ts';
+import type { Heard } from './heard.ts';
 import type { Contract, Customer, CustomerName, Ending, Link, Market } from './market.ts';
-import type { Told } from './told.ts';
 
 /**
  * Who had which reason to be in which group, from when until when: taken from the market itself and
@@ -8,7 +8,7 @@ import type { Told } from './told.ts';
  */
 export interface Reason {
   /** `project/trainer`. */
-  place: string;
+  seat: string;
   customer: CustomerName;
   contract: string;
   link: string;
@@ -27,10 +27,10 @@ export interface Truth {
   /** Takes over what is so now. */
   note(atMs: number, ending: Ending): void;
   all(): readonly Reason[];
-  of(place: string): readonly Reason[];
-  standing(place: string): Reason[];
-  places(): string[];
-  /** Whether somebody may not be taken out by the end of this reason, or has it. */
+  of(seat: string): readonly Reason[];
+  standing(seat: string): Reason[];
+  seats(): string[];
+  /** Whether a trainer may not be taken out by the end of this reason, or has it. */
   protects(reason: Reason, nowMs: number): boolean;
 }
 
@@ -39,7 +39,7 @@ const minute = 60_000;
 export function createTruth(market: Market): Truth {
   const reasons = new Map<string, Reason[]>();
   const standing = new Map<string, Reason>();
-  const places = new Map<string, Reason[]>();
+  const seats = new Map<string, Reason[]>();
 
   function note(atMs: number, ending: Ending): void {
     const current = new Map(
@@ -56,14 +56,14 @@ export function createTruth(market: Market): Truth {
       if (standing.has(key)) continue;
       standing.set(key, reason);
       reasons.set(key, [...(reasons.get(key) ?? []), reason]);
-      places.set(reason.place, [...(places.get(reason.place) ?? []), reason]);
+      seats.set(reason.seat, [...(seats.get(reason.seat) ?? []), reason]);
     }
   }
 
-  const of = (place: string) => places.get(place) ?? [];
+  const of = (seat: string) => seats.get(seat) ?? [];
   /** Of the links that a contract had to one project, the last one counts. */
-  const isSucceeded = ({ place, customer, contract, link }: Reason, untilMs: number) =>
-    of(place).some(
+  const isSucceeded = ({ seat, customer, contract, link }: Reason, untilMs: number) =>
+    of(seat).some(
       (other) =>
         other.customer === customer && other.contract === contract && other.link !== link && other.fromMs >= untilMs,
     );
@@ -71,8 +71,8 @@ export function createTruth(market: Market): Truth {
     note,
     of,
     all: () => [...reasons.values()].flat(),
-    standing: (place) => of(place).filter(({ untilMs }) => untilMs === null),
-    places: () => [...places.keys()],
+    standing: (seat) => of(seat).filter(({ untilMs }) => untilMs === null),
+    seats: () => [...seats.keys()],
     protects(reason, nowMs) {
       const { untilMs, ending, contract, customer, trainer, link } = reason;
       if (untilMs === null || ending === null) return true;
@@ -103,7 +103,7 @@ function reasonsOf(
   atMs: number,
 ): Reason[] {
   return [...people].map(([trainer, joinedMs]) => ({
-    place: `${project}/${trainer}`,
+    seat: `${project}/${trainer}`,
     customer,
     contract,
     link,
@@ -121,10 +121,11 @@ function keyOf({ customer, contract, link, trainer }: Reason): string {
   return `${customer}/${contract}/${link}/${trainer}`;
 }
 
-/** Whether the bridge has been told of a reason, by an event or by a reading. */
-export function isTold(told: Told, reason: Reason, nowMs: number): boolean {
+/** Whether the bridge has heard of a reason, by an event or by a reading. */
+export function isHeard(heard: Heard, reason: Reason, nowMs: number): boolean {
   const { contract, link, trainer, pairedMs, joinedMs } = reason;
   return (
-    told.knows(`pair ${contract} ${link}`, pairedMs, nowMs) && told.knows(`on ${contract} ${trainer}`, joinedMs, nowMs)
+    heard.knows(`pair ${contract} ${link}`, pairedMs, nowMs) &&
+    heard.knows(`on ${contract} ${trainer}`, joinedMs, nowMs)
   );
 }

@@ -1,14 +1,14 @@
 /**
- * What the marketplace has told the bridge: facts, each with when it came in and as of when it was
- * true. What came in between a backup and its restoring was never told.
+ * What the bridge has heard from the marketplace: facts, each with when it came in and as of when it was
+ * true. What came in between a backup and its restoring was never heard.
  */
-export interface Told {
+export interface Heard {
   note(fact: string, asOfMs: number, atMs: number): void;
-  /** Whether it was told as of then or later. */
+  /** Whether it was heard as of then or later. */
   knows(fact: string, sinceMs: number, nowMs: number): boolean;
-  /** As of when it was told last; undefined where it never was. */
+  /** As of when it was heard last; undefined where it never was. */
   lastAsOf(fact: string, nowMs: number): number | undefined;
-  /** When it was told last. */
+  /** When it was heard last. */
   lastAt(fact: string, nowMs: number): number | undefined;
   /** The database is that of then. */
   forget(fromMs: number): void;
@@ -19,7 +19,7 @@ interface Telling {
   atMs: number;
 }
 
-export function createTold(): Told {
+export function createHeard(): Heard {
   const facts = new Map<string, Telling[]>();
   return {
     note(fact, asOfMs, atMs) {
