@@ -5,6 +5,6 @@ export function writeCsv(rows: readonly (readonly (string | number | null)[])[])
 
 function toCell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
-  const harmless = typeof value === 'string' && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
+  const harmless = typeof value === 'string' && /^\s*[=+\-@]|^[\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
 }

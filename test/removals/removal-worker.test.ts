@@ -214,7 +214,7 @@ describeEachDatabase('removals', (openFresh) => {
       { trainerId: 't2', isStale: false },
       { trainerId: 't3', isStale: true },
     ]);
-    expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1 });
+    expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1, open: 0 });
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual(['t3', 't4']);
     const outcomes = (await engine.plans.show(plan?.id ?? 0)).map(({ outcome }) => outcome);

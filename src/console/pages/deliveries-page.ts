@@ -98,16 +98,18 @@ function toFilter(query: URLSearchParams): Filter {
 }
 
 function toDayEdge(day: string | undefined, time: string): string | undefined {
+  if (day === undefined) return undefined;
   const at = `${day}T${time}Z`;
-  return day !== undefined && /^\d{4}-\d\d-\d\d$/.test(day) && Number.isFinite(Date.parse(at)) ? at : undefined;
+  if (/^\d{4}-\d\d-\d\d$/.test(day) && Number.isFinite(Date.parse(at))) return at;
+  throw new AppError('invalid', 'A day is written like 2026-03-15');
 }
 
 async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { inbox, database } = parts;
+  const { database } = parts;
   const delivery = await findIn(parts, asked);
   const { id, install, deliveryId, eventType, receivedAt, state, attempts, failure } = delivery;
-  const body = state === 'ignored' ? undefined : await inbox.findBody(id);
-  const named = body === undefined ? undefined : toNamed(body);
+  const body = await readBody(id, parts);
+  const named = Buffer.isBuffer(body) ? toNamed(body) : undefined;
   const led = named && (await listLedTo(database.kysely, named));
   const replay = html`<button>Replay this delivery</button>`;
   return {
@@ -127,7 +129,7 @@ async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
         <dt>Why</dt>
         <dd>${maskText(failure ?? 'nothing failed')}</dd>
       </dl>
-      ${body === undefined ? '' : formOf(asked, `/deliveries/${id}/replay`, replay)}
+      ${Buffer.isBuffer(body) && formOf(asked, `/deliveries/${id}/replay`, replay)}
       <h2>What it led to</h2>
       ${named && linksOf(named)}
       ${tableOf('Memberships of what it names', led ?? [], accessColumns, noMemberships)}
@@ -139,8 +141,19 @@ async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
 
 const noMemberships = 'It led to no membership. One appears when an event names a trainer, a contract and a project.';
 
-function bodyOf({ operator }: Asked, id: number, body: Buffer | undefined): Html {
-  if (body === undefined) return html`<p class="empty">The body was not kept: nothing uses events of this type.</p>`;
+/** @returns why there is no body, if there is none: it was not kept, or its key is gone */
+async function readBody(id: number, { inbox }: ConsoleParts): Promise<Buffer | string> {
+  try {
+    return (await inbox.findBody(id)) ?? 'The body is gone';
+  } catch (error) {
+    // The rest of the page is true all the same.
+    if (!(error instanceof AppError)) throw error;
+    return error.message;
+  }
+}
+
+function bodyOf({ operator }: Asked, id: number, body: Buffer | string): Html {
+  if (!Buffer.isBuffer(body)) return html`<p class="empty">${body}.</p>`;
   return html`
     <p class="quiet">Addresses and tokens are masked here.</p>
     <pre>${maskText(body.toString('utf8'))}</pre>

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { AppError } from '../../domain/errors.ts';
 import type { Asked, Html } from '../page.ts';
 
 /** A part of a filter: a list to choose from, or a field to type in. */
@@ -42,10 +43,18 @@ export function chosen(query: URLSearchParams, name: string): string | undefined
   return text === '' ? undefined : text.toWellFormed();
 }
 
-/** The same, if it is one of a closed set. */
+/**
+ * The same, of a closed set.
+ *
+ * @throws AppError `invalid` for anything else: an act on all that match would act on more than was meant
+ */
 export function chosenOf<T extends string>(query: URLSearchParams, name: string, all: readonly T[]): T | undefined {
   const text = chosen(query, name);
-  return all.find((one) => one === text);
+  const found = all.find((one) => one === text);
+  if (text !== undefined && found === undefined) {
+    throw new AppError('invalid', `The filter ${name} can be: ${all.join(', ')}`);
+  }
+  return found;
 }
 
 /** A number of a row; undefined if it is none. */

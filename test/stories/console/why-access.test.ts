@@ -157,4 +157,44 @@ describe('the pages of deliveries', () => {
     const address = /[\w.+-]+@[\w.-]+/.exec(whole.body)?.[0] ?? 'no address';
     expect(page.body).not.toContain(address);
   });
+
+  it('say why there is no body to show', async () => {
+    const { visitor, storage } = await openHired();
+    await visitor.signIn('vera');
+    const [delivery] = await storage.inbox.list({ type: 'contract.started', limit: 1 });
+    const path = `/deliveries/${delivery?.id}`;
+    const setBody = (body: Buffer) => storage.database.kysely.updateTable('delivery').set({ body }).execute();
+    await setBody(Buffer.alloc(0));
+    expect((await visitor.visit(path)).text).toContain('The body was not kept');
+    await setBody(Buffer.alloc(60, 1));
+    const page = await visitor.visit(path);
+    expect([page.status, page.text.includes('contract.started')]).toEqual([200, true]);
+    expect(page.text).toContain('Could not decrypt');
+  });
+
+  it('refuse a filter that is none, so that no act on all that match acts on everything', async () => {
+    const { visitor, storage } = await openHired();
+    const home = await visitor.signIn('otto');
+    for (const filter of ['state=fail', 'since=yesterday', 'until=2026-13-01']) {
+      expect([filter, (await visitor.visit(`/deliveries?${filter}`)).status]).toEqual([filter, 400]);
+      const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
+      const body = new URLSearchParams(`${filter}&csrf=${encodeURIComponent(csrf)}`);
+      const answer = await visitor.send('/deliveries/replay', { method: 'POST', body });
+      expect([filter, answer.status]).toEqual([filter, 400]);
+    }
+    expect((await visitor.visit('/access?state=activ')).status).toBe(400);
+    expect(await storage.database.kysely.selectFrom('audit').selectAll().execute()).toEqual([]);
+  });
+
+  it('go on page by page', async () => {
+    const { visitor, deliver, quiet } = await openHired();
+    for (let number = 0; number < 105; number += 1) await deliver(`no event ${number}`);
+    await quiet();
+    await visitor.signIn('vera');
+    const newest = await visitor.visit('/deliveries?state=unprocessable');
+    const older = await visitor.visit(newest.html.querySelector('a[rel=next]')?.getAttribute('href') ?? '');
+    const rows = [newest, older].map(({ html }) => html.querySelectorAll('tbody tr').length);
+    expect(rows).toEqual([100, 5]);
+    expect(older.html.querySelector('a[rel=next]')).toBeNull();
+  });
 });

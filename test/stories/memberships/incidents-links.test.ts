@@ -385,13 +385,13 @@ describeAnyDatabase('ten links that are removed at once', (openFresh) => {
     const items = await incident.engine.plans.show(1);
     expect(items.map(({ cause }) => cause)).toEqual(ten.map(() => 'link_removed'));
 
-    expect(await decide('approve')).toEqual({ install: 'acme', decided: 10, stale: 0 });
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 10, stale: 0, open: 0 });
     await incident.settle();
     expect(countIn()).toBe(0);
   });
 
   it('keep their people when the plan is rejected, until there is other evidence', async () => {
-    expect(await decide('reject')).toEqual({ install: 'acme', decided: 10, stale: 0 });
+    expect(await decide('reject')).toEqual({ install: 'acme', decided: 10, stale: 0, open: 0 });
     await incident.pass(100 * hours);
     expect(countIn()).toBe(10);
     expect(await incident.plans()).toEqual([10]);
@@ -407,7 +407,7 @@ describeAnyDatabase('ten links that are removed at once', (openFresh) => {
     }
     const stale = (await incident.engine.plans.show(1)).filter(({ isStale }) => isStale);
     expect(stale.map(({ groupId }) => groupId)).toEqual(['p0', 'p1', 'p2']);
-    expect(await decide('approve')).toEqual({ install: 'acme', decided: 7, stale: 3 });
+    expect(await decide('approve')).toEqual({ install: 'acme', decided: 7, stale: 3, open: 0 });
     await incident.settle();
     expect(ten.filter((index) => incident.tool.members(`p${index}`).length > 0)).toEqual([0, 1, 2]);
     const outcomes = (await incident.engine.plans.show(1)).map(({ outcome }) => outcome);
