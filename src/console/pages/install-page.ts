@@ -102,8 +102,8 @@ export function pathOf(name: string): string {
 
 function linkColumns({ operator }: Asked, parts: ConsoleParts, name: string): readonly Column<LinkEvidence>[] {
   return [
-    ['project', ({ externalProjectId }) => externalProjectId],
-    ['title', ({ externalProjectName }) => externalProjectName],
+    ['project', ({ externalProjectId }) => maskText(externalProjectId ?? '')],
+    ['title', ({ externalProjectName }) => maskText(externalProjectName ?? '')],
     ['job', ({ jobId }) => jobId ?? '(none)'],
     ['leads', (link) => leadsOf(link, parts)],
     ...(operator.role === 'operator' ? [['to undo', (link: LinkEvidence) => unlinkOf(link, name)] as const] : []),
