@@ -30,7 +30,8 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
     beforeAll(async () => {
       browser = await chromium.launch({
         executablePath,
-        args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+        // In a container there is little shared memory, and no sandbox for root.
+        args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-dev-shm-usage'],
       });
     });
     afterAll(async () => browser.close());
@@ -42,6 +43,8 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
         viewport: { width, height: 900 },
         colorScheme: scheme,
       });
+      // For what hangs for ever: none is to fail by the clock of a busy machine.
+      context.setDefaultTimeout(200_000);
       onTestFinished(() => context.close());
       const page = await context.newPage();
       const complaints: string[] = [];
