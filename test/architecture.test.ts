@@ -10,7 +10,7 @@ const layers: readonly (readonly string[])[] = [
   // Migrations are written with the helpers of `db`, which runs them.
   ['db', 'adapters/(tool)'],
   ['keys'],
-  ['inbox', 'tools'],
+  ['inbox', 'tools', 'journal'],
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],

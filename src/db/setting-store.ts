@@ -13,6 +13,7 @@ type SettingName =
   | 'usage_reported_tick'
   | 'installs_revision'
   | 'clock_drift_seconds'
+  | 'journal_since'
   | KeyInUse;
 
 /** One row for each key, so that instances that start at the same time do not overwrite each other's. */

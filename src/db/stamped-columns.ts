@@ -122,6 +122,8 @@ export const stampedColumns: StampedColumns = {
     contract: ['start_date', 'end_date'],
     // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],
+    // What is in the journal is never changed.
+    journal: ['at'],
     mailed: ['invited_at'],
     // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],

@@ -20,6 +20,7 @@ import type {
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
+import type { JournalTable } from './journal-table.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
@@ -63,6 +64,7 @@ export interface Tables extends BudgetTables, IdentityTables, NoticeTables, Remo
   subscription: SubscriptionTable;
   run: RunTable;
   audit: AuditTable;
+  journal: JournalTable;
   contractEnd: ContractEndTable;
   forgottenPerson: ForgottenPersonTable;
   usageScope: UsageScopeTable;
