@@ -10,7 +10,7 @@ export interface JournalTable {
   key: string;
   /** The row after the change, as JSON; null if it was deleted. */
   fact: string | null;
-  /** Its place in the chain, from 1; null until it is sealed. */
+  /** Its position in the chain, from 1; null until it is sealed. */
   seq: number | null;
   /** SHA-256 over the hash before it and this row, in hexadecimal. */
   hash: string | null;

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
  */
 
 export interface JournalRow {
-  /** Its place, from 1. */
+  /** Its position, from 1. */
   seq: number;
   at: string;
   /** The table whose row has changed, or `configuration`. */
@@ -30,7 +30,7 @@ export interface ChainHead {
 
 export const emptyChain: ChainHead = { seq: 0, hash: '0'.repeat(64) };
 
-/** The row at its place in the chain. */
+/** The row at its position in the chain. */
 export function seal(head: ChainHead, { at, subject, key, fact }: UnsealedRow): JournalRow {
   const seq = head.seq + 1;
   const text = JSON.stringify([head.hash, seq, at, subject, key, fact]);

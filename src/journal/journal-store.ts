@@ -7,24 +7,24 @@ import { type ChainHead, emptyChain, type JournalRow, seal } from './chain.ts';
 
 /** The only SQL of the evidence journal, but for the triggers that write it (`migrations/0024-journal.ts`). */
 export interface JournalStore {
-  /** Gives rows that are committed their place in the chain. @returns how many */
+  /** Gives rows that are committed their position in the chain. @returns how many */
   seal(): Promise<number>;
-  /** Gives all of them their place. */
+  /** Gives all of them their position. */
   sealAll(): Promise<void>;
   head(): Promise<ChainHead>;
   /** Since when there is a journal. */
   since(): Promise<string>;
-  /** The place of the last row that was written by then; 0 if there is none. */
-  placeAt(instant: string): Promise<number>;
+  /** The position of the last row that was written by then; 0 if there is none. */
+  positionAt(instant: string): Promise<number>;
   /** Rows in the order of the chain. */
   list(after: number, limit: number): Promise<JournalRow[]>;
   /**
-   * The facts about rows as they were at a place of the chain.
+   * The facts about rows as they were at a position of the chain.
    *
    * @param keys as `keyOf` writes them
    * @returns by key; those that did not exist are left out
    */
-  factsAt(place: number, subject: string, keys: readonly string[]): Promise<Map<string, Fact>>;
+  factsAt(position: number, subject: string, keys: readonly string[]): Promise<Map<string, Fact>>;
   /** Notes something that no table holds, unless it was the last that was noted about its subject. */
   note(subject: string, fact: Fact): Promise<void>;
 }
@@ -67,7 +67,7 @@ export function createJournalStore(database: Database): JournalStore {
     head: () => readHead(kysely),
     since: async () => (await readSetting(kysely, 'journal_since')) ?? '',
 
-    async placeAt(instant) {
+    async positionAt(instant) {
       const last = await kysely
         .selectFrom('journal')
         .select((eb) => eb.fn.max('seq').as('seq'))
@@ -87,14 +87,14 @@ export function createJournalStore(database: Database): JournalStore {
       return rows.map((row) => ({ ...row, seq: Number(row.seq), hash: row.hash ?? '' }));
     },
 
-    async factsAt(place, subject, keys) {
+    async factsAt(position, subject, keys) {
       if (keys.length === 0) return new Map();
       const rows = await kysely
         .selectFrom('journal')
         .select(['key', 'fact'])
         .where('subject', '=', subject)
         .where('key', 'in', jsonTexts(database, keys))
-        .where('seq', '<=', place)
+        .where('seq', '<=', position)
         .orderBy('seq')
         .execute();
       // The last one of a key counts in a Map.

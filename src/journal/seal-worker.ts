@@ -12,7 +12,7 @@ interface SealDeps {
 /** Until a row is sealed, a change of it would not be noticed. */
 const intervalMs = 10_000;
 
-/** Gives the rows of the evidence journal their place in the chain. */
+/** Gives the rows of the evidence journal their position in the chain. */
 export function createSealWorker({ journal, logger, clock }: SealDeps): Loop {
   return createLoop({
     name: 'journal',

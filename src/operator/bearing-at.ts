@@ -5,7 +5,7 @@ import { type Fact, type JournalStore, keyOf } from '../journal/journal-store.ts
 import { type Bearing, type KnownInvitation, listPlanItems } from '../memberships/explain-store.ts';
 
 /**
- * What was known at a place of the journal. Rows that explain access are never deleted, so those of now name all that
+ * What was known at a position of the journal. Rows that explain access are never deleted, so those of now name all that
  * there can have been then. Names, addresses and the words of tools are not in the journal.
  *
  * @param asked the trainer, by id or address, or the contract that `now` was loaded for
@@ -13,12 +13,12 @@ import { type Bearing, type KnownInvitation, listPlanItems } from '../membership
 export async function bearingAt(
   { kysely }: Database,
   { factsAt }: Pick<JournalStore, 'factsAt'>,
-  place: number,
+  position: number,
   now: Bearing,
   asked: string,
 ): Promise<Bearing> {
   const restate: Restate = async (subject, rows, key, toRow) => {
-    const facts = await factsAt(place, subject, rows.map(key));
+    const facts = await factsAt(position, subject, rows.map(key));
     return rows.flatMap((row) => {
       const fact = facts.get(key(row));
       return fact === undefined ? [] : [toRow(row, camelCased(fact))];

@@ -25,10 +25,10 @@ export async function explainAt(
 ): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
   const journal = createJournalStore(database);
   await journal.sealAll();
-  const place = await findPlace(journal, instant);
+  const position = await findPosition(journal, instant);
   const now = await createExplainStore(database, box).load(subject);
-  const bearing = await bearingAt(database, journal, place, now, subject);
-  const routed = await installsAt(journal, place, installs);
+  const bearing = await bearingAt(database, journal, position, now, subject);
+  const routed = await installsAt(journal, position, installs);
   const explanations = explain(
     { ...bearing, pairs: bearing.pairs.filter(isAsked) },
     {
@@ -42,20 +42,20 @@ export async function explainAt(
   return { bearing, explanations: explanations.map((one) => ({ ...one, action: null })) };
 }
 
-async function findPlace(journal: JournalStore, instant: string): Promise<number> {
+async function findPosition(journal: JournalStore, instant: string): Promise<number> {
   const since = await journal.since();
   if (instant < since)
     throw new AppError('invalid', `The evidence journal begins at ${since}: nothing is known of before`);
-  return await journal.placeAt(instant);
+  return await journal.positionAt(instant);
 }
 
 /** The customers as they were configured. Before that was noted first, as they are. */
 async function installsAt(
   journal: JournalStore,
-  place: number,
+  position: number,
   installs: ExplainAtDeps['installs'],
 ): Promise<RoutedInstalls> {
-  const noted = (await journal.factsAt(place, configuration, ['[]'])).get('[]');
+  const noted = (await journal.factsAt(position, configuration, ['[]'])).get('[]');
   return noted === undefined ? installs : new Map(Object.entries(noted['installs'] as Record<string, Routed>));
 }
 

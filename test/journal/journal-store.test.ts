@@ -110,7 +110,7 @@ describeEachDatabase('the evidence journal', (openFresh) => {
     const { seq } = await journal.head();
     await kysely.deleteFrom('invitation').execute();
     await journal.sealAll();
-    const at = async (place: number) => (await journal.factsAt(place, 'invitation', [`[${id}]`])).get(`[${id}]`);
+    const at = async (position: number) => (await journal.factsAt(position, 'invitation', [`[${id}]`])).get(`[${id}]`);
     expect(await at(seq)).toMatchObject({ kind: 'link' });
     expect(await at(seq + 1)).toBeUndefined();
   });
