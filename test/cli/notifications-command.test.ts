@@ -55,7 +55,7 @@ describe('gangway notifications', () => {
       const [titles, ...lines] = stdout.trimEnd().split('\n');
       expect(titles).toMatch(/^id +added +channel +kind +says +install +contract +state +tries +next +why$/);
       expect(lines).toEqual([
-        expect.stringMatching(/^2 .* billing +budget\.depleted +raised +acme +c2 +waiting +0 +20\S+$/),
+        expect.stringMatching(/^2 .* billing +budget\.depleted +reminder +acme +c2 +waiting +0 +20\S+$/),
         expect.stringMatching(/^1 .* billing +budget\.low +raised +acme +c1 +failed +1 +answered 410$/),
       ]);
     });
