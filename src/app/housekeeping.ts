@@ -33,6 +33,7 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
       ...services,
       channels: services.channels.map(({ name }) => name),
       dispatches: createDispatchStore(database),
+      alertStore: services.announcing.alertStore,
     }),
   ];
 }

@@ -20,6 +20,7 @@ export interface StampedColumns {
 export const stampedColumns: StampedColumns = {
   now: {
     account: ['seen_at'],
+    alert: ['raised_at', 'seen_at', 'announced_at', 'over_at'],
     audit: ['at'],
     awaited_reading: ['since'],
     budget: ['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'notified_at'],
