@@ -2,7 +2,7 @@ import { createDocument as createOpenApi, type ZodOpenApiOperationObject } from 
 import { version } from '../lib/version.ts';
 import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
-import { problem } from './schemas/common-schema.ts';
+import { actHeaders, problem } from './schemas/common-schema.ts';
 
 type Document = ReturnType<typeof createOpenApi>;
 
@@ -45,6 +45,7 @@ const refusals: Record<number, string> = {
   409: 'It does not fit what is there.',
   413: 'The body is too large.',
   415: 'The body is no JSON.',
+  422: 'The Idempotency-Key came with another request before.',
   429: 'Too many wrong tokens came from this address.',
   500: 'It did not work, and the log says why.',
   503: 'It cannot be done now.',
@@ -67,7 +68,7 @@ function describe({
     tags: [tag],
     description: role === 'operator' ? 'For operators.' : 'For viewers and operators.',
     'x-role': role,
-    requestParams: { path: params, query },
+    requestParams: { path: params, query, ...(method === 'post' && { header: actHeaders }) },
     ...(method === 'post' &&
       body !== undefined && { requestBody: { content: { 'application/json': { schema: body } } } }),
     responses: {

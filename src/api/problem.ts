@@ -28,7 +28,7 @@ const titles: Record<ProblemCode, string> = {
   key_reused: 'The idempotency key belongs to another request',
 };
 
-class KeyReused extends Error {
+export class KeyReused extends Error {
   constructor() {
     super('This Idempotency-Key came with another request before: use a new one');
     this.name = 'KeyReused';

@@ -3,6 +3,7 @@ import rawBody from 'raw-body';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Operation } from './operation-schema.ts';
+import { idempotencyKey } from './schemas/common-schema.ts';
 
 /** What is taken from a request, and what is refused. */
 
@@ -16,6 +17,15 @@ export function readQuery(request: Request): Record<string, string> {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw new AppError('invalid', `The query has ${twice.slice(0, 100)} twice`);
   return Object.fromEntries(query);
+}
+
+/** The key that makes an act be done once. @throws AppError where it cannot be one */
+export function readKey({ headers }: Request): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  const { success } = idempotencyKey.safeParse(key);
+  if (success) return String(key);
+  throw new AppError('invalid', 'An Idempotency-Key has 1 to 200 letters, digits and signs, without spaces');
 }
 
 /** @returns an empty object where nothing was sent */

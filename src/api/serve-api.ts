@@ -4,13 +4,15 @@ import type { Operator } from '../console/operator.ts';
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { answerOnce } from './answer-once.ts';
 import type { ApiParts } from './api-parts.ts';
 import { type ApiWay, createBearer } from './bearer.ts';
+import { createKeptAnswerStore } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
-import type { AskedOf, Operation } from './operation-schema.ts';
+import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
 import { isForeseen, toApiError, toProblem } from './problem.ts';
-import { checkGiven, readJson, readQuery } from './request.ts';
+import { checkGiven, readJson, readKey, readQuery } from './request.ts';
 import { cutToAnswer } from './to-answer.ts';
 
 /**
@@ -66,6 +68,7 @@ const headers: RequestHandler = (_request, response, next) => {
 type Bearer = ReturnType<typeof createBearer>;
 
 function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): RequestHandler {
+  const answers = createKeptAnswerStore(parts.database, parts.box);
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
@@ -75,14 +78,25 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
     };
     const signal = patienceWith(operation, response);
     const by = byOf(operator, request, parts);
-    const asked: AskedOf<Record<string, unknown>, Record<string, unknown>, Record<string, unknown>> = {
-      ...given,
-      operator,
-      by,
-      signal,
-    };
-    response.json(cutToAnswer(operation, await operation.run(asked, parts)));
+    const act = async () => cutToAnswer(operation, await operation.run({ ...given, operator, by, signal }, parts));
+    const key = operation.method === 'post' ? readKey(request) : undefined;
+    if (key === undefined) {
+      response.json(await act());
+      return;
+    }
+    const asked = JSON.stringify([operation.id, given]);
+    const keyed = { key: JSON.stringify([operator.name, key]), request: asked };
+    const { status, body, isReplayed } = await answerOnce({ answers, clock: parts.clock }, keyed, act);
+    if (isReplayed) response.set('Idempotency-Replayed', 'true');
+    sendJson(response, status, body);
   };
+}
+
+function sendJson(response: Response, status: number, body: unknown): void {
+  response
+    .status(status)
+    .type(status < 400 ? 'application/json' : 'application/problem+json')
+    .send(JSON.stringify(body));
 }
 
 function byOf(operator: Operator, request: Request, { clock }: ApiParts) {
@@ -117,6 +131,6 @@ function createProblemHandler(logger: Logger): ErrorRequestHandler {
     }
     // What was not read of a body would be taken for the next request.
     if (!request.complete) response.set('Connection', 'close');
-    response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem));
+    sendJson(response, problem.status, problem);
   };
 }

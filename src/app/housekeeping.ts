@@ -1,3 +1,5 @@
+import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -12,7 +14,7 @@ import type { Services, ServicesDeps } from './services.ts';
 
 /** The loops that delete what its retention time is over for, and that keep the database small. */
 export function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
-  const { database, inbox } = storage;
+  const { database, box, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
     database,
@@ -26,6 +28,7 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
+    createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
     createNoticePurgeWorker({
       ...services,
       channels: services.channels.map(({ name }) => name),

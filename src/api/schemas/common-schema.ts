@@ -57,6 +57,14 @@ export const maybeInstant = instant.nullable();
 export const maybeText = z.string().nullable();
 export const count = z.int().min(0);
 
+export const idempotencyKey = z.string().regex(/^[!-~]{1,200}$/);
+
+export const actHeaders = z.object({
+  'Idempotency-Key': idempotencyKey
+    .optional()
+    .describe('The same request with the same key is done once, and gets the same answer for a day.'),
+});
+
 export const check = z
   .object({
     name: z.string(),

@@ -141,6 +141,34 @@ describe('an act by the API', () => {
     expect(JSON.stringify(await api.ask('listActs'))).not.toContain(password);
   });
 
+  it('with a key is done once, and its caller gets the same answer', async () => {
+    const tool = createLoginTool();
+    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
+    const api = createApiClient(consoleUrl);
+    await customer.link(group);
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const params = { membership: 1 };
+    const first = await api.send('takeInvitation', { params, key: 'a-1' });
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    const again = await api.send('takeInvitation', { params, body: {}, key: 'a-1' });
+    expect(again).toMatchObject({ status: 200, body: first.body });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+
+    const other = await api.send('convergeMembership', { params, key: 'a-1' });
+    expect(other).toMatchObject({ status: 422, body: { code: 'key_reused', status: 422 } });
+    const refused = await api.send('takeInvitation', { params, key: 'a-2' });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const refusedAgain = await api.send('takeInvitation', { params, key: 'a-2' });
+    expect(refusedAgain).toMatchObject({ status: 409, body: refused.body });
+    expect(refusedAgain.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    const viewer = createApiClient(consoleUrl, 'vera');
+    expect(await viewer.send('takeInvitation', { params, key: 'a-1' })).toMatchObject({ status: 403 });
+    for (const key of ['', 'two words', 'x'.repeat(201)]) {
+      expect(await api.send('takeInvitation', { params, key })).toMatchObject({ status: 400 });
+    }
+  });
+
   it('connects a customer, reads them, and forgets them', async () => {
     const { sandbox, consoleUrl, quiet } = await openJourney(sqlite, { projects: ['acme-*'] });
     const api = createApiClient(consoleUrl);
