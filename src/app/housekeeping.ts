@@ -1,3 +1,5 @@
+import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createJournalStore } from '../journal/journal-store.ts';
@@ -14,7 +16,7 @@ import type { Services, ServicesDeps } from './services.ts';
 
 /** The loops that delete what its retention time is over for, keep the database small, and seal the journal. */
 export function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
-  const { database, inbox } = storage;
+  const { database, box, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
     database,
@@ -29,6 +31,7 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
     createVacuumWorker(database, logger, clock),
     createSealWorker({ journal: createJournalStore(database), logger, clock }),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
+    createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
     createNoticePurgeWorker({
       ...services,
       channels: services.channels.map(({ name }) => name),

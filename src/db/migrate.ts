@@ -16,6 +16,7 @@ import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
 import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
+import { up as addIdempotency } from '../../migrations/0018-idempotency.ts';
 import { up as createAlerts } from '../../migrations/0019-alert.ts';
 import { up as createJournal } from '../../migrations/0024-journal.ts';
 import { AppError } from '../domain/errors.ts';
@@ -41,6 +42,7 @@ const migrations: Record<string, Migration> = {
   '0015-audit-origin': { up: addAuditOrigin },
   '0016-delivery-subject': { up: addDeliverySubject },
   '0017-met-after': { up: addMetAfter },
+  '0018-idempotency': { up: addIdempotency },
   '0019-alert': { up: createAlerts },
   '0024-journal': { up: createJournal },
 };

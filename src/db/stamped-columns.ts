@@ -57,6 +57,7 @@ export const stampedColumns: StampedColumns = {
     instance: ['started_at', 'beat_at', 'stopped_at'],
     intent: ['created_at'],
     invitation: ['delivered_at'],
+    kept_answer: ['begun_at'],
     left_project: ['ended_at'],
     link: ['removed_event_at', 'first_seen_at', 'seen_at', 'contracts_read_at'],
     link_reset: ['reset_at', 'next_attempt_at'],

@@ -59,6 +59,7 @@ export interface Tables extends BudgetTables, IdentityTables, NoticeTables, Remo
   receipt: ReceiptTable;
   reason: ReasonTable;
   installState: InstallStateTable;
+  keptAnswer: KeptAnswerTable;
   connectedInstall: ConnectedInstallTable;
   webhookEndpoint: WebhookEndpointTable;
   subscription: SubscriptionTable;
@@ -221,6 +222,16 @@ export interface AuditTable {
   /** What the act changed, before and after, as text; null where the subject says all. */
   before: string | null;
   after: string | null;
+}
+
+/** What an act by the API was answered with. */
+interface KeptAnswerTable {
+  id: Generated<number>;
+  keyDigest: string;
+  requestDigest: string;
+  /** Sealed; null while the act is under way. */
+  answer: Buffer | null;
+  begunAt: string;
 }
 
 /** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */

@@ -30,3 +30,8 @@ export function endpointSecretContext(install: string, endpointId: string): stri
 export function tokenContext(install: string): string {
   return `connected_install.token:${install}`;
 }
+
+/** For what an act by the API was answered with. */
+export function keptAnswerContext(id: number): string {
+  return `kept_answer.answer:${id}`;
+}

@@ -5,6 +5,7 @@ import {
   credentialContext,
   endpointSecretContext,
   invitationContext,
+  keptAnswerContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -93,6 +94,12 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'content',
     key: ['membershipId'],
     contextOf: ({ membershipId }) => invitationContext(Number(membershipId)),
+  },
+  {
+    table: 'keptAnswer',
+    column: 'answer',
+    key: ['id'],
+    contextOf: ({ id }) => keptAnswerContext(Number(id)),
   },
 ];
 
