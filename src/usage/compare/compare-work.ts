@@ -1,5 +1,5 @@
 import type { ContractKey } from '../../domain/evidence.ts';
-import { addCounts, type Day, noCounts } from '../../domain/usage.ts';
+import { addCounts, type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { type DueDay, type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
@@ -39,9 +39,9 @@ export async function compareWork(
   // Where nothing of a contract is seen any more, no part has led to its days.
   const troubled = found.left() > 0 ? [] : await comparisons.listTroubled(installs, firstDay, mostKept);
   for (const row of troubled) found.add(toDifference(undefined, row, clock.now(), firstDay));
-  const { differences, left, sums } = found;
-  const sorted = differences.toSorted((a, b) => (a.day < b.day ? -1 : 1));
-  await comparisons.replace({ at, firstDay, differences: sorted, left: left(), sums: [...sums.values()] });
+  const differences = mergeHeld(found.differences).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+  const sums = await addSent(deps, [...found.seen.values()], installs, firstDay);
+  await comparisons.replace({ at, firstDay, differences, left: found.left(), sums });
 }
 
 /** The same for one contract, after an operator has decided about its work. */
@@ -58,20 +58,23 @@ export async function compareContract(deps: CompareDeps, of: ContractKey): Promi
 
 interface Found {
   differences: Difference[];
-  sums: Map<string, DaySum>;
+  /** What was seen, by install and day. */
+  seen: Map<string, SeenDay>;
   left(): number;
   add(difference: Difference | null): void;
-  sum(of: Pick<DaySum, 'install' | 'day'>, counts: Partial<Pick<DaySum, 'seen' | 'sent'>>): void;
+  addSeen(of: Pick<SeenDay, 'install' | 'day'>, counts: Counts): void;
 }
+
+type SeenDay = Pick<DaySum, 'install' | 'day' | 'seen'>;
 
 function openFound(): Found {
   const differences: Difference[] = [];
   const known = new Set<string>();
-  const sums = new Map<string, DaySum>();
+  const seen: Found['seen'] = new Map();
   let left = 0;
   return {
     differences,
-    sums,
+    seen,
     left: () => left,
     add(difference) {
       if (difference === null) return;
@@ -84,10 +87,10 @@ function openFound(): Found {
         differences.push(difference);
       }
     },
-    sum({ install, day }, { seen = noCounts, sent = noCounts }) {
-      const key = JSON.stringify([install, day]);
-      const sum = sums.get(key) ?? { install, day, seen: noCounts, sent: noCounts };
-      sums.set(key, { install, day, seen: addCounts(sum.seen, seen), sent: addCounts(sum.sent, sent) });
+    addSeen({ install, day }, counts) {
+      const key = sumKeyOf({ install, day });
+      const sum = seen.get(key)?.seen ?? noCounts;
+      seen.set(key, { install, day, seen: addCounts(sum, counts) });
     },
   };
 }
@@ -101,7 +104,27 @@ async function comparePart(deps: CompareDeps, due: DueLoader, part: Part, found:
   for (const held of part.held) {
     const difference = toHeld(held);
     found.add(difference);
-    found.sum(difference, { seen: held.observation.counts });
+    found.addSeen(difference, held.observation.counts);
+  }
+  await compareHeld(deps, due, part.held, found);
+}
+
+/** What was reported of a day before its work was held. */
+async function compareHeld(deps: CompareDeps, due: DueLoader, held: readonly HeldWork[], found: Found): Promise<void> {
+  const claims = held.flatMap(({ contracts, observation: { trainerId, day } }) =>
+    contracts.map((of) => ({ ...of, trainerId, day })),
+  );
+  const known = new Set(claims.map(fullKeyOf));
+  for (const [install, some] of Map.groupBy(claims, (one) => one.install)) {
+    const contractIds = [...new Set(some.map(({ contractId }) => contractId))];
+    const rows = await deps.ledger.list({ install, contractIds, firstDay: due.firstDay });
+    compareDays(
+      [],
+      rows.filter((row) => known.has(fullKeyOf(row))),
+      due,
+      deps.clock.now(),
+      found,
+    );
   }
 }
 
@@ -117,10 +140,45 @@ function compareDays(
   for (const key of new Set([...seen.keys(), ...sent.keys()])) {
     const [day, row] = [seen.get(key), sent.get(key)];
     found.add(toDifference(day, row, now, firstDay));
-    const of = day ?? row;
-    if (of === undefined || of.day < firstDay) continue;
-    found.sum(of, { ...(day && { seen: day.counts }), ...(row && { sent: row.answered }) });
+    if (day !== undefined) found.addSeen(day, day.counts);
   }
+}
+
+/** Pure: what was reported of a day is not gone where the work is held: it says what the marketplace has of it. */
+function mergeHeld(differences: readonly Difference[]): Difference[] {
+  const unseen = new Map(differences.flatMap((one) => (one.why === 'unseen' ? [[fullKeyOf(one), one] as const] : [])));
+  const merged = new Set<Difference>();
+  const all = differences.map((one) => {
+    const parts = (one.held?.contracts ?? []).flatMap((of) => unseen.get(fullKeyOf({ ...one, ...of })) ?? []);
+    for (const part of parts) merged.add(part);
+    return parts.length === 0 ? one : { ...one, sent: parts.map((part) => part.sent ?? noCounts).reduce(addCounts) };
+  });
+  return all.filter((one) => !merged.has(one));
+}
+
+/** Adds what the marketplace has of each day, whatever is seen of it. */
+async function addSent(
+  { comparisons }: CompareDeps,
+  seen: readonly SeenDay[],
+  installs: readonly string[],
+  firstDay: Day,
+): Promise<DaySum[]> {
+  const sums = new Map(seen.map((one) => [sumKeyOf(one), { ...one, sent: noCounts }]));
+  for (const install of installs) {
+    for await (const { day, sent } of comparisons.sumSent(install, firstDay)) {
+      const key = sumKeyOf({ install, day });
+      sums.set(key, { install, day, seen: sums.get(key)?.seen ?? noCounts, sent });
+    }
+  }
+  return [...sums.values()];
+}
+
+function sumKeyOf({ install, day }: Pick<DaySum, 'install' | 'day'>): string {
+  return JSON.stringify([install, day]);
+}
+
+function fullKeyOf({ install, contractId, trainerId, day }: Pick<Difference, keyof ContractKey | 'trainerId' | 'day'>) {
+  return JSON.stringify([install, contractId, trainerId, day]);
 }
 
 function toDifference(

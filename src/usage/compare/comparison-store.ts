@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { UsageDifferenceRow } from '../../db/comparison-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { Counts, Day } from '../../domain/usage.ts';
+import { type Counts, type Day, toCounts } from '../../domain/usage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 import type { Difference, DifferenceCause, HeldFacts } from './difference.ts';
@@ -20,10 +21,12 @@ export interface ComparisonStore {
   findHeld(heldId: string): Promise<ListedDifference | undefined>;
   /** All days in a span, the latest first. */
   listDays(span: DaySpan): Promise<ComparedDays[]>;
-  /** Days on which something differs, by install, since a day. */
-  countDays(since: Day): Promise<{ install: string; days: number }[]>;
+  /** On how many days something differs or is held, since a day. */
+  countDays(since: Day): Promise<number>;
   /** Days of these installs that were not answered, or whose lowering is held. */
   listTroubled(installs: readonly string[], since: Day, limit: number): Promise<LedgerRow[]>;
+  /** What the marketplace has of each day of an install, day by day. */
+  sumSent(install: string, since: Day): AsyncGenerator<{ day: Day; sent: Counts }>;
   /** The last comparison, and how many differences it had no room for; undefined before the first. */
   last(): Promise<{ at: string; left: number } | undefined>;
 }
@@ -44,7 +47,8 @@ export interface DaySum {
   sent: Counts;
 }
 
-export interface DifferenceFilter extends Partial<ContractKey> {
+export interface DifferenceFilter {
+  install?: string | undefined;
   day?: Day | undefined;
   why?: readonly DifferenceCause[] | undefined;
   /** Only what was found before: the page before one that was listed. */
@@ -54,6 +58,7 @@ export interface DifferenceFilter extends Partial<ContractKey> {
 
 export interface ListedDifference extends Difference {
   id: number;
+  displayName: string | null;
 }
 
 interface DaySpan {
@@ -115,10 +120,9 @@ export function createComparisonStore(database: Database): ComparisonStore {
       await inTransaction(database, (tx) => tx.deleteFrom('usageDifference').where('heldId', '=', heldId).execute());
     },
 
-    async list({ install, contractId, day, why, before, limit }) {
-      let query = kysely.selectFrom('usageDifference').selectAll();
+    async list({ install, day, why, before, limit }) {
+      let query = selectNamed(kysely);
       if (install !== undefined) query = query.where('install', '=', install);
-      if (contractId !== undefined) query = query.where('contractId', '=', contractId);
       if (day !== undefined) query = query.where('day', '=', day);
       if (why !== undefined) query = query.where('why', 'in', [...why]);
       if (before !== undefined) query = query.where('id', '<', before);
@@ -126,13 +130,7 @@ export function createComparisonStore(database: Database): ComparisonStore {
     },
 
     async findHeld(heldId) {
-      const row = await kysely
-        .selectFrom('usageDifference')
-        .selectAll()
-        .where('heldId', '=', heldId)
-        .orderBy('id')
-        .limit(1)
-        .executeTakeFirst();
+      const row = await selectNamed(kysely).where('heldId', '=', heldId).orderBy('id').limit(1).executeTakeFirst();
       return row && toDifference(row);
     },
 
@@ -147,15 +145,12 @@ export function createComparisonStore(database: Database): ComparisonStore {
     },
 
     async countDays(since) {
-      const rows = await kysely
+      const { days } = await kysely
         .selectFrom('usageDifference')
-        .select('install')
         .select((eb) => eb.fn.count<number>('day').distinct().as('days'))
         .where('day', '>=', since)
-        .groupBy('install')
-        .orderBy('install')
-        .execute();
-      return rows.map(({ install, days }) => ({ install, days: Number(days) }));
+        .executeTakeFirstOrThrow();
+      return Number(days);
     },
 
     async listTroubled(installs, since, limit) {
@@ -174,12 +169,43 @@ export function createComparisonStore(database: Database): ComparisonStore {
       return rows.map(toLedgerRow);
     },
 
+    async *sumSent(install, since) {
+      const ofInstall = kysely.selectFrom('usageLedger').where('install', '=', install);
+      const days = await ofInstall.select('day').distinct().where('day', '>=', since).orderBy('day').execute();
+      for (const { day } of days) {
+        const sums = ofInstall
+          .where('day', '=', day)
+          .select((eb) => [
+            eb.fn.sum<number | null>('seconds').as('seconds'),
+            eb.fn.sum<number | null>('tasks').as('tasks'),
+            eb.fn.sum<number | null>('labels').as('labels'),
+          ]);
+        const sum = await sums.executeTakeFirstOrThrow();
+        yield { day, sent: toCounts((name) => toNumber(sum[name])) };
+        // Other work gets its turn on the thread.
+        await nextTurn();
+      }
+    },
+
     async last() {
       const at = await readSetting(kysely, 'usage_compared_at');
       if (at === undefined) return undefined;
       return { at, left: Number((await readSetting(kysely, 'usage_differences_left')) ?? 0) };
     },
   };
+}
+
+function selectNamed(kysely: Transaction) {
+  return kysely
+    .selectFrom('usageDifference')
+    .selectAll()
+    .select((eb) =>
+      eb
+        .selectFrom('person')
+        .select((of) => of.fn.max('displayName').as('name'))
+        .whereRef('person.trainerId', '=', 'usageDifference.trainerId')
+        .as('displayName'),
+    );
 }
 
 async function insertAll(tx: Transaction, differences: readonly Difference[]): Promise<void> {
@@ -217,10 +243,11 @@ function sentIn({ sentSeconds: seconds, sentTasks: tasks, sentLabels: labels }: 
   return { seconds, tasks, labels };
 }
 
-function toDifference(row: UsageDifferenceRow): ListedDifference {
-  const { id, install, contractId, trainerId, day, why, held, heldId } = row;
+function toDifference(row: UsageDifferenceRow & { displayName: string | null }): ListedDifference {
+  const { id, displayName, install, contractId, trainerId, day, why, held, heldId } = row;
   return {
     id,
+    displayName,
     install,
     contractId,
     trainerId,
@@ -267,14 +294,16 @@ async function countDifferences(kysely: Transaction, { install, from, to }: DayS
 type Counted = Awaited<ReturnType<typeof countDifferences>>[number];
 
 function toComparedDays(day: Day, sum: Columns | undefined, counted: Counted | undefined): ComparedDays {
-  const nothing: Columns = toColumns(null, null);
   const { differing = 0, held = 0 } = counted ?? {};
-  // PostgreSQL sums large numbers as texts.
-  const row = Object.fromEntries(
-    Object.keys(nothing).map((name) => {
-      const value = (sum ?? nothing)[name as keyof Columns];
-      return [name, value === null ? null : Number(value)];
-    }),
-  ) as Columns;
-  return { day, seen: seenIn(row), sent: sentIn(row), differing: Number(differing), held: Number(held) };
+  const seen = toCounts((name) => toNumber(sum?.[seenColumns[name]]));
+  const sent = toCounts((name) => toNumber(sum?.[sentColumns[name]]));
+  return { day, seen, sent, differing: Number(differing), held: Number(held) };
+}
+
+const seenColumns = { seconds: 'seenSeconds', tasks: 'seenTasks', labels: 'seenLabels' } as const;
+const sentColumns = { seconds: 'sentSeconds', tasks: 'sentTasks', labels: 'sentLabels' } as const;
+
+/** PostgreSQL sums large numbers as texts. */
+function toNumber(sum: number | null | undefined): number | null {
+  return sum == null ? null : Number(sum);
 }

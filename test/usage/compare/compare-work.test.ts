@@ -53,7 +53,7 @@ describeEachDatabase('the days on which tool and marketplace differ', (openFresh
     const days = [{ day: today(), seen: counts(100, 2), sent: counts(60, 1), differing: 1, held: 0 }];
     expect(await comparisons.listDays({ from: today(), to: today() })).toEqual(days);
     expect(await comparisons.listDays({ install: 'other', from: today(), to: today() })).toEqual([]);
-    expect(await comparisons.countDays(today())).toEqual([{ install: 'acme', days: 1 }]);
+    expect(await comparisons.countDays(today())).toBe(1);
     expect(await comparisons.last()).toEqual({ at: engine.clock.now().toISOString(), left: 0 });
     await report();
     await compare();
