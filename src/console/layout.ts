@@ -10,6 +10,7 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/plans', 'Plans'],
   ['/invitations', 'Invitations'],
   ['/work', 'Work'],
+  ['/budgets', 'Budgets'],
   ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/notifications', 'Notifications'],

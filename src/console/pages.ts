@@ -2,6 +2,7 @@ import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { budgetViews } from './pages/budgets-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
 import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
@@ -29,6 +30,7 @@ export const views: readonly View<ConsoleParts>[] = [
   ...invitationViews,
   ...workViews,
   ...contractWorkViews,
+  ...budgetViews,
   ...forecastViews,
   ...deliveryViews,
   ...notificationsViews,

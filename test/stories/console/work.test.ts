@@ -124,3 +124,38 @@ describe('the pages of work', () => {
     expect(rowsOf(assigned.text, `${day} |`)).not.toEqual([]);
   });
 });
+
+describe('the pages of budgets', () => {
+  it('say what would stand there before a budget was read', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    expect((await visitor.visit('/budgets')).text).toContain('No such budget.');
+    expect((await visitor.visit('/budgets/none')).status).toBe(404);
+    expect((await visitor.visit('/budgets?state=none')).status).toBe(400);
+  });
+
+  it('have what is used by day, when it is used up, and the work that waits', async () => {
+    const { tool, day, steady, hasty, passHours, visitor, rowsOf, storage } = await openWork();
+    tool.work(day, steady.trainerId, 10);
+    tool.work(day, hasty.trainerId, 30);
+    await passHours(1);
+    const used = () => storage.database.kysely.selectFrom('budget').select('consumedFraction').execute();
+    await until('both budgets are known', used, (rows) => {
+      const fractions = rows.map(({ consumedFraction }) => consumedFraction).sort();
+      return fractions.join() === '0,0.1';
+    });
+    await visitor.signIn('vera');
+    const budgets = await visitor.visit('/budgets');
+    const [row = ''] = rowsOf(budgets.text, '| 10 %');
+    // Ten hours in a week, and ninety are left.
+    expect(row).toMatch(/ \| acme \| ok \| 10 % \| 100 \| 90 \| 10 h \| \d{4}-\d\d-\d\d .*\|$/);
+    expect(rowsOf(budgets.text, '| 0 %')).toEqual([expect.stringMatching(/\| 0 min \| \| 1$/)]);
+    const link = budgets.html
+      .querySelectorAll('td a')
+      .find((one) => one.getAttribute('href')?.includes(steady.contractId));
+    const budget = await visitor.visit(link?.getAttribute('href') ?? '');
+    expect(rowsOf(budget.text, `${day} |`)).toEqual([`${day} | 10 h`]);
+    expect(budget.html.querySelectorAll('svg[role=img] rect.bar')).toHaveLength(1);
+  });
+});
