@@ -9,6 +9,8 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
   ['/invitations', 'Invitations'],
+  ['/work', 'Work'],
+  ['/budgets', 'Budgets'],
   ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/notifications', 'Notifications'],
@@ -36,6 +38,7 @@ export function layOut({ title, body, path, session }: Frame): Html {
         <title>${title} · Gangway</title>
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
+        <link rel="stylesheet" href="/assets/chart.css" />
         ${session && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>

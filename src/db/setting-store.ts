@@ -11,6 +11,8 @@ type SettingName =
   | 'reconcile_tick'
   | 'usage_tick'
   | 'usage_reported_tick'
+  | 'usage_compared_at'
+  | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
   | 'journal_since'
