@@ -56,7 +56,7 @@ export function createPages<Parts>(served: Served<Parts>): Router {
         return;
       }
       const asked = askedBy(request, session, clock, new URLSearchParams());
-      await send(response, await show(asked, parts), { path: request.path, session });
+      await send(response, await show(asked, parts), { path: request.path, isLive: true, session });
     });
   }
   for (const { path, act } of acts) {
