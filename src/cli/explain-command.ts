@@ -3,7 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning } from '../operator/about-instances.ts';
-import type { Explanation } from '../operator/explain.ts';
+import { type Explanation, isToChange } from '../operator/explain.ts';
 import { explainAt } from '../operator/explain-at.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
@@ -44,11 +44,6 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
     text: () =>
       [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
   };
-}
-
-/** Whether a running bridge would still change something. */
-function isToChange({ action }: Explanation): boolean {
-  return action !== null && (action.startsWith('wait: ') || action.includes('still in'));
 }
 
 function toText(explanation: Explanation): string {

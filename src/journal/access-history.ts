@@ -41,8 +41,8 @@ export interface CertifiedAct {
   subject: string;
 }
 
-/** What the rows up to one have told. */
-export interface ToldByRows {
+/** What the rows up to one have said. */
+export interface KnownByRows {
   open: Map<number, Stretch>;
   closed: Stretch[];
   /** By membership. */
@@ -58,7 +58,7 @@ type KnownContract = AccessStretch['contracts'][number] & { at: string };
 type Fact = Readonly<Record<string, string | number | null>>;
 type Key = readonly (string | number)[];
 
-export function nothingTold(): ToldByRows {
+export function nothingKnown(): KnownByRows {
   return {
     open: new Map(),
     closed: [],
@@ -70,12 +70,12 @@ export function nothingTold(): ToldByRows {
 }
 
 /** Adds what a row says. Every row must be added, from the first one of the chain. */
-export function addRow(told: ToldByRows, row: JournalRow): void {
+export function addRow(known: KnownByRows, row: JournalRow): void {
   if (row.fact === null) return;
-  adders[row.subject]?.(told, row, JSON.parse(row.key) as Key, JSON.parse(row.fact) as Fact);
+  adders[row.subject]?.(known, row, JSON.parse(row.key) as Key, JSON.parse(row.fact) as Fact);
 }
 
-const adders: Record<string, (told: ToldByRows, row: JournalRow, key: Key, fact: Fact) => void> = {
+const adders: Record<string, (known: KnownByRows, row: JournalRow, key: Key, fact: Fact) => void> = {
   membership: addMembership,
   reason({ contracts }, { at }, [id, install, contract]) {
     const known = contracts.get(Number(id)) ?? [];
@@ -102,7 +102,7 @@ const adders: Record<string, (told: ToldByRows, row: JournalRow, key: Key, fact:
   },
 };
 
-function addMembership({ open, closed }: ToldByRows, { seq, at }: JournalRow, [key]: Key, fact: Fact): void {
+function addMembership({ open, closed }: KnownByRows, { seq, at }: JournalRow, [key]: Key, fact: Fact): void {
   const id = Number(key);
   const before = open.get(id);
   if (!couldGetIn(fact)) {
@@ -133,25 +133,25 @@ function couldGetIn({ state, has_member: hasMember, late_until: lateUntil }: Fac
   return state !== 'removed' && (hasMember === 1 || lateUntil !== null || inTool.has(state));
 }
 
-export function historyOf(told: ToldByRows, period: Period): AccessHistory {
-  const within = [...told.closed, ...told.open.values()]
+export function historyOf(known: KnownByRows, period: Period): AccessHistory {
+  const within = [...known.closed, ...known.open.values()]
     .filter(({ from, until }) => from <= period.to && (until === null || until >= period.from))
     .sort((a, b) => a.row - b.row);
-  const named = within.flatMap(({ membership }) => told.contracts.get(membership) ?? []);
-  const names = new Set([...told.readings.keys(), ...named.map(({ install }) => install)]);
+  const named = within.flatMap(({ membership }) => known.contracts.get(membership) ?? []);
+  const names = new Set([...known.readings.keys(), ...named.map(({ install }) => install)]);
   const installs = [...names]
     .sort()
-    .map((install) => readingOf(install, [...(told.readings.get(install)?.values() ?? [])], period));
+    .map((install) => readingOf(install, [...(known.readings.get(install)?.values() ?? [])], period));
   const certified = new Set(installs.flatMap(({ install, isCertified }) => (isCertified ? [install] : [])));
   return {
-    stretches: within.map((stretch) => toStretch(told, stretch, period, certified)),
-    acts: told.acts.filter(({ at }) => at >= period.from && at <= period.to),
+    stretches: within.map((stretch) => toStretch(known, stretch, period, certified)),
+    acts: known.acts.filter(({ at }) => at >= period.from && at <= period.to),
     installs,
   };
 }
 
 function toStretch(
-  { contracts, plans, acts }: ToldByRows,
+  { contracts, plans, acts }: KnownByRows,
   { row: _, ...stretch }: Stretch,
   period: Period,
   certified: ReadonlySet<string>,

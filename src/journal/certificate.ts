@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type AccessHistory, addRow, historyOf, nothingTold } from './access-history.ts';
+import { type AccessHistory, addRow, historyOf, nothingKnown } from './access-history.ts';
 import type { JournalRow } from './chain.ts';
 import type { Period } from './install-reading.ts';
 import type { JournalStore } from './journal-store.ts';
@@ -43,14 +43,14 @@ export async function* writeCertificate(
     return line;
   };
   yield toLine(head);
-  const told = nothingTold();
+  const known = nothingKnown();
   let rows = 0;
   for await (const row of rowsUntil(journal, await journal.positionAt(head.to))) {
-    addRow(told, row);
+    addRow(known, row);
     rows += 1;
     yield toLine({ type: 'row', ...row });
   }
-  const history = historyOf(told, head);
+  const history = historyOf(known, head);
   for (const statement of statementsOf(history)) yield toLine(statement);
   onHistory(history);
   const hex = digest.digest('hex');

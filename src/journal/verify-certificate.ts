@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { addRow, historyOf, nothingTold, type ToldByRows } from './access-history.ts';
+import { addRow, historyOf, type KnownByRows, nothingKnown } from './access-history.ts';
 import { type CertificateEnd, type CertificateHead, statementsOf } from './certificate.ts';
 import { CertificateLine } from './certificate-schema.ts';
 import { type ChainHead, emptyChain, faultOf } from './chain.ts';
@@ -23,7 +23,7 @@ const mostFaults = 20;
 interface Reading extends CertificateVerdict {
   line: number;
   chain: ChainHead;
-  told: ToldByRows;
+  known: KnownByRows;
   digest: ReturnType<typeof createHash>;
   /** What must follow; undefined while rows come. */
   expected: string[] | undefined;
@@ -49,7 +49,7 @@ export async function verifyCertificate(
     uncertified: [],
     line: 0,
     chain: emptyChain,
-    told: nothingTold(),
+    known: nothingKnown(),
     digest: createHash('sha256'),
     expected: undefined,
     end: undefined,
@@ -103,7 +103,7 @@ function readRow(reading: Reading, row: Extract<CertificateLine, { type: 'row' }
   reading.rows += 1;
   if (fault !== null) return fault;
   try {
-    addRow(reading.told, row);
+    addRow(reading.known, row);
     return null;
   } catch {
     return `row ${row.seq} cannot be read`;
@@ -114,7 +114,7 @@ function readRow(reading: Reading, row: Extract<CertificateLine, { type: 'row' }
 function expectedOf(reading: Reading): string[] | undefined {
   if (reading.head === undefined || reading.faults.length > 0) return undefined;
   if (reading.expected === undefined) {
-    const history = historyOf(reading.told, reading.head);
+    const history = historyOf(reading.known, reading.head);
     reading.expected = [...statementsOf(history)].map((statement) => JSON.stringify(statement));
     reading.uncertified = history.installs.flatMap(({ install, isCertified }) => (isCertified ? [] : [install]));
   }

@@ -22,6 +22,11 @@ export interface Explanation {
   action: string | null;
 }
 
+/** Whether a running bridge would still change something. */
+export function isToChange({ action }: Explanation): boolean {
+  return action !== null && (action.startsWith('wait: ') || action.includes('still in'));
+}
+
 export interface ExplainedStep {
   step: 'install' | 'contract' | 'person' | 'link' | 'address' | 'membership';
   holds: boolean;

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import { type AccessHistory, addRow, historyOf, nothingTold } from '../../src/journal/access-history.ts';
+import { type AccessHistory, addRow, historyOf, nothingKnown } from '../../src/journal/access-history.ts';
 import { createJournalStore } from '../../src/journal/journal-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
@@ -23,9 +23,9 @@ describeEachDatabase('the history of access', (openFresh) => {
   async function tell(period = everything): Promise<AccessHistory> {
     const journal = createJournalStore(engine.database);
     await journal.sealAll();
-    const told = nothingTold();
-    for (const row of await journal.list(0, 1000)) addRow(told, row);
-    return historyOf(told, period);
+    const known = nothingKnown();
+    for (const row of await journal.list(0, 1000)) addRow(known, row);
+    return historyOf(known, period);
   }
 
   async function hire(number = 1): Promise<void> {
