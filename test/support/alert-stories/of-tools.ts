@@ -187,11 +187,11 @@ export const toolStories = {
     const { alerting, incident } = await openIncident(openFresh, { tool });
     const { engine } = incident;
     let identity = 'org 1';
-    const told = { ...tool.adapter, identify: async () => identity };
+    const named = { ...tool.adapter, identify: async () => identity };
     const bound = bindTool(
       { database: engine.database, alerts: engine.alerts, clock: engine.clock },
       'studio',
-      told,
+      named,
       null,
     );
     const ask = async () => {
