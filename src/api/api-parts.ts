@@ -1,6 +1,5 @@
 import type { ConsoleParts, ConsoleServices } from '../console/console-parts.ts';
 import type { Channel } from '../notify/channel.ts';
-import type { ReportWorkerDeps } from '../usage/report/report-worker.ts';
 
 /** What the operations read from and act with: what the pages of the console do, and a little more. */
 export interface ApiParts extends ConsoleParts {
@@ -10,5 +9,4 @@ export interface ApiParts extends ConsoleParts {
 export interface ApiServices extends ConsoleServices {
   /** Where notifications are sent. */
   channels: readonly Channel[];
-  usage: { deps: ReportWorkerDeps };
 }

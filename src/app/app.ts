@@ -26,7 +26,7 @@ import { createReadiness } from '../lib/readiness.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
-import { createReceiver } from './listeners.ts';
+import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
 
@@ -87,6 +87,7 @@ export function createApp({
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
+  const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
   const loops = createLoops({
     config,
     storage,
@@ -95,6 +96,7 @@ export function createApp({
     adapters,
     registry,
     isBusy: inbox.isBusy,
+    wouldDefer: storageGate.wouldDefer,
     clock: leaseClock,
     secondLookMs,
     pollMs,
@@ -113,6 +115,7 @@ export function createApp({
     databaseClock: leaseClock,
     installs: registry.installs,
     alerts: loops.alerts,
+    storageGate,
     onUnmatched: loops.noteUnmatched,
     loadInstalls: loops.loadInstalls,
   });

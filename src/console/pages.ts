@@ -2,7 +2,9 @@ import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { budgetViews } from './pages/budgets-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
+import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { forecastViews } from './pages/forecast-page.ts';
@@ -14,6 +16,7 @@ import { membershipActs, membershipViews } from './pages/membership-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plans-page.ts';
 import { settingsViews } from './pages/settings-page.ts';
+import { workViews } from './pages/work-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
 export const views: readonly View<ConsoleParts>[] = [
@@ -25,6 +28,9 @@ export const views: readonly View<ConsoleParts>[] = [
   ...installActViews,
   ...planViews,
   ...invitationViews,
+  ...workViews,
+  ...contractWorkViews,
+  ...budgetViews,
   ...forecastViews,
   ...deliveryViews,
   ...notificationsViews,
@@ -40,6 +46,7 @@ export const acts: readonly Act<ConsoleParts>[] = [
   ...membershipActs,
   ...planActs,
   ...invitationActs,
+  ...contractWorkActs,
   ...deliveryActs,
   ...doctorActs,
 ];

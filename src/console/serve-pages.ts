@@ -59,7 +59,7 @@ export function createPages<Parts>(served: Served<Parts>): Router {
         return;
       }
       const asked = askedBy(request, session, clock, new URLSearchParams());
-      await send(response, await show(asked, parts), { path: request.path, session });
+      await send(response, await show(asked, parts), { path: request.path, isLive: true, session });
     });
   }
   for (const { path, act } of acts) {
@@ -90,8 +90,8 @@ function createSessionOf<Parts>({ sessions, alwaysSignedIn }: Served<Parts>): Se
 /** The reason of an error that is not expected is in the log. */
 function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
   return async (thrown, request, response, _next) => {
-    const error = toAppError(thrown);
-    const isOwn = thrown instanceof AppError && error.code !== 'internal';
+    const error = isUnreadable(thrown) ? new AppError('invalid', 'This address cannot be read') : toAppError(thrown);
+    const isOwn = error.code !== 'internal';
     if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
     const says = isOwn ? error.message : 'This did not work. The log says why.';
     const status = httpStatusOf(error.code);
@@ -99,6 +99,11 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
     const page = { title, body: html`<p role="alert">${says}</p>`, status };
     await send(response, page, { path: request.path, session: sessionOf(request) });
   };
+}
+
+/** Express decodes what a route leaves open in an address, and says so where it cannot. */
+function isUnreadable(thrown: unknown): boolean {
+  return thrown instanceof URIError && 'status' in thrown;
 }
 
 const none = ["'none'"];
@@ -119,6 +124,7 @@ const securityHeaders = helmet({
       frameAncestors: none,
     },
   },
+  xFrameOptions: { action: 'deny' },
   // Browsers send the origin of a form only to where they would send the referrer.
   referrerPolicy: { policy: 'same-origin' },
   strictTransportSecurity: false,

@@ -20,6 +20,7 @@ export interface StampedColumns {
 export const stampedColumns: StampedColumns = {
   now: {
     account: ['seen_at'],
+    alert: ['raised_at', 'seen_at', 'announced_at', 'over_at'],
     audit: ['at'],
     awaited_reading: ['since'],
     budget: ['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'notified_at'],
@@ -123,6 +124,8 @@ export const stampedColumns: StampedColumns = {
     contract: ['start_date', 'end_date'],
     // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],
+    // What is in the journal is never changed.
+    journal: ['at'],
     mailed: ['invited_at'],
     // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],

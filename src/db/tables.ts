@@ -13,6 +13,7 @@ import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/m
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
+import type { ComparisonTables } from './comparison-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
@@ -20,6 +21,7 @@ import type {
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
+import type { JournalTable } from './journal-table.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
@@ -41,7 +43,7 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, IdentityTables, NoticeTables, RemovalTables {
+export interface Tables extends BudgetTables, ComparisonTables, IdentityTables, NoticeTables, RemovalTables {
   delivery: DeliveryTable;
   installStorage: InstallStorageTable;
   contract: ContractEvidence;
@@ -64,6 +66,7 @@ export interface Tables extends BudgetTables, IdentityTables, NoticeTables, Remo
   subscription: SubscriptionTable;
   run: RunTable;
   audit: AuditTable;
+  journal: JournalTable;
   contractEnd: ContractEndTable;
   forgottenPerson: ForgottenPersonTable;
   usageScope: UsageScopeTable;

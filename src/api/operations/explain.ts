@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import { loadTools } from '../../operator/about-tools.ts';
-import type { Explanation } from '../../operator/explain.ts';
+import { isToChange } from '../../operator/explain.ts';
+import { explainAt } from '../../operator/explain-at.ts';
 import { explainBudgets } from '../../operator/explain-budgets.ts';
 import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
@@ -47,8 +48,13 @@ const explain = defineOperation({
   tag,
   query: explainQuery,
   answer: explainAnswer,
-  async run({ query: { subject } }, parts) {
+  async run({ query: { subject, at } }, parts) {
     const { database, clock } = parts;
+    if (at !== undefined) {
+      const { explanations } = await explainAt(parts, subject, new Date(at).toISOString());
+      if (explanations.length === 0) throw unknown();
+      return { explanations, budgets: [], attention: [] };
+    }
     const running = await loadRunning(database, clock);
     const { explanations } = await explainSubject({ ...(await toDeps(parts)), tools: running.tools }, subject);
     if (explanations.length === 0) throw unknown();
@@ -95,11 +101,6 @@ const getContractTimeline = defineOperation({
 function unknown(): AppError {
   const message = 'Nothing is known of such a person or contract: no event named it, and no reading';
   return new AppError('not_found', message);
-}
-
-/** Whether a running bridge would still change something. */
-function isToChange({ action }: Explanation): boolean {
-  return action.startsWith('wait: ') || action.includes('still in');
 }
 
 async function toDeps({ database, box, installs, adapters, config, clock }: ApiParts): Promise<ExplainDeps> {

@@ -90,7 +90,9 @@ const explanation = z
         says: z.string(),
       }),
     ),
-    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
+    action: maybeText.describe(
+      'The one thing to do, even if it is to wait or to do nothing; null for an instant of the past.',
+    ),
   })
   .meta({ id: 'Explanation' });
 
@@ -143,6 +145,7 @@ export const attention = z
 
 export const explainQuery = z.strictObject({
   subject: text.describe('The id of a trainer or of a contract, or a work address.'),
+  at: instant.optional().describe('As it was at that instant, by the evidence journal.'),
 });
 
 export const explainAnswer = z.object({

@@ -3,6 +3,7 @@ import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { percentileOf } from '../../domain/percentile.ts';
+import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
@@ -20,7 +21,8 @@ export const homeActs: readonly Act<ConsoleParts>[] = [{ path: '/read-now', act:
 
 const dayMs = 86_400_000;
 
-async function showHome(asked: Asked, { database, installs, config, clock }: ConsoleParts): Promise<Page> {
+async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { database, installs, config, clock } = parts;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
   const status = await loadStatus(database, ago(1), installs, toMailed(config, toInstant(new Date(now))));
@@ -37,6 +39,8 @@ async function showHome(asked: Asked, { database, installs, config, clock }: Con
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
+      <h2>Work</h2>
+      ${await workOf(parts, ago(30).slice(0, 10))}
       <h2>How long it took</h2>
       ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
     `,
@@ -69,6 +73,17 @@ function attentionOf(attention: readonly Attention[]): Html {
         </li>`,
     )}
   </ul>`;
+}
+
+async function workOf({ services }: ConsoleParts, since: Day): Promise<Html> {
+  const { comparisons } = services.usage.deps;
+  const last = await comparisons.last();
+  if (last === undefined) return html`<p class="empty">No work was read and reported yet.</p>`;
+  const days = await comparisons.countDays(since);
+  const says = days === 1 ? 'on one day' : `on ${days} days`;
+  return days === 0
+    ? html`<p>The marketplace has <a href="/work">the work</a> of the last 30 days as the tools counted it.</p>`
+    : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ ${says} of the last 30</a></p>`;
 }
 
 interface Customer {

@@ -2,7 +2,7 @@ import type { Request, Response, Router } from 'express';
 import { AppError } from '../../domain/errors.ts';
 import { isFromElsewhere } from '../check-origin.ts';
 import { signInPage } from '../pages/sign-in-page.ts';
-import { needSession, readForm, refuseForged, safePath } from '../request.ts';
+import { needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
 import { send } from '../send.ts';
 import type { ConsoleTokens } from './console-tokens.ts';
 import type { Session, Sessions } from './session.ts';
@@ -21,7 +21,7 @@ export function addSignIn(router: Router, { tokens, limit, sessions, sessionOf }
     send(response, { title: 'Sign in', body: signInPage(back, problem), status }, { path: '', session: undefined });
 
   router.get('/sign-in', async (request, response) => {
-    const back = safePath(new URL(request.originalUrl, 'http://console').searchParams.get('back'));
+    const back = safePath(queryOf(request).get('back'));
     if (sessionOf(request) !== undefined) return response.redirect(303, back);
     await show(response, back);
   });
