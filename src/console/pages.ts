@@ -7,6 +7,7 @@ import { connectActs, connectViews } from './pages/connect-page.ts';
 import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
+import { driftViews } from './pages/drift-page.ts';
 import { forecastViews } from './pages/forecast-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
 import { installActs, installActViews } from './pages/install-acts.ts';
@@ -27,6 +28,7 @@ export const views: readonly View<ConsoleParts>[] = [
   ...installViews,
   ...installActViews,
   ...planViews,
+  ...driftViews,
   ...invitationViews,
   ...workViews,
   ...contractWorkViews,

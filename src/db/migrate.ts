@@ -16,6 +16,7 @@ import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
 import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
+import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
@@ -40,6 +41,7 @@ const migrations: Record<string, Migration> = {
   '0015-audit-origin': { up: addAuditOrigin },
   '0016-delivery-subject': { up: addDeliverySubject },
   '0017-met-after': { up: addMetAfter },
+  '0021-drift': { up: createDrift },
   '0022-usage-difference': { up: createUsageDifference },
 };
 

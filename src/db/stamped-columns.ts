@@ -40,6 +40,8 @@ export const stampedColumns: StampedColumns = {
     delivery: ['received_at', 'next_attempt_at'],
     derivation: ['evidence_at'],
     dispatch: ['created_at', 'settled_at'],
+    drift_finding: ['since'],
+    drift_listing: ['listed_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
