@@ -18,6 +18,7 @@ import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
 import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
+import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -43,6 +44,7 @@ const migrations: Record<string, Migration> = {
   '0017-met-after': { up: addMetAfter },
   '0021-drift': { up: createDrift },
   '0022-usage-difference': { up: createUsageDifference },
+  '0023-missed-event': { up: createMissedEvent },
 };
 
 /**

@@ -12,6 +12,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
+import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
 export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
@@ -37,6 +38,8 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
+      <h2>What events missed and reading found</h2>
+      ${await missedOf(parts, { month: ago(30), day: ago(1) })}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
       <h2>Work</h2>
