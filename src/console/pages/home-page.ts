@@ -4,6 +4,7 @@ import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
 import { createInstallStateStore, type InstallState } from '../../reconcile/read/install-state-store.ts';
@@ -80,7 +81,7 @@ interface Customer {
 const customerColumns: readonly Column<Customer>[] = [
   ['customer', ({ name }) => name],
   ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => state?.failure ?? html`<span class="good">good</span>`],
+  ['health', ({ state }) => (state?.failure ? maskText(state.failure) : html`<span class="good">good</span>`)],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [
