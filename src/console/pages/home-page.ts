@@ -3,6 +3,7 @@ import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
@@ -91,7 +92,7 @@ interface Customer {
 const customerColumns: readonly Column<Customer>[] = [
   ['customer', ({ name }) => name],
   ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => state?.failure ?? html`<span class="good">good</span>`],
+  ['health', ({ state }) => (state?.failure ? maskText(state.failure) : html`<span class="good">good</span>`)],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [

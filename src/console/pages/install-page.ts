@@ -116,11 +116,11 @@ function leadsOf(link: LinkEvidence, parts: ConsoleParts): Html | string {
   const outside = outsideOf(parts, link);
   if (outside !== null) return html`<span class="warn">nowhere: ${explainCrossing(outside, link).says}</span>`;
   const route = parts.customers.rules.routeLink(link);
-  return route === undefined ? 'not here' : `${route.tool}, group ${route.groupId}`;
+  return route === undefined ? 'not here' : `${route.tool}, group ${maskText(route.groupId)}`;
 }
 
 function unlinkOf({ linkId, externalProjectId }: LinkEvidence, name: string): Html {
-  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${externalProjectId}</a>`;
+  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${maskText(externalProjectId ?? '')}</a>`;
 }
 
 function linkForm(asked: Asked, name: string): Html | string {

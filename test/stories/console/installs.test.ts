@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
+import { openPublicAddress } from '../../support/public-address.ts';
 import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
@@ -94,6 +95,42 @@ describe('the installs', () => {
       { action: 'links remove', before: `project beta-1, job ${job}` },
       { action: 'installs remove', subject: 'beta', before: 'tool list, projects beta-*' },
     ]);
+  });
+
+  it('get a new secret for their webhook endpoint, and events go on', async () => {
+    const address = await openPublicAddress();
+    const receiver = { publicUrl: address.url };
+    const journey = await openJourney(sqlite, { projects: ['acme-*'], receiver });
+    address.leadTo(journey.receiverUrl);
+    const { visitor, token, job } = await connectBeta(journey);
+    await link(visitor, 'beta-1', job);
+    await journey.quiet();
+    const size = () => journey.roster()['beta-1']?.length ?? 0;
+    const hire = async () => {
+      journey.sandbox.hire({ jobId: job });
+      await journey.quiet();
+    };
+    await hire();
+    expect(size()).toBe(1);
+
+    const endpoints = () => journey.storage.database.kysely.selectFrom('webhookEndpoint').selectAll().execute();
+    const [old] = await endpoints();
+    const question = await visitor.visit('/installs/beta/rotate');
+    expect(question.text).toContain('the old one is deleted');
+    const rotated = await visitor.press(question, 'Rotate the secret');
+    expect(rotated).toMatchObject({ status: 200, path: '/installs/beta' });
+    const stored = await endpoints();
+    expect(stored).toMatchObject([{ install: 'beta' }]);
+    expect(stored[0]?.endpointId).not.toBe(old?.endpointId);
+    const origin = expect.stringMatching(/^console /);
+    const change = { before: old?.endpointId, after: stored[0]?.endpointId };
+    expect((await actsOf(journey)).slice(2)).toMatchObject([
+      { action: 'endpoint rotate', subject: 'beta', actor: 'otto', origin, ...change },
+    ]);
+    expect(rotated.body).not.toMatch(new RegExp(`whsec_|${token}`));
+    // It comes by the new endpoint alone, as this install is hardly ever read.
+    await hire();
+    expect(size()).toBe(2);
   });
 
   it('show a viewer no form', async () => {
