@@ -24,6 +24,7 @@ export const statusCommand = defineCommand({
   options: { since: durationOption('how far back to count', '24h') },
   opens: 'storage',
   run: async () => (await import('../status-command.ts')).runStatus,
+  remote: async () => (await import('../remote/people.ts')).askStatus,
 });
 
 const membership = argument('<membership>', 'its number in the list', toRowNumber);
@@ -40,6 +41,7 @@ export const membersCommand = defineCommand({
   json: jsonInsteadOfTable,
   opens: 'storage',
   run: async () => (await import('../members-command.ts')).runMembers,
+  remote: async () => (await import('../remote/people.ts')).askMembers,
   subcommands: [
     defineCommand({
       name: 'invitation',
@@ -47,6 +49,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../invitation-commands.ts')).runMembersInvitation,
+      remote: async () => (await import('../remote/people.ts')).askInvitation,
     }),
     defineCommand({
       name: 'renew',
@@ -54,6 +57,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../invitation-commands.ts')).runMembersRenew,
+      remote: async () => (await import('../remote/people.ts')).askRenew,
     }),
     defineCommand({
       name: 'adopt',
@@ -68,6 +72,7 @@ export const membersCommand = defineCommand({
       },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersAdopt,
+      remote: async () => (await import('../remote/people.ts')).askAdopt,
     }),
     defineCommand({
       name: 'release',
@@ -76,6 +81,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersRelease,
+      remote: async () => (await import('../remote/people.ts')).askRelease,
     }),
   ],
 });
@@ -87,6 +93,7 @@ export const explainCommand = defineCommand({
   options: { at: option('<instant>', 'as it was then, such as 2026-03-15T12:00:00Z', toInstantOption) },
   opens: 'storage',
   run: async () => (await import('../explain-command.ts')).runExplain,
+  remote: async () => (await import('../remote/people.ts')).askExplain,
 });
 
 export const forecastCommand = defineCommand({
@@ -101,6 +108,7 @@ export const forecastCommand = defineCommand({
 have lost their reason already, and wait for a grace period or for a decision about a plan.`,
   opens: 'storage',
   run: async () => (await import('../forecast-command.ts')).runForecast,
+  remote: async () => (await import('../remote/people.ts')).askForecast,
 });
 
 export const reconcileCommand = defineCommand({
@@ -137,6 +145,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansList,
+    remote: async () => (await import('../remote/people.ts')).askPlansList,
   }),
   defineCommand({
     name: 'show',
@@ -145,6 +154,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansShow,
+    remote: async () => (await import('../remote/people.ts')).askPlansShow,
   }),
   defineCommand({
     name: 'approve',
@@ -158,6 +168,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     opens: 'services',
     callsTools: true,
     run: async () => (await import('../plans-command.ts')).runPlansApprove,
+    remote: async () => (await import('../remote/people.ts')).askPlansApprove,
   }),
   defineCommand({
     name: 'reject',
@@ -166,6 +177,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     options: { only },
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansReject,
+    remote: async () => (await import('../remote/people.ts')).askPlansReject,
   }),
 ]);
 
@@ -182,6 +194,7 @@ export const retireCommand = defineCommand({
     install === undefined && tool === undefined && !all && 'name them with --install or --tool, or use --all',
   opens: 'storage',
   run: async () => (await import('../retire-command.ts')).runRetire,
+  remote: async () => (await import('../remote/people.ts')).askRetire,
 });
 
 export const forgetCommand = defineCommand({
@@ -197,4 +210,5 @@ export const forgetCommand = defineCommand({
   misuse: ({ dryRun, yes }) => !(dryRun || yes) && 'this cannot be undone: look with --dry-run, do it with --yes',
   opens: 'storage',
   run: async () => (await import('../forget-command.ts')).runForget,
+  remote: async () => (await import('../remote/people.ts')).askForget,
 });
