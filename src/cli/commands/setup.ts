@@ -111,6 +111,7 @@ export const doctorCommand = defineCommand({
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
   run: async () => (await import('../doctor-command.ts')).runDoctor,
+  remote: async () => (await import('../remote/marketplace.ts')).askDoctor,
 });
 
 export const auditCommand = defineGroup('audit', 'what operators decided and had done, and who of them', [
@@ -125,6 +126,7 @@ export const auditCommand = defineGroup('audit', 'what operators decided and had
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../audit-command.ts')).runAuditList,
+    remote: async () => (await import('../remote/marketplace.ts')).askAuditList,
   }),
   defineCommand({
     name: 'export',
