@@ -24,12 +24,14 @@ export interface Frame {
   title: string;
   body: Html;
   path: string;
+  /** Whether its address shows the same when it is fetched again, as that of a view does. */
+  isLive: boolean;
   /** Undefined before an operator has signed in. */
   session: { operator: Operator; csrf: string } | undefined;
 }
 
 /** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
-export function layOut({ title, body, path, session }: Frame): Html {
+export function layOut({ title, body, path, isLive, session }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -40,7 +42,7 @@ export function layOut({ title, body, path, session }: Frame): Html {
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
         <link rel="stylesheet" href="/assets/chart.css" />
-        ${session && html`<script src="/assets/live.js" type="module"></script>`}
+        ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

@@ -15,6 +15,7 @@ type SettingName =
   | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
+  | 'journal_since'
   | KeyInUse;
 
 /** One row for each key, so that instances that start at the same time do not overwrite each other's. */

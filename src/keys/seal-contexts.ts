@@ -35,3 +35,8 @@ export function tokenContext(install: string): string {
 export function driftFindingContext(id: string): string {
   return `drift_finding.content:${id}`;
 }
+
+/** For what an act by the API was answered with. */
+export function keptAnswerContext(id: number): string {
+  return `kept_answer.answer:${id}`;
+}

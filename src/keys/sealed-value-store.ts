@@ -6,6 +6,7 @@ import {
   driftFindingContext,
   endpointSecretContext,
   invitationContext,
+  keptAnswerContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -101,6 +102,12 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['id'],
     contextOf: ({ id }) => driftFindingContext(String(id)),
     digest: { column: 'addressDigest', textOf: (plain) => addressIn(plain) },
+  },
+  {
+    table: 'keptAnswer',
+    column: 'answer',
+    key: ['id'],
+    contextOf: ({ id }) => keptAnswerContext(Number(id)),
   },
 ];
 

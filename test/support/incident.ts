@@ -208,7 +208,7 @@ async function readWhole(
 function createReports({ database, alerts, clock }: Engine) {
   return {
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
-    reportClock: createReportClock({ database, alerts, clock }),
+    reportClock: createReportClock({ database, alerts, clock, machine: 'host-1' }),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   option,
   repeatedOption,
   toDays,
+  toInstantOption,
   toRowNumber,
   wait,
   withDefault,
@@ -83,6 +84,7 @@ export const explainCommand = defineCommand({
   name: 'explain',
   description: 'say why a trainer is in a tool or is not, from contract to login',
   arguments: { subject: argument('<person|contract>', "a trainer's id or work address, or a contract's id") },
+  options: { at: option('<instant>', 'as it was then, such as 2026-03-15T12:00:00Z', toInstantOption) },
   opens: 'storage',
   run: async () => (await import('../explain-command.ts')).runExplain,
 });

@@ -39,10 +39,28 @@ describe('the console', () => {
     expect(page).toMatchObject({ status: 200, path: '/?day=1' });
     expect(page.body).toContain('vera (viewer)');
 
-    for (const back of ['https://evil.example/', '//evil.example/', '/\\evil.example/', 'javascript:alert(1)']) {
+    const backs = [
+      'https://evil.example/',
+      '//evil.example/',
+      '/\\evil.example/',
+      'javascript:alert(1)',
+      '/\t/evil.example',
+    ];
+    for (const back of [
+      ...backs,
+      '/..//evil.example',
+      '/.//evil.example',
+      '/%2e//evil.example',
+      '/a/..//evil.example',
+    ]) {
       const other = createVisitor(consoleUrl);
       const form = await other.visit(`/sign-in?${new URLSearchParams({ back })}`);
+      const body = new URLSearchParams({ back, token: consoleTokens.vera.token });
+      const answer = await other.send('/sign-in', { method: 'POST', body });
+      expect([back, answer.headers.get('location')]).toEqual([back, '/']);
       expect((await other.press(form, 'Sign in', { token: consoleTokens.vera.token })).path).toBe('/');
+      const again = await other.send(`/sign-in?${new URLSearchParams({ back })}`);
+      expect([back, again.headers.get('location')]).toEqual([back, '/']);
     }
   });
 
