@@ -124,8 +124,8 @@ async function fillWork(url: string, contracts: number): Promise<void> {
   const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
   await sql`${counter(contracts)} insert into contract (install, contract_id, title, started_event_at)
     select 'acme', 'ctr' || n, 'Contract ' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
-  await sql`${counter(contracts)} insert into participation (install, contract_id, trainer_id)
-    select 'acme', 'ctr' || n, 'usr' || n from counter`.execute(db);
+  await sql`${counter(contracts)} insert into participation (install, contract_id, trainer_id, seen_at)
+    select 'acme', 'ctr' || n, 'usr' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
   await sql`${counter(contracts)} insert into budget
       (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
     select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', 0.5, 36000,
