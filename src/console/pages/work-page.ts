@@ -184,6 +184,7 @@ export function whyOf({ why, held }: Pick<ListedDifference, 'why' | 'held'>): st
 
 function toDo({ why, heldId, install, contractId }: ListedDifference): Html | string {
   if (heldId !== null) return html`<a href="/work/held/${heldId}">assign or discard it</a>`;
+  if (why === 'held') return 'it is too old to be decided';
   if (why === 'lowering_held') return html`<a href="${workOf({ install, contractId })}">accept it</a>`;
   return '';
 }
