@@ -82,6 +82,7 @@ describe('a command with --remote', () => {
       [['status', '--since', '90d'], 0, 'plan 1 holds removals of acme: 4'],
       [['members', '--waiting'], 0, 'No trainer waits.'],
       [['explain', contract], 0, `by contract ${contract} of acme`],
+      [['explain', contract, '--at', new Date().toISOString()], 0, `by contract ${contract} of acme`],
       [['installs'], 0, 'acme'],
       [['tools'], 0, 'list'],
       [['links'], 0, 'No project is linked.'],
@@ -124,7 +125,6 @@ describe('a command with --remote', () => {
     [['key', 'show'], 'works on what is here, and not with --remote'],
     [['reconcile'], 'works on what is here, and not with --remote'],
     [['usage', 'template'], 'works on what is here, and not with --remote'],
-    [['explain', 'x', '--at', '2026-03-15T10:00:00Z'], "'--at' cannot be used with option '--remote'"],
     [['doctor', '--rehearse', '--tool', 'x', '--group', 'y'], "'--rehearse' cannot be used with option '--remote'"],
   ])('%j is used wrongly', async (argv, says) => {
     const ended = await runCommand(...argv, '--remote', 'http://127.0.0.1:9');

@@ -101,8 +101,7 @@ interface ExplainWish {
 }
 
 export async function askExplain({ subject, at }: ExplainWish, remote: RemoteSession): Promise<Printed> {
-  if (at !== undefined) return remote.misuse("option '--at' cannot be used with option '--remote'");
-  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject } }));
+  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject, at } }));
 }
 
 interface ForecastWish {
