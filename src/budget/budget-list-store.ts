@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { BudgetRow } from '../db/budget-tables.ts';
 import type { Database } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
@@ -81,10 +82,10 @@ async function listWorked({ kysely }: Database, of: readonly ContractKey[], sinc
     .selectFrom('usageLedger')
     .select(['install', 'contractId'])
     .select((eb) => [eb.fn.sum<number>('seconds').as('seconds'), eb.fn.sum<number>('labels').as('labels')])
-    // With the install, so that the key of the table finds them.
     .where('install', 'in', [...new Set(of.map(({ install }) => install))])
     .where('contractId', 'in', [...new Set(of.map(({ contractId }) => contractId))])
-    .where('day', '>=', since)
+    // As a computed text, or SQLite would search all contracts by their days.
+    .where(sql<string>`day || ''`, '>=', since)
     .groupBy(['install', 'contractId'])
     .execute();
   return new Map(rows.map((row) => [keyOf(row), row]));

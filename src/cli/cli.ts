@@ -12,6 +12,7 @@ import {
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
+  driftCommand,
   explainCommand,
   forecastCommand,
   forgetCommand,
@@ -55,6 +56,7 @@ const commands = [
   doctorCommand,
   membersCommand,
   explainCommand,
+  driftCommand,
   forecastCommand,
   reconcileCommand,
   plansCommand,

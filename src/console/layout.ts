@@ -8,6 +8,7 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/access', 'Access'],
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
+  ['/drift', 'Drift'],
   ['/invitations', 'Invitations'],
   ['/work', 'Work'],
   ['/budgets', 'Budgets'],

@@ -14,6 +14,7 @@ import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
 import type { ComparisonTables } from './comparison-tables.ts';
+import type { DriftTables } from './drift-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
@@ -43,7 +44,13 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, ComparisonTables, IdentityTables, NoticeTables, RemovalTables {
+export interface Tables
+  extends BudgetTables,
+    ComparisonTables,
+    DriftTables,
+    IdentityTables,
+    NoticeTables,
+    RemovalTables {
   delivery: DeliveryTable;
   installStorage: InstallStorageTable;
   contract: ContractEvidence;

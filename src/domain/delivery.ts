@@ -28,5 +28,8 @@ export interface Appended {
   isIdReused: boolean;
 }
 
+/** The largest body of a delivery. */
+export const maxBodyBytes = 256 * 1024;
+
 /** The approximate size of a stored delivery beside its body and headers. */
 export const rowOverheadBytes = 512;

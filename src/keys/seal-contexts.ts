@@ -35,3 +35,8 @@ export function tokenContext(install: string): string {
 export function keptAnswerContext(id: number): string {
   return `kept_answer.answer:${id}`;
 }
+
+/** For an account that a tool lists and that belongs to no known trainer. */
+export function driftFindingContext(id: string): string {
+  return `drift_finding.content:${id}`;
+}

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Appended } from '../domain/delivery.ts';
+import { type Appended, maxBodyBytes } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
@@ -45,7 +45,6 @@ export interface WebhookRouteDeps {
   databaseClock: Clock;
 }
 
-const maxBodyBytes = 256 * 1024;
 const loadTimeoutMs = 1000;
 /** By then the requests that are in memory now are answered or cut off. */
 const roomAfterMs = 10_000;

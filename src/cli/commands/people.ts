@@ -96,6 +96,21 @@ export const explainCommand = defineCommand({
   remote: async () => (await import('../remote/people.ts')).askExplain,
 });
 
+export const driftCommand = defineCommand({
+  name: 'drift',
+  description: 'name the members who are in a tool without a reason, and those who should be in and are not',
+  options: {
+    tool: option('<name>', 'only those of one tool'),
+    group: option('<id>', 'only those of one group'),
+    limit: limit(500),
+  },
+  json: jsonInsteadOfTable,
+  notes: `By the latest complete listing of each group. Addresses are masked. No member is removed because
+of what is listed here.`,
+  opens: 'storage',
+  run: async () => (await import('../drift-command.ts')).runDrift,
+});
+
 export const forecastCommand = defineCommand({
   name: 'forecast',
   description: 'say who is to leave, which budgets run out, and who waits for what',

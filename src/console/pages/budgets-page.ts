@@ -11,9 +11,9 @@ import type { LedgerRow } from '../../usage/report/ledger-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chartOf } from '../view/chart.ts';
-import { describeCount } from '../view/counts.ts';
+import { describeCharted, describeCount, toCharted } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
+import { dayOf, instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 import { workOf } from './work-page.ts';
 
@@ -163,18 +163,18 @@ async function usedByDay({ services, clock }: ConsoleParts, { install, contractI
   const rows = await services.usage.deps.ledger.list({ install, contractIds: [contractId], firstDay: from });
   const used = unit ?? 'seconds';
   const days = sumByDay(rows, used).filter(({ day }) => day >= from);
-  const shown = html`<h2>What was used by day</h2>
-    ${tableOf(`What was reported of the last ${chartDays} days, the latest first`, days, usedColumns(used), noUse)}
-    <p><a href="${workOf({ install, contractId })}">The work, as it was read and as it was reported</a></p>`;
-  if (days.length === 0) return shown;
-  return html`${chartOf({
+  const chart = chartOf({
     title: `${used} that were reported from ${from} to ${to}, by day: the table beneath has the numbers`,
     from,
     to,
-    days: days.map((one) => ({ day: one.day, bar: one.used })),
+    days: days.map((one) => ({ day: one.day, bar: toCharted(used, one.used) })),
     legend: { bar: 'reported' },
-    say: (value) => describeCount(used, value),
-  })}${shown}`;
+    say: describeCharted(used),
+  });
+  return html`<h2>What was used by day</h2>
+    ${days.length > 0 && chart}
+    ${tableOf(`What was reported of the last ${chartDays} days, the latest first`, days, usedColumns(used), noUse)}
+    <p><a href="${workOf({ install, contractId })}">The work, as it was read and as it was reported</a></p>`;
 }
 
 const noUse = 'Nothing was reported of these days. A day appears after its work was read and reported.';
@@ -188,7 +188,7 @@ function sumByDay(rows: readonly LedgerRow[], unit: keyof Counts): UsedDay[] {
 
 function usedColumns(unit: keyof Counts): readonly Column<UsedDay>[] {
   return [
-    ['day', ({ day }) => html`<a href="/work/days/${day}">${day}</a>`],
+    ['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`],
     ['reported', ({ used }) => describeCount(unit, used), 'number'],
   ];
 }

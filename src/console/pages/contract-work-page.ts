@@ -16,9 +16,9 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
 import { chartOf } from '../view/chart.ts';
-import { describeCount, describeCounts } from '../view/counts.ts';
+import { describeCharted, describeCounts, toCharted } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
+import { dayOf, instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 import { whereOf, whyOf, workOf } from './work-page.ts';
 
@@ -116,9 +116,14 @@ function chartOfContract({ days }: ShownContract): Html | string {
     title: `${count} of work from ${from} to ${last}, by day: the table beneath has the numbers`,
     from,
     to: last,
-    days: byDay.map(({ day, seen, sent, isMarked }) => ({ day, bar: sent[count], line: seen[count], isMarked })),
+    days: byDay.map(({ day, seen, sent, isMarked }) => ({
+      day,
+      bar: toCharted(count, sent[count]),
+      line: toCharted(count, seen[count]),
+      isMarked,
+    })),
     legend: { bar: 'the marketplace has', line: 'the tools counted', mark: 'they differ' },
-    say: (value) => describeCount(count, value),
+    say: describeCharted(count),
   });
 }
 
@@ -150,7 +155,7 @@ function daysOf(asked: Asked, { days }: ShownContract): Html {
 const noDays = 'No such day. One appears when work on this contract is read in a tool, or imported.';
 
 const shownColumns: readonly Column<ShownDay>[] = [
-  ['day', ({ day }) => day],
+  ['day', ({ day }) => dayOf(day)],
   ['trainer', ({ trainerId }) => html`<a href="/trainers/${encodeURIComponent(trainerId)}">${maskText(trainerId)}</a>`],
   ['the tools counted', ({ seen }) => describeCounts(seen)],
   ['the marketplace has', ({ sent }) => describeCounts(sent)],
@@ -178,7 +183,7 @@ function acceptForm(asked: Asked, { install, contractId }: ContractKey, { days }
 }
 
 const heldColumns: readonly Column<ShownContract['held'][number]>[] = [
-  ['day', ({ observation }) => observation.day],
+  ['day', ({ observation }) => dayOf(observation.day)],
   ['trainer', ({ observation }) => maskText(observation.trainerId)],
   ['work', ({ observation }) => describeCounts(observation.counts)],
   ['because', ({ reason }) => describeHeld[reason]],

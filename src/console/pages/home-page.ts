@@ -1,17 +1,18 @@
 import { html } from 'hono/html';
 import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
-import { writeAudit } from '../../db/audit-store.ts';
-import { inTransaction } from '../../db/database.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
-import { createInstallStateStore, type InstallState } from '../../reconcile/read/install-state-store.ts';
+import { wantRead } from '../../operator/want-read.ts';
+import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
+import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
 export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
@@ -37,6 +38,8 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
+      <h2>What events missed and reading found</h2>
+      ${await missedOf(parts, { month: ago(30), day: ago(1) })}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
       <h2>Work</h2>
@@ -47,14 +50,8 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-/** As by the schedule: what is found is applied, and the brake holds what would be too much. */
-async function readNow({ by }: Asked, { database, installs }: ConsoleParts): Promise<Redirect> {
-  const names = [...installs.keys()].sort();
-  const { wantRead } = createInstallStateStore(database);
-  await inTransaction(database, async (tx) => {
-    await wantRead(tx, names, by.at, 'command');
-    await writeAudit(tx, by, 'reconcile', names.join(', '));
-  });
+async function readNow({ by }: Asked, { installs, customers }: ConsoleParts): Promise<Redirect> {
+  await wantRead({ ...customers, by }, [...installs.keys()].sort());
   return { redirect: '/' };
 }
 
@@ -95,7 +92,7 @@ interface Customer {
 const customerColumns: readonly Column<Customer>[] = [
   ['customer', ({ name }) => name],
   ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => state?.failure ?? html`<span class="good">good</span>`],
+  ['health', ({ state }) => (state?.failure ? maskText(state.failure) : html`<span class="good">good</span>`)],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [

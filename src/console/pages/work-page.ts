@@ -9,9 +9,9 @@ import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
 import { chartOf } from '../view/chart.ts';
-import { describeCount, describeCounts } from '../view/counts.ts';
+import { describeCharted, describeCounts, toCharted } from '../view/counts.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
-import { instantOf } from '../view/instant.ts';
+import { dayOf, instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
 /** The work of all trainers by day: as the tools counted it, as the marketplace has it, and what waits. */
@@ -79,19 +79,19 @@ function chartOfDays(days: readonly ComparedDays[], { count, from, to }: { count
     to,
     days: days.map(({ day, seen, sent, differing, held }) => ({
       day,
-      bar: sent[count],
-      line: seen[count],
+      bar: toCharted(count, sent[count]),
+      line: toCharted(count, seen[count]),
       isMarked: differing + held > 0,
     })),
     legend: { bar: 'the marketplace has', line: 'the tools counted', mark: 'they differ, or work is held' },
-    say: (value) => describeCount(count, value),
+    say: describeCharted(count),
   });
 }
 
 function dayColumns(install: string | undefined): readonly Column<ComparedDays>[] {
   const path = (day: Day) => `/work/days/${day}${install === undefined ? '' : `?${new URLSearchParams({ install })}`}`;
   return [
-    ['day', ({ day }) => html`<a href="${path(day)}">${day}</a>`],
+    ['day', ({ day }) => html`<a href="${path(day)}">${dayOf(day)}</a>`],
     ['the tools counted', ({ seen }) => describeCounts(seen)],
     ['the marketplace has', ({ sent }) => describeCounts(sent)],
     ['differ', ({ differing }) => (differing > 0 ? html`<span class="warn">${differing}</span>` : ''), 'number'],
@@ -152,7 +152,7 @@ async function showHeld(asked: Asked, { services }: ConsoleParts): Promise<Page>
       ${tableOf(
         'Work that is held, and why',
         shown,
-        [['day', ({ day }) => html`<a href="/work/days/${day}">${day}</a>`], ...differenceColumns],
+        [['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`], ...differenceColumns],
         'No work is held. Work appears here when it is not clear whose it is, or when much less is counted than was reported.',
       )}
       ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
@@ -184,6 +184,7 @@ export function whyOf({ why, held }: Pick<ListedDifference, 'why' | 'held'>): st
 
 function toDo({ why, heldId, install, contractId }: ListedDifference): Html | string {
   if (heldId !== null) return html`<a href="/work/held/${heldId}">assign or discard it</a>`;
+  if (why === 'held') return 'it is too old to be decided';
   if (why === 'lowering_held') return html`<a href="${workOf({ install, contractId })}">accept it</a>`;
   return '';
 }

@@ -27,8 +27,8 @@ export interface Chart {
 }
 
 const [width, height] = [720, 220];
-/** Room for the mark above the highest bar, and for the days below. */
-const [top, bottom] = [34, 26];
+/** Room for the numbers, for the mark above the highest bar, and for the days below. */
+const [left, top, bottom] = [80, 34, 26];
 
 /**
  * A chart by day, drawn on the server. The colours are of the stylesheet: the policy of the pages lets no style stand in
@@ -39,7 +39,7 @@ export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
   const highest = Math.max(0, ...all.flatMap((one) => [one.bar ?? 0, one.line ?? 0]));
   const x = scaleBand<string>()
     .domain(all.map(({ day }) => day))
-    .range([0, width])
+    .range([left, width])
     .padding(0.2);
   const y = scaleLinear()
     .domain([0, highest || 1])
@@ -57,9 +57,10 @@ export function chartOf({ title, from, to, days, legend, say }: Chart): Html {
       <title>${title}</title>
       ${y.ticks(3).map(
         (value) =>
-          html`<line class="grid" x1="0" x2="${width}" y1="${round(y(value))}" y2="${round(y(value))}" /><text
-              x="2"
-              y="${round(y(value)) - 4}"
+          html`<line class="grid" x1="${left}" x2="${width}" y1="${round(y(value))}" y2="${round(y(value))}" /><text
+              x="${left - 8}"
+              y="${round(y(value)) + 4}"
+              text-anchor="end"
               >${say(value)}</text
             >`,
       )}

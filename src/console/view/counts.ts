@@ -12,6 +12,15 @@ export function describeCount(name: keyof Counts, count: number): string {
   return count < 3600 ? `${round(count / 60)} min` : `${round(count / 3600)} h`;
 }
 
+/** In the unit of a chart: hours, for seconds. */
+export function toCharted(name: keyof Counts, count: number | null): number | null {
+  return count === null || name !== 'seconds' ? count : count / 3600;
+}
+
+export function describeCharted(name: keyof Counts): (value: number) => string {
+  return (value) => `${Math.round(value * 100) / 100} ${name === 'seconds' ? 'h' : name}`;
+}
+
 /** To a tenth, but never to nothing. */
 function round(value: number): string {
   const rounded = Math.round(value * 10) / 10;

@@ -1,5 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ContractKey } from '../../domain/evidence.ts';
-import { addCounts, type Counts, type Day, noCounts } from '../../domain/usage.ts';
+import { addCounts, type Counts, countNames, type Day, noCounts } from '../../domain/usage.ts';
+import { addDays } from '../../lib/add-days.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { type DueDay, type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
@@ -36,11 +38,8 @@ export async function compareWork(
     await comparePart(deps, due, part, found);
     onProgress();
   }
-  // Where nothing of a contract is seen any more, no part has led to its days.
-  const troubled = found.left() > 0 ? [] : await comparisons.listTroubled(installs, firstDay, mostKept);
-  for (const row of troubled) found.add(toDifference(undefined, row, clock.now(), firstDay));
+  const sums = await addSent(deps, found, installs, firstDay);
   const differences = mergeHeld(found.differences).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-  const sums = await addSent(deps, [...found.seen.values()], installs, firstDay);
   await comparisons.replace({ at, firstDay, differences, left: found.left(), sums });
 }
 
@@ -156,18 +155,28 @@ function mergeHeld(differences: readonly Difference[]): Difference[] {
   return all.filter((one) => !merged.has(one));
 }
 
-/** Adds what the marketplace has of each day, whatever is seen of it. */
+/** Adds what the marketplace has of each day, whatever is seen of it, and days of contracts of which nothing is seen. */
 async function addSent(
-  { comparisons }: CompareDeps,
-  seen: readonly SeenDay[],
+  { comparisons, clock }: CompareDeps,
+  found: Found,
   installs: readonly string[],
   firstDay: Day,
 ): Promise<DaySum[]> {
-  const sums = new Map(seen.map((one) => [sumKeyOf(one), { ...one, sent: noCounts }]));
+  const sums = new Map([...found.seen].map(([key, one]) => [key, { ...one, sent: noCounts }]));
+  const now = clock.now();
+  // Somewhere it is tomorrow already.
+  const lastDay = addDays(now.toISOString().slice(0, 10), 1);
+  // What did not fit is counted once.
+  const limit = found.left() > 0 ? 0 : mostKept;
   for (const install of installs) {
-    for await (const { day, sent } of comparisons.sumSent(install, firstDay)) {
+    for (let day = firstDay; day <= lastDay; day = addDays(day, 1)) {
+      const { sent, troubled } = await comparisons.sentOn(install, day, limit);
+      for (const row of troubled) found.add(toDifference(undefined, row, now, firstDay));
       const key = sumKeyOf({ install, day });
-      sums.set(key, { install, day, seen: sums.get(key)?.seen ?? noCounts, sent });
+      const seen = sums.get(key)?.seen ?? noCounts;
+      if (sums.has(key) || countNames.some((name) => sent[name] !== null)) sums.set(key, { install, day, seen, sent });
+      // Other work gets its turn on the thread.
+      await nextTurn();
     }
   }
   return [...sums.values()];

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { UsageDifferenceRow } from '../../db/comparison-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
@@ -10,7 +9,7 @@ import type { Difference, DifferenceCause, HeldFacts } from './difference.ts';
 
 /** The only SQL of what comparing the tools with the marketplace found. */
 export interface ComparisonStore {
-  /** Replaces what was found of these days and of later ones. What was found of days before stays. */
+  /** Replaces what was found of these days and of later ones. What was found of days before stays, and is final. */
   replace(found: FoundDifferences): Promise<void>;
   /** The same of one contract alone; the sums stay as they are. */
   replaceContract(of: ContractKey, firstDay: Day, differences: readonly Difference[]): Promise<void>;
@@ -23,10 +22,8 @@ export interface ComparisonStore {
   listDays(span: DaySpan): Promise<ComparedDays[]>;
   /** On how many days something differs or is held, since a day. */
   countDays(since: Day): Promise<number>;
-  /** Days of these installs that were not answered, or whose lowering is held. */
-  listTroubled(installs: readonly string[], since: Day, limit: number): Promise<LedgerRow[]>;
-  /** What the marketplace has of each day of an install, day by day. */
-  sumSent(install: string, since: Day): AsyncGenerator<{ day: Day; sent: Counts }>;
+  /** On one day of an install: what the marketplace has, and what was not answered or is held from being lowered. */
+  sentOn(install: string, day: Day, limit: number): Promise<{ sent: Counts; troubled: LedgerRow[] }>;
   /** The last comparison, and how many differences it had no room for; undefined before the first. */
   last(): Promise<{ at: string; left: number } | undefined>;
 }
@@ -94,6 +91,13 @@ export function createComparisonStore(database: Database): ComparisonStore {
           .deleteFrom('usageDaySum')
           .where((eb) => eb.or([eb('day', '>=', firstDay), eb('day', '<', oldest)]))
           .execute();
+        // What has left the look-back can be decided no longer.
+        await tx
+          .updateTable('usageDifference')
+          .set({ heldId: null })
+          .where('day', '<', firstDay)
+          .where('heldId', 'is not', null)
+          .execute();
         await insertAll(tx, differences);
         for (const some of chunksOf(sums.map(toSumRow), rowsAtOnce)) {
           await tx.insertInto('usageDaySum').values(some).execute();
@@ -153,38 +157,23 @@ export function createComparisonStore(database: Database): ComparisonStore {
       return Number(days);
     },
 
-    async listTroubled(installs, since, limit) {
-      if (installs.length === 0) return [];
-      const rows = await kysely
-        .selectFrom('usageLedger')
+    async sentOn(install, day, limit) {
+      const ofDay = kysely.selectFrom('usageLedger').where('install', '=', install).where('day', '=', day);
+      const sum = await ofDay
+        .select((eb) => [
+          eb.fn.sum<number | null>('seconds').as('seconds'),
+          eb.fn.sum<number | null>('tasks').as('tasks'),
+          eb.fn.sum<number | null>('labels').as('labels'),
+        ])
+        .executeTakeFirstOrThrow();
+      const troubled = await ofDay
         .selectAll()
-        .where('install', 'in', [...installs])
-        .where('day', '>=', since)
         .where((eb) => eb.or([eb('state', '!=', 'answered'), eb('loweringHeldAt', 'is not', null)]))
-        .orderBy('day')
         .orderBy('contractId')
         .orderBy('trainerId')
         .limit(limit)
         .execute();
-      return rows.map(toLedgerRow);
-    },
-
-    async *sumSent(install, since) {
-      const ofInstall = kysely.selectFrom('usageLedger').where('install', '=', install);
-      const days = await ofInstall.select('day').distinct().where('day', '>=', since).orderBy('day').execute();
-      for (const { day } of days) {
-        const sums = ofInstall
-          .where('day', '=', day)
-          .select((eb) => [
-            eb.fn.sum<number | null>('seconds').as('seconds'),
-            eb.fn.sum<number | null>('tasks').as('tasks'),
-            eb.fn.sum<number | null>('labels').as('labels'),
-          ]);
-        const sum = await sums.executeTakeFirstOrThrow();
-        yield { day, sent: toCounts((name) => toNumber(sum[name])) };
-        // Other work gets its turn on the thread.
-        await nextTurn();
-      }
+      return { sent: toCounts((name) => toNumber(sum[name])), troubled: troubled.map(toLedgerRow) };
     },
 
     async last() {

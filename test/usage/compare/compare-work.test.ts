@@ -107,6 +107,18 @@ describeEachDatabase('the days on which tool and marketplace differ', (openFresh
     expect(acts).toEqual([{ actor: 'otto', action: 'usage report --accept-lowered', subject: contractId }]);
   });
 
+  it('are final once they have left the look-back: held work can be decided no longer', async () => {
+    const { engine, read, work, compare, comparisons, today } = await openWork();
+    work('a', 90_000);
+    const day = today();
+    await read();
+    await compare();
+    engine.clock.advance(30 * dayMs);
+    await compare();
+    expect(await comparisons.list({ limit: 10, why: ['held'] })).toMatchObject([{ day, heldId: null }]);
+    expect(await comparisons.listDays({ from: day, to: day })).toMatchObject([{ differing: 1, held: 0 }]);
+  });
+
   it('are known with what is held, until an operator assigns or discards it', async () => {
     const { engine, read, report, work, compare, comparisons, contractId, differing, today, deciding } =
       await openWork();
