@@ -24,8 +24,8 @@ export default defineConfig({
     { name: 'assets', buildStart: copyAssets },
     { name: 'leave-out', resolveId: leaveOut, load: (id) => (id === nothing ? 'module.exports = {};' : null) },
   ],
-  // Compiled code of its own, and what `pg` loads only where it is installed.
-  external: ['better-sqlite3', 'pg-native'],
+  // Compiled code of its own, and what is loaded only where it is installed.
+  external: ['better-sqlite3', 'pg-native', /^@modelcontextprotocol\//],
   output: {
     dir: 'dist',
     chunkFileNames: '[name].js',

@@ -47,6 +47,7 @@ const onlyIn: Record<string, RegExp> = {
   'zod-openapi': /^src\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
+  '@modelcontextprotocol/sdk': /^src\/cli\/mcp-command\.ts$/,
   helmet: /^src\/console\//,
   'd3-scale': /^src\/console\/view\/chart\.ts$/,
   'd3-shape': /^src\/console\/view\/chart\.ts$/,

@@ -163,6 +163,16 @@ export const keyCommand = defineGroup('key', 'the key that everything secret is 
   }),
 ]);
 
+export const mcpCommand = defineCommand({
+  name: 'mcp',
+  description: 'let a model read a running instance (--remote): tools of the Model Context Protocol over stdio',
+  json: 'changes nothing: what is printed is the protocol',
+  notes: `It needs the package @modelcontextprotocol/sdk beside Gangway. Every tool only reads; give it the token of a
+viewer.`,
+  run: async () => (await import('../mcp-command.ts')).runMcp,
+  remote: async () => (await import('../mcp-command.ts')).askMcp,
+});
+
 export const migrateCommand = defineCommand({
   name: 'migrate',
   description: "bring the database to this version's tables; harmless to repeat",
