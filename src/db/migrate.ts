@@ -17,6 +17,7 @@ import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
 import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
 import { up as createAlerts } from '../../migrations/0019-alert.ts';
+import { up as addTraceContext } from '../../migrations/0020-trace-context.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -41,6 +42,7 @@ const migrations: Record<string, Migration> = {
   '0016-delivery-subject': { up: addDeliverySubject },
   '0017-met-after': { up: addMetAfter },
   '0019-alert': { up: createAlerts },
+  '0020-trace-context': { up: addTraceContext },
 };
 
 /**
