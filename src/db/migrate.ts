@@ -16,6 +16,7 @@ import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
 import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
+import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -39,6 +40,7 @@ const migrations: Record<string, Migration> = {
   '0015-audit-origin': { up: addAuditOrigin },
   '0016-delivery-subject': { up: addDeliverySubject },
   '0017-met-after': { up: addMetAfter },
+  '0025-delivery-filters': { up: addDeliveryFilters },
 };
 
 /**
