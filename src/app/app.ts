@@ -26,7 +26,7 @@ import { createReadiness } from '../lib/readiness.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
-import { createReceiver } from './listeners.ts';
+import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
 
@@ -87,6 +87,7 @@ export function createApp({
   const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
   const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
+  const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
   const loops = createLoops({
     config,
     storage,
@@ -95,6 +96,7 @@ export function createApp({
     adapters,
     registry,
     isBusy: inbox.isBusy,
+    wouldDefer: storageGate.wouldDefer,
     clock: leaseClock,
     secondLookMs,
     pollMs,
@@ -113,6 +115,7 @@ export function createApp({
     databaseClock: leaseClock,
     installs: registry.installs,
     alerts: loops.alerts,
+    storageGate,
     onUnmatched: loops.noteUnmatched,
     loadInstalls: loops.loadInstalls,
   });
@@ -200,8 +203,10 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
   const { database, box, inbox, memberships } = storage;
   const { installs, platformApis } = registry;
   const examined = { config, installs, platformApis, database, box, adapters, clock: machineClock };
-  const listener = createConsoleApp({
-    ...parts,
+  const pageParts = {
+    config,
+    adapters,
+    clock: parts.clock,
     installs,
     services,
     database,
@@ -209,8 +214,16 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     inbox,
     memberships,
     customers: { ...services, registry: followed(registry, loadInstalls) },
-    examine: (signal) => examineBridge(examined, signal),
+    examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
+  };
+  const listener = createConsoleApp({
+    ...parts,
+    ...pageParts,
+    async loadApi(shared) {
+      const { createApi } = await import('../api/serve-api.ts');
+      return createApi({ ...parts, ...shared, parts: pageParts, hosts: config.console.hosts });
+    },
     listRemoved: () => listRemoved(database),
     listInstances: createInstanceStore(database).list,
   });

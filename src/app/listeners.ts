@@ -12,14 +12,14 @@ import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
-import { type Admission, createAdmission } from '../receiver/admission.ts';
+import { createAdmission } from '../receiver/admission.ts';
 import { createByteBudget } from '../receiver/byte-budget.ts';
 import { createDeferralLog } from '../receiver/deferral-log.ts';
 import { createMarketplaceHeaders } from '../receiver/marketplace-headers.ts';
 import { createRateLimit } from '../receiver/rate-limit.ts';
 import { createReceiverApp } from '../receiver/receiver-app.ts';
 import { createRefusalLog } from '../receiver/refusal-log.ts';
-import { createStorageGate } from '../receiver/storage-gate.ts';
+import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
 import { createSigningKeys, toSigningKey } from '../receiver/verify-signature.ts';
 import type { Storage } from './storage.ts';
 
@@ -34,6 +34,7 @@ export interface ReceiverParts {
   installs: InstallRegistry['installs'];
   readiness: Readiness;
   alerts: Alerts;
+  storageGate: StorageGate;
   /** Called when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
   loadInstalls(signal: AbortSignal): Promise<void>;
@@ -62,24 +63,28 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
     budget: createByteBudget(inFlightBytes),
-    admission: createBounds(parts),
+    admission: createAdmission(createRateLimit(config.receiver.limits, clock), parts.storageGate),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
     deferrals: createDeferralLog({ metrics, logger, alerts, quiet, alertQuiet }),
   });
   return createHttpServer({ host, port, listener, maxConnections });
 }
 
-function createBounds({ config, storage, clock, installs }: ReceiverParts): Admission {
-  const { limits } = config.receiver;
+/** Keeps the disk for all installs. */
+export function createStorageGateOf({
+  config,
+  storage,
+  clock,
+  installs,
+}: Pick<ReceiverParts, 'config' | 'storage' | 'clock' | 'installs'>): StorageGate {
   const file = sqliteFileOf(storage.database.url);
-  const gate = createStorageGate({
-    limits,
+  return createStorageGate({
+    limits: config.receiver.limits,
     clock,
     readStored: storage.inbox.readStored,
     readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
     countInstalls: () => installs.size,
   });
-  return createAdmission(createRateLimit(limits, clock), gate);
 }
 
 /** How many bytes are free on the disk of a folder; null if the system does not say. */

@@ -1,6 +1,7 @@
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
+import { createJournalStore } from '../journal/journal-store.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createMailStore } from '../mail/mail-store.ts';
@@ -8,8 +9,11 @@ import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { rerouteInstalls } from '../memberships/link-router.ts';
+import { createAlertWorker } from '../notify/alert-worker.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
+import { noteInstalls } from '../operator/explain-at.ts';
+import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
@@ -21,6 +25,8 @@ import { createServices, type Services, type ServicesDeps } from './services.ts'
 export interface LoopsDeps extends ServicesDeps {
   /** Whether the receiver is storing deliveries right now. */
   isBusy(): boolean;
+  /** Why a small delivery of an install would not be stored now. */
+  wouldDefer: StorageGate['wouldDefer'];
 }
 
 /** Everything that runs without being asked: the loops from the inbox to the tools. */
@@ -90,6 +96,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     clock,
     pollMs,
     async onLoaded(changed) {
+      await noteInstalls(createJournalStore(storage.database), services.installs);
       if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
@@ -112,6 +119,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     clockWorker,
     ...workers,
     createAliveWorker(services.silence, clock, logger),
+    createAlertWorker({ ...services.announcing, pollMs, asked: { ...services.asked, deferralOf: deps.wouldDefer } }),
     ...createHousekeeping(deps, services),
   ];
   return {
@@ -159,7 +167,8 @@ async function prepare(
   services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { subscription, silence } = services;
+  const { database, installs, subscription, silence } = services;
+  await noteInstalls(createJournalStore(database), installs);
   await mendAfterSetBack(services);
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');

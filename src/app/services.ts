@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type Budgets, createBudgets } from '../budget/budget-worker.ts';
 import type { Config } from '../config/config-schema.ts';
@@ -23,12 +24,16 @@ import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter } from '../memberships/link-router.ts';
 import { createOrphanStore } from '../memberships/orphan-store.ts';
-import { createAlertNotices } from '../notify/alert-notices.ts';
+import { type AlertNoticesDeps, createAlertNotices } from '../notify/alert-notices.ts';
+import type { Asked } from '../notify/alert-rules.ts';
+import { createAlertStore } from '../notify/alert-store.ts';
 import type { Channel } from '../notify/channel.ts';
 import { createChannels } from '../notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from '../notify/notice-store.ts';
+import { createStandingStore } from '../notify/standing-store.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../reconcile/drift/check-drift.ts';
 import { createDriftStore } from '../reconcile/drift/drift-store.ts';
+import { createFindingStore } from '../reconcile/drift/finding-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../reconcile/drift/report-drift.ts';
 import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
@@ -79,6 +84,10 @@ export interface Services extends ReconcileDeps, OrphanDeps {
   channels: readonly Channel[];
   /** Stores a notification; it is sent after the transaction is committed. */
   addNotice: NoticeStore['add'];
+  /** What stores alerts and announces them. */
+  announcing: AlertNoticesDeps;
+  /** What is asked whether an alert still stands. */
+  asked: Omit<Asked, 'now' | 'deferralOf'>;
   /** Resolves when every alert so far is stored. A process must not end before. */
   alertsStored(): Promise<void>;
   /** How many shared invitation links are due to be reset. */
@@ -95,9 +104,11 @@ export function createServices(given: ServicesDeps): Services {
   const { installs, platformApis } = registry;
   const { managedDomains } = config.marketplace;
   const channels = createConfiguredChannels(given);
-  const notices = createNoticeStore(database, channels, clock);
-  const { announce, settled } = createAlertNotices({ database, notices, logger, clock });
-  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : announce);
+  const notices = createNoticeStore(channels, clock);
+  const { repeatMs } = config.notifications;
+  const announcing = { database, alertStore: createAlertStore(database), notices, repeatMs, logger, clock };
+  const { settled, ...listener } = createAlertNotices(announcing);
+  const alerts = createAlerts(logger, metrics, given.isDry ? undefined : listener);
   const adapters = bindTools(given, alerts);
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
@@ -122,6 +133,12 @@ export function createServices(given: ServicesDeps): Services {
     channels,
     addNotice: notices.add,
     alertsStored: settled,
+    announcing,
+    asked: {
+      store: createStandingStore(database),
+      walls: { installs, adapters },
+      suspects: createSuspectStore(database),
+    },
     managedDomains,
     limits: config.removals,
     rules: { routeLink, gracePeriods, ...assignmentsOf(adapters) },
@@ -135,9 +152,9 @@ export function createServices(given: ServicesDeps): Services {
       installsReaching: createInstallsReaching(installs, routeLink),
       wantLists,
     }),
-    report: createReportEvidence({ installs, adapters }, alerts),
+    report: createReportEvidence({ installs, adapters }, alerts, clock),
     reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
-    reportClock: createReportClock({ database, alerts, clock }),
+    reportClock: createReportClock({ database, alerts, clock, machine: hostname() }),
     mayPass: createFinalReadingStore({
       scopeOf: createScopeOf({ adapters, routeLink, links: config.links }),
       wantRead: createScopeStore(database).want,
@@ -155,7 +172,7 @@ export function createServices(given: ServicesDeps): Services {
   const onListWanted = () => listWorker.wake();
   const listWorker = createActiveListWorker({ ...services, checkDrift, onRemovalDue });
   const removalWorker = createRemovalWorker({ ...services, lockEvidence: services.evidence.lock, onListWanted });
-  const budgets = createBudgets({ ...services, repeatMs: config.notifications.repeatMs });
+  const budgets = createBudgets({ ...services, repeatMs });
   const usage = createUsageOf(deps, services, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   return { ...services, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
@@ -229,6 +246,7 @@ function createDriftDeps(
     routeLink,
     graceMs: gracePeriods.graceMs,
     drifts: createDriftStore(services.database),
+    findings: createFindingStore(services.database, box),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
   };

@@ -12,6 +12,7 @@ import {
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
+  driftCommand,
   explainCommand,
   forecastCommand,
   forgetCommand,
@@ -54,6 +55,7 @@ const commands = [
   doctorCommand,
   membersCommand,
   explainCommand,
+  driftCommand,
   forecastCommand,
   reconcileCommand,
   plansCommand,

@@ -3,7 +3,8 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning } from '../operator/about-instances.ts';
-import type { Explanation } from '../operator/explain.ts';
+import { type Explanation, isToChange } from '../operator/explain.ts';
+import { explainAt } from '../operator/explain-at.ts';
 import { explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
@@ -11,12 +12,24 @@ import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
+interface Asked {
+  subject: string;
+  /** An instant of the past; by default now. */
+  at: string | undefined;
+}
+
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
-export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
+export async function runExplain({ subject, at }: Asked, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
+  if (at !== undefined) {
+    const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
+    if (explanations.length === 0)
+      throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
+    return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
+  }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
   const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
@@ -33,18 +46,13 @@ export async function runExplain({ subject }: { subject: string }, session: Stor
   };
 }
 
-/** Whether a running bridge would still change something. */
-function isToChange({ action }: Explanation): boolean {
-  return action.startsWith('wait: ') || action.includes('still in');
-}
-
 function toText(explanation: Explanation): string {
   const { trainerId, displayName, install, contractId, steps, action } = explanation;
   const name = displayName === null ? '' : ` (${displayName})`;
   const lines = [
     `${trainerId ?? 'no trainer'}${name}, by contract ${contractId} of ${install}`,
     ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
-    `  To do: ${action}`,
+    ...(action === null ? [] : [`  To do: ${action}`]),
   ];
   // Names are chosen by strangers, and must not break the line.
   return lines.map(stripControl).join('\n');

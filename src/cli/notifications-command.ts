@@ -51,6 +51,7 @@ const columns: Columns<ListedDispatch> = [
   ['added', ({ createdAt }) => createdAt],
   ['channel', ({ channel }) => channel],
   ['kind', ({ kind }) => kind],
+  ['says', sayOf],
   ['install', (one) => subjectOf(one).install],
   ['contract', (one) => subjectOf(one).contract],
   ['state', ({ state }) => state],
@@ -58,6 +59,11 @@ const columns: Columns<ListedDispatch> = [
   ['next', ({ nextAttemptAt }) => nextAttemptAt],
   ['why', ({ failure }) => failure],
 ];
+
+function sayOf(one: ListedDispatch): string {
+  if ('about' in one ? one.isOver : one.kind === 'budget.ok') return 'over';
+  return one.isRepeat ? 'reminder' : 'raised';
+}
 
 function subjectOf(one: ListedDispatch): { install?: string | undefined; contract?: string | undefined } {
   return 'about' in one ? one.about : { install: one.install, contract: one.contractId };

@@ -69,7 +69,7 @@ const channel = z.discriminatedUnion('type', [webhook, slack, mail], {
 export const notifications = z
   .strictObject({
     repeat: duration('7d', 3_600_000).describe(
-      'After how long the notice about a low or used up budget is repeated; at least an hour.',
+      'After how long the notice about an alert that still stands, or a budget that is still low or used up, is repeated; at least an hour.',
     ),
     channels: mapOf(name, channel).describe('The receivers of notices, each by a name of your choice.'),
   })

@@ -8,7 +8,10 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/access', 'Access'],
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
+  ['/drift', 'Drift'],
   ['/invitations', 'Invitations'],
+  ['/work', 'Work'],
+  ['/budgets', 'Budgets'],
   ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/notifications', 'Notifications'],
@@ -38,6 +41,7 @@ export function layOut({ title, body, path, isLive, session }: Frame): Html {
         <title>${title} · Gangway</title>
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
+        <link rel="stylesheet" href="/assets/chart.css" />
         ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>

@@ -3,9 +3,11 @@ import { readDatabaseSize } from '../db/database-size.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Install } from '../installs/install.ts';
+import { alertKinds } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import { createAlertStore } from '../notify/alert-store.ts';
 import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
 
 /** Where the metrics that are rows of the database come from. */
@@ -40,8 +42,16 @@ export async function measure(deps: Measured): Promise<void> {
   measureInstances(metrics, instances, stores.clock.now());
   metrics.removals.reset();
   for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
+  await measureAlerts(deps);
   await measureAges(deps);
   metrics.databaseBytes.set(await readDatabaseSize(stores.database));
+}
+
+async function measureAlerts({ metrics, database }: Measured): Promise<void> {
+  for (const kind of alertKinds) metrics.alertsActive.set({ kind }, 0);
+  for (const { kind, count } of await createAlertStore(database).countStanding()) {
+    metrics.alertsActive.set({ kind }, count);
+  }
 }
 
 /** What waits for an install that is gone waits for ever, so it is not counted. */

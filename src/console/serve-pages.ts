@@ -14,6 +14,7 @@ import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
 import type { ConsoleTokens } from './sign-in/console-tokens.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
+import type { SignInLimit } from './sign-in/sign-in-limit.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
 
 /** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
@@ -23,6 +24,8 @@ export interface Served<Parts> {
   parts: Parts;
   hosts: readonly string[];
   tokens: ConsoleTokens;
+  /** Shared with the API. */
+  limit: SignInLimit;
   sessions: Sessions;
   changes: Changes;
   /** Who is signed in without a token, for a console on loopback that tries Gangway out. */

@@ -1,12 +1,37 @@
 import type { Generated } from 'kysely';
 import type { DispatchState, NoticeKind } from '../domain/notice.ts';
 
-/** The tables of messages: notices, and invitations by mail. They have only ids, numbers and digests. */
+/** The tables of messages: alerts, notices, and invitations by mail. They have only ids, numbers and digests. */
 
 export interface NoticeTables {
+  alert: AlertTable;
   notice: NoticeTable;
   dispatch: DispatchTable;
   mailed: MailedTable;
+}
+
+/** An alert about one subject: one row, however often it is raised. */
+interface AlertTable {
+  id: Generated<number>;
+  kind: string;
+  /** Of the kind and the subject. */
+  digest: string;
+  /** JSON: what is observed together, as ids in the order that the kind names. */
+  scope: string;
+  /** JSON of `AlertSubject`: the ids that identify what it is about. */
+  subject: string;
+  /** JSON: all ids and names of its notice, masked. */
+  about: string;
+  message: string;
+  raisedAt: string;
+  /** When the trouble was last found. */
+  seenAt: string;
+  /** Whether it was announced since it was raised. */
+  isAnnounced: Generated<number>;
+  /** When it was last announced, also before it was last over. */
+  announcedAt: string | null;
+  /** Null while it stands. */
+  overAt: string | null;
 }
 
 interface NoticeTable {

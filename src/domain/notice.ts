@@ -17,6 +17,14 @@ export type NewNotice = BudgetNotice | AlertNotice;
 
 export interface AlertNotice {
   kind: `alert.${string}`;
+  /** Whether it says that the alert is over; otherwise that it was raised. */
+  isOver: boolean;
+  /** Whether this is a reminder of an alert that still stands. */
+  isRepeat: boolean;
+  /** Whether it was over as soon as it was raised: then no notice says that it is over. */
+  endsAtOnce: boolean;
+  /** When it was raised. */
+  since: string;
   occurredAt: string;
   /** A sentence of Gangway's. */
   message: string;

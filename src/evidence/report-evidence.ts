@@ -1,6 +1,7 @@
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
-import { statusOfContract } from '../domain/evidence-status.ts';
+import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import type { Clock } from '../lib/clock.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
 import { describeHold, type HeldEvidence } from './hold-evidence.ts';
 
@@ -9,19 +10,21 @@ export type ReportEvidence = (changed: Evidence, held: readonly HeldEvidence[]) 
 
 /** How many reports are remembered. A repeated alert does no harm. */
 const maxReported = 10_000;
+const heldQuietMs = 3_600_000;
 
-export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEvidence {
-  const reported = new Set<string>();
+export function createReportEvidence(walls: Walls, alerts: Pick<Alerts, 'raise'>, clock: Clock): ReportEvidence {
+  /** When each contract or trainer was last reported. */
+  const reported = new Map<string, number>();
 
-  /** Raises one alert for each contract or trainer, however often more evidence of it is held. */
+  /** Raises one alert an hour for each contract or trainer, however often more evidence of it is held. */
   function reportHeld(held: readonly HeldEvidence[]): void {
     for (const one of held) {
-      const { install, bound, contractId, trainerId } = one;
-      const subject = bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
-      const key = JSON.stringify([install, bound, subject]);
-      if (reported.has(key)) continue;
+      const { install } = one;
+      const subject = subjectOfHeld(one);
+      const [key, now] = [JSON.stringify([install, subject]), clock.now().getTime()];
+      if (Math.abs(now - (reported.get(key) ?? Number.NEGATIVE_INFINITY)) < heldQuietMs) continue;
       if (reported.size >= maxReported) reported.clear();
-      reported.add(key);
+      reported.set(key, now);
       alerts.raise(
         'evidence_held',
         { install, ...subject, reason: describeHold(one) },
@@ -44,7 +47,14 @@ export function createReportEvidence(walls: Walls, alerts: Alerts): ReportEviden
   };
 }
 
-function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
+/** The contract or the trainer that has more than is taken in. */
+export function subjectOfHeld({ bound, contractId, trainerId }: HeldEvidence): object {
+  return bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
+}
+
+function reportLink(walls: Walls, alerts: Pick<Alerts, 'raise'>, link: LinkEvidence): void {
+  // A link that is gone leads nowhere.
+  if (isGone(link)) return;
   const { install, linkId, externalProjectId: project } = link;
   const tool = walls.installs.get(install)?.tool;
   const reason = outsideOf(walls, link);
@@ -59,4 +69,9 @@ function reportLink(walls: Walls, alerts: Alerts, link: LinkEvidence): void {
   if (usageScopeOf(adapter, link) !== undefined) return;
   const says = 'The adapter has no scope for the work on a link: no work is read';
   alerts.raise('usage_unread', { install, link: linkId, project, tool }, says);
+}
+
+function isGone(link: LinkEvidence): boolean {
+  const status = statusOfLink(link);
+  return status === 'removed' || status === 'absent';
 }

@@ -50,18 +50,27 @@ export type AlertKind = (typeof alertKinds)[number];
 export interface Alerts {
   /** @param fields the fields of the log line: names and ids, no addresses */
   raise(kind: AlertKind, fields: object, message: string): void;
+  /**
+   * Says which alerts of a kind still stand, after everything in a scope was looked at: all others there are over.
+   *
+   * @param scope the ids of the scope, such as a tool and a group
+   * @param standing the fields of each alert that stands, with the ids that identify its subject
+   */
+  observe(kind: AlertKind, scope: object, standing: readonly object[]): void;
 }
 
-/** @param tell also notifies the configured channels */
-export function createAlerts(logger: Logger, metrics: Metrics, tell: Alerts['raise'] = () => undefined): Alerts {
+const noListener: Alerts = { raise: () => undefined, observe: () => undefined };
+
+export function createAlerts(logger: Logger, metrics: Metrics, listener = noListener): Alerts {
   // A rule that waits for the first alert of a kind needs the series before that alert.
   for (const kind of alertKinds) metrics.alerts.inc({ kind }, 0);
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });
       logger.warn({ ...fields, alert: kind, runbook: runbookOf(kind) }, message);
-      tell(kind, fields, message);
+      listener.raise(kind, fields, message);
     },
+    observe: listener.observe,
   };
 }
 

@@ -55,6 +55,7 @@ const table = {
   ),
   invitations: counter('gangway_invitations_total', ['outcome'], 'Attempts to mail an invitation, by outcome'),
   alerts: counter('gangway_alerts_total', ['kind'], 'Alerts, by kind'),
+  alertsActive: gauge('gangway_alerts_active', ['kind'], 'Alerts that are not over yet, by kind'),
   removals: counter(
     'gangway_removals_total',
     ['install'],

@@ -4,6 +4,8 @@ import type { Clock } from './clock.ts';
 export interface Quiet {
   /** @returns how many messages were held back since the last one; null to hold this one back */
   letThrough(key: string): number | null;
+  /** The next message is let through: what was said is over. */
+  forget(key: string): void;
 }
 
 /** One message for each key in `quietMs`. Keys must come from a small set. */
@@ -21,5 +23,6 @@ export function createQuiet(clock: Clock, quietMs = 60_000): Quiet {
       states.set(key, { until: now + quietMs, heldBack: 0 });
       return state.heldBack;
     },
+    forget: (key) => void states.delete(key),
   };
 }

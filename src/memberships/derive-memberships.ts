@@ -22,7 +22,7 @@ import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 export interface DeriveDeps {
   memberships: MembershipStore;
   addresses: AddressStore;
-  alerts: Pick<Alerts, 'raise'>;
+  alerts: Alerts;
   rules: MembershipRules;
   /** If not empty, only addresses of these domains are used. */
   managedDomains: readonly string[];

@@ -1,92 +1,152 @@
-import { createHash } from 'node:crypto';
-import { type Database, inTransaction } from '../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { AlertNotice } from '../domain/notice.ts';
-import type { AlertKind } from '../lib/alerts.ts';
+import type { AlertKind, Alerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
+import { alertRules, ruleOf } from './alert-rules.ts';
+import type { AlertStore, FoundAlert, StoredAlert } from './alert-store.ts';
+import { aboutOf, digestOf, pickIds } from './alert-subject.ts';
+import { decideAnnouncement } from './decide-alert.ts';
 import type { NoticeStore } from './notice-store.ts';
 
 export interface AlertNoticesDeps {
   database: Database;
-  notices: Pick<NoticeStore, 'addAlert' | 'hasAlertSince'>;
+  alertStore: AlertStore;
+  notices: Pick<NoticeStore, 'addAlert'>;
+  /** After what time an alert that still stands is announced again, as a reminder. */
+  repeatMs: number;
   logger: Logger;
   clock: Clock;
 }
 
-/** Turns alerts into notices, whichever process raised them. */
-export interface AlertNotices {
-  announce(kind: AlertKind, fields: object, message: string): void;
+/** Turns alerts into notices, each once, whichever process raised them. */
+export interface AlertNotices extends Alerts {
   /** Resolves when all alerts so far are stored. A process must not end before. */
   settled(): Promise<void>;
 }
 
-/** Budgets have notices of their own, and a channel that fails cannot report that itself. */
-const notifiedElsewhere: ReadonlySet<AlertKind> = new Set(['budget_low', 'budget_depleted', 'notification_failed']);
+/** Every reading finds the same trouble again; that it was seen is written at most so often. */
+const seenEveryMs = 60_000;
 
-/** The same alert about the same subject is noticed again after so long: every reading finds it again. */
-const quietMs = 86_400_000;
-/** Alerts that come and go are news again after an hour. */
-const passing: ReadonlySet<AlertKind> = new Set(['tool_left_alone', 'endpoint_disabled']);
-const passingQuietMs = 3_600_000;
-
-/** What an alert is about, from the fields of its log line: ids and names, no numbers. */
-const subjectFields = [
-  'install',
-  'tool',
-  'group',
-  'contract',
-  'contracts',
-  'trainer',
-  'membership',
-  'link',
-  'project',
-  'plan',
-  'scope',
-  'endpointId',
-  'reason',
-  'errorCode',
-];
-
-export function createAlertNotices({ database, notices, logger, clock }: AlertNoticesDeps): AlertNotices {
+export function createAlertNotices(deps: AlertNoticesDeps): AlertNotices {
+  const { logger, clock } = deps;
   let pending: Promise<void> = Promise.resolve();
 
-  async function store(kind: AlertKind, notice: AlertNotice): Promise<void> {
-    const subject = JSON.stringify([kind, notice.about]);
-    const digest = createHash('sha256').update(subject).digest('hex');
-    const quietFor = passing.has(kind) ? passingQuietMs : quietMs;
-    const since = new Date(Date.parse(notice.occurredAt) - quietFor);
-    if (await notices.hasAlertSince(digest, toInstant(since))) return;
-    await inTransaction(database, (tx) => notices.addAlert(tx, notice, digest));
+  /** One after the other, in the order in which they were raised. Never throws. */
+  function next(kind: AlertKind, work: () => Promise<void>): void {
+    pending = pending.then(work).catch((thrown: unknown) => {
+      logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
+    });
   }
 
   return {
-    announce(kind, fields, message) {
-      if (notifiedElsewhere.has(kind)) return;
-      const notice: AlertNotice = {
-        kind: `alert.${kind}`,
-        occurredAt: toInstant(clock.now()),
-        message: maskText(message),
-        about: aboutOf(fields),
-      };
-      pending = pending
-        .then(() => store(kind, notice))
-        .catch((thrown: unknown) => {
-          logger.warn({ err: thrown, notStored: kind }, 'A notice of an alert could not be stored');
-        });
+    raise(kind, fields, message) {
+      const found = toFound(kind, fields, message, toInstant(clock.now()));
+      next(kind, () => keepRaised(deps, found));
+    },
+    observe(kind, scope, standing) {
+      next(kind, () => keepObserved(deps, kind, scope, standing));
     },
     settled: () => pending,
   };
 }
 
-const longestValue = 200;
+function toFound(kind: AlertKind, fields: object, message: string, at: string): FoundAlert {
+  const subject = pickIds(fields, alertRules[kind].subject);
+  return {
+    kind,
+    subject,
+    digest: digestOf(kind, subject),
+    scope: scopeOf(kind, fields),
+    about: aboutOf(fields),
+    message: maskText(message),
+    at,
+  };
+}
 
-function aboutOf(fields: object): Record<string, string> {
-  const values = subjectFields.flatMap((name) => {
-    const value: unknown = Reflect.get(fields, name);
-    if (value === undefined || value === null) return [];
-    const text = Array.isArray(value) ? value.join(', ') : String(value);
-    return [[name, maskText(text).slice(0, longestValue).toWellFormed()] as const];
+function scopeOf(kind: AlertKind, fields: object): string {
+  return JSON.stringify(pickIds(fields, alertRules[kind].scope ?? []));
+}
+
+async function keepRaised(deps: AlertNoticesDeps, found: FoundAlert): Promise<void> {
+  const { database, alertStore } = deps;
+  const known = await alertStore.find(found.digest);
+  if (known !== undefined && isKept(known, found.at)) return;
+  await inTransaction(database, async (tx) => {
+    const row = await alertStore.lock(tx, found);
+    const { about, message, at } = found;
+    const isOver = row.overAt !== null;
+    const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
+    await alertStore.update(tx, row.id, news);
+    await announceStanding(deps, tx, { ...row, ...news });
+    if (alertRules[found.kind].over === 'at_once') await alertStore.update(tx, row.id, { overAt: at });
   });
-  return Object.fromEntries(values);
+}
+
+/** Whether nothing has to be written about an alert that is found again. */
+function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boolean {
+  return overAt === null && isAnnounced && Math.abs(Date.parse(at) - Date.parse(seenAt)) < seenEveryMs;
+}
+
+/** Adds the notice that is due about an alert that stands. The caller has locked its row. */
+export async function announceStanding(deps: AlertNoticesDeps, tx: Transaction, row: StoredAlert): Promise<void> {
+  const { alertStore, repeatMs, clock } = deps;
+  const rule = ruleOf(row.kind);
+  if (rule === undefined || rule.isNoticedElsewhere === true) return;
+  const now = clock.now();
+  const what = decideAnnouncement(row, { now, quietMs: rule.quietMs ?? 0, repeatMs });
+  if (what === null) return;
+  const announcedAt = toInstant(now);
+  await alertStore.update(tx, row.id, { isAnnounced: true, announcedAt });
+  const endsAtOnce = rule.over === 'at_once';
+  await deps.notices.addAlert(
+    tx,
+    { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce },
+    row.digest,
+  );
+}
+
+function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: string): AlertNotice {
+  const plain = { isOver: false, isRepeat: false, endsAtOnce: false };
+  return { ...plain, kind: `alert.${kind}`, since: raisedAt, occurredAt, message, about };
+}
+
+async function keepObserved(
+  deps: AlertNoticesDeps,
+  kind: AlertKind,
+  scope: object,
+  standing: readonly object[],
+): Promise<void> {
+  const { database, alertStore, clock } = deps;
+  const known = await alertStore.standing({ kind, scope: scopeOf(kind, scope) });
+  if (known.length === 0) return;
+  const digests = new Set(
+    standing.map((fields) => digestOf(kind, pickIds({ ...scope, ...fields }, alertRules[kind].subject))),
+  );
+  const at = toInstant(clock.now());
+  for (const row of known) {
+    if (!digests.has(row.digest)) await endAlert(deps, row);
+    else if (!isKept(row, at)) {
+      await inTransaction(database, async (tx) => {
+        if ((await alertStore.lockAgain(tx, row.id))?.overAt === null)
+          await alertStore.update(tx, row.id, { seenAt: at });
+      });
+    }
+  }
+}
+
+/**
+ * Ends an alert and says so, unless another instance did, or found its trouble again meanwhile. An alert that was
+ * never announced ends in silence.
+ */
+export async function endAlert(deps: AlertNoticesDeps, { id, seenAt }: StoredAlert): Promise<void> {
+  const { database, alertStore, notices, clock } = deps;
+  await inTransaction(database, async (tx) => {
+    const row = await alertStore.lockAgain(tx, id);
+    if (row === undefined || row.overAt !== null || row.seenAt !== seenAt) return;
+    const overAt = toInstant(clock.now());
+    await alertStore.update(tx, id, { overAt });
+    if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true }, row.digest);
+  });
 }

@@ -1,7 +1,8 @@
-import type { BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
+import type { AlertNotice, BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
 import { runbookOf } from '../lib/alerts.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
+import { adviceOf } from './advice.ts';
 
 /** The text of a message for people: one line on the whole, and one for each notice. */
 export interface Digest {
@@ -42,16 +43,20 @@ export function composeDigest(
   return { title, lines };
 }
 
-/** Alerts come first. */
+/** Alerts come first, those that stand before those that are over. */
 function rankOf(notice: NewNotice): number {
-  return 'about' in notice ? -1 : order.indexOf(notice.kind);
+  if ('about' in notice) return notice.isOver ? -1 : -2;
+  return order.indexOf(notice.kind);
 }
 
 function toTitle(notices: readonly NewNotice[]): string {
-  const alerts = notices.filter((notice) => 'about' in notice).length;
+  const alerts = notices.filter((notice) => 'about' in notice);
+  const over = alerts.filter(({ isOver }) => isOver).length;
+  const raised = alerts.length - over;
   const parts = [
-    ...(alerts === 0 ? [] : [`${alerts} ${alerts === 1 ? 'alert' : 'alerts'}`]),
-    ...(alerts === notices.length ? [] : [toBudgetTitle(notices)]),
+    ...(raised === 0 ? [] : [`${raised} ${raised === 1 ? 'alert' : 'alerts'}`]),
+    ...(over === 0 ? [] : [`${over} ${over === 1 ? 'alert is' : 'alerts are'} over`]),
+    ...(alerts.length === notices.length ? [] : [toBudgetTitle(notices)]),
   ];
   return `Gangway: ${parts.join('; ')}`;
 }
@@ -69,16 +74,30 @@ function toRest(count: number): string {
 }
 
 function toLine(notice: NewNotice): string {
-  const at = `${notice.occurredAt.slice(0, 10)} ${notice.occurredAt.slice(11, 16)} UTC`;
-  if ('about' in notice) {
-    const about = Object.entries(notice.about).map(([name, id]) => `${name} ${toShown(id)}`);
-    return ['ALERT', withoutLinks(stripControl(notice.message)), ...about, at, runbookOf(notice.kind)].join(' · ');
-  }
-  const { kind, install, contractId, isRepeat, budget } = notice;
+  if ('about' in notice) return toAlertLine(notice);
+  const { kind, install, contractId, isRepeat, budget, occurredAt } = notice;
   const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;
   const facts = sayBudget(budget);
-  const parts = [word, `contract ${toShown(contractId)} of ${toShown(install)}`, ...facts, at];
+  const parts = [word, `contract ${toShown(contractId)} of ${toShown(install)}`, ...facts, toMinute(occurredAt)];
   return parts.join(' · ');
+}
+
+function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about }: AlertNotice): string {
+  const advice = adviceOf(kind);
+  const word = isOver ? 'OVER' : `${isRepeat ? 'still ' : ''}ALERT`;
+  return [
+    word,
+    withoutLinks(stripControl(message)),
+    ...Object.entries(about).map(([name, id]) => `${name} ${toShown(id)}`),
+    toMinute(occurredAt),
+    ...(isOver || isRepeat ? [`since ${toMinute(since)}`] : []),
+    ...(isOver || advice === null ? [] : [`do: ${advice}`]),
+    runbookOf(kind),
+  ].join(' · ');
+}
+
+function toMinute(instant: string): string {
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
 }
 
 function sayBudget(budget: BudgetFacts): string[] {

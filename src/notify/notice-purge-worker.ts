@@ -3,10 +3,12 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { AlertStore } from './alert-store.ts';
 import type { DispatchStore } from './dispatch-store.ts';
 
 export interface NoticePurgeDeps {
   dispatches: DispatchStore;
+  alertStore: Pick<AlertStore, 'purge'>;
   /** The channels that are configured. */
   channels: readonly string[];
   metrics: Metrics;
@@ -22,7 +24,7 @@ const uncaredMs = 10 * 60_000;
 const chunkSize = 100;
 const restMs = 20;
 
-/** Ends notices whose channel is gone, and deletes those that were settled long ago. */
+/** Ends notices whose channel is gone, and deletes notices and alerts that were over long ago. */
 export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
   const { logger, clock } = deps;
   return createLoop({
@@ -46,6 +48,7 @@ export async function purgeNotices(deps: NoticePurgeDeps): Promise<'more' | 'idl
     metrics.notifications.inc({ channel, outcome: 'unconfigured' }, count);
     logger.warn({ channel, notices: count }, 'Notices were given up: no instance has their channel');
   }
-  const purged = await dispatches.purge(instantIn(clock, -keptMs), chunkSize);
+  const before = instantIn(clock, -keptMs);
+  const purged = (await dispatches.purge(before, chunkSize)) + (await deps.alertStore.purge(before, chunkSize));
   return purged === 0 ? 'idle' : 'more';
 }

@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import type { AlertNotice, BudgetNotice, NoticeTopic } from '../domain/notice.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { ChannelShape } from './channel.ts';
@@ -8,21 +8,16 @@ export interface NoticeStore {
   /** For each channel that takes budget notices; stores nothing where there is none. */
   add(tx: Transaction, notice: BudgetNotice): Promise<void>;
   /**
-   * For each channel that takes alerts.
+   * For each channel that takes alerts, but not for a channel that the alert is about: it could not arrive there.
    *
    * @param subjectDigest the same for alerts that say the same about the same subject
    */
   addAlert(tx: Transaction, notice: AlertNotice, subjectDigest: string): Promise<void>;
-  hasAlertSince(subjectDigest: string, since: string): Promise<boolean>;
 }
 
 type AddressedChannel = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
 
-export function createNoticeStore(
-  { kysely }: Pick<Database, 'kysely'>,
-  channels: readonly AddressedChannel[],
-  clock: Clock,
-): NoticeStore {
+export function createNoticeStore(channels: readonly AddressedChannel[], clock: Clock): NoticeStore {
   /** A channel takes all notices unless its configuration names kinds. */
   const channelsFor = (topic: NoticeTopic) =>
     channels.filter(({ tells }) => tells === undefined || tells.includes(topic));
@@ -50,8 +45,9 @@ export function createNoticeStore(
       await dispatch(tx, id, addressed);
     },
 
-    async addAlert(tx, { kind, occurredAt, message, about }, subjectDigest) {
-      const addressed = channelsFor('alerts');
+    async addAlert(tx, { kind, occurredAt, isRepeat, ...alert }, subjectDigest) {
+      const { about } = alert;
+      const addressed = channelsFor('alerts').filter(({ name }) => name !== about['channel']);
       if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
@@ -60,25 +56,15 @@ export function createNoticeStore(
           install: about['install'] ?? '',
           contractId: about['contract'] ?? '',
           occurredAt,
-          isRepeat: 0,
+          isRepeat: isRepeat ? 1 : 0,
           budget: '{}',
+          // Older instances look for it, in order not to announce the same again.
           subjectDigest,
-          alert: JSON.stringify({ message, about }),
+          alert: JSON.stringify(alert),
         })
         .returning('id')
         .executeTakeFirstOrThrow();
       await dispatch(tx, id, addressed);
-    },
-
-    async hasAlertSince(subjectDigest, since) {
-      const known = await kysely
-        .selectFrom('notice')
-        .select('id')
-        .where('subjectDigest', '=', subjectDigest)
-        .where('occurredAt', '>', since)
-        .limit(1)
-        .executeTakeFirst();
-      return known !== undefined;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { runbookOf } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
+import { adviceOf } from './advice.ts';
 import type { Channel, Message } from './channel.ts';
 import { longestPostMs, postMessage } from './post-message.ts';
 
@@ -36,8 +37,10 @@ function toBody({ createdAt, notices: [notice] }: Message): object {
   if (notice === undefined) return { type: 'test', timestamp: createdAt, data: {} };
   const { kind: type, occurredAt: timestamp } = notice;
   if ('about' in notice) {
-    const { message, about } = notice;
-    return { type, timestamp, data: { message, about, runbook: runbookOf(notice.kind) } };
+    const { isOver, isRepeat, endsAtOnce, since, message, about } = notice;
+    const state = isOver ? 'over' : 'raised';
+    const help = { advice: adviceOf(type), runbook: runbookOf(notice.kind) };
+    return { type, timestamp, data: { state, isRepeat, endsAtOnce, since, message, about, ...help } };
   }
   const { install, contractId, isRepeat, budget } = notice;
   return { type, timestamp, data: { install, contractId, isRepeat, budget } };

@@ -8,8 +8,12 @@ export interface StorageGate {
    *
    * @returns why the delivery must not be stored now; undefined if it may
    */
-  check(install: string, bodyBytes: number): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
+  check(install: string, bodyBytes: number): Promise<StorageDeferral | undefined>;
+  /** The same of a small delivery that does not come: nothing is counted. */
+  wouldDefer(install: string): Promise<StorageDeferral | undefined>;
 }
+
+export type StorageDeferral = 'stored_bytes' | 'disk_reserve';
 
 export interface StorageLimits {
   /** How much one install may have stored. */
@@ -35,6 +39,8 @@ const measuredForMs = 1000;
  * log again. The fourth time stands for the evidence that is written because of it.
  */
 const timesWritten = 4;
+/** About as much as an event has. */
+const smallBytes = 1024;
 
 /**
  * When the disk is short, each install may store its share of the reserve and no more. What it had
@@ -79,17 +85,22 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
     return held + bytes - amountOf(hadBefore, install) > share;
   }
 
+  async function judge(install: string, bytes: number): Promise<StorageDeferral | undefined> {
+    const now = clock.now().getTime();
+    await (Math.abs(now - measuredAt) >= measuredForMs ? measureAgain(now) : measuring);
+    const held = amountOf(stored, install) + amountOf(unseen.byInstall(), install);
+    if (held + bytes > limits.storedBytes) return 'stored_bytes';
+    return exceedsShare(install, held, bytes) ? 'disk_reserve' : undefined;
+  }
+
   return {
     async check(install, bodyBytes) {
-      const now = clock.now().getTime();
-      await (Math.abs(now - measuredAt) >= measuredForMs ? measureAgain(now) : measuring);
       const bytes = bodyBytes + rowOverheadBytes;
-      const held = amountOf(stored, install) + amountOf(unseen.byInstall(), install);
-      if (held + bytes > limits.storedBytes) return 'stored_bytes';
-      if (exceedsShare(install, held, bytes)) return 'disk_reserve';
-      unseen.add(install, bytes);
-      return undefined;
+      const deferral = await judge(install, bytes);
+      if (deferral === undefined) unseen.add(install, bytes);
+      return deferral;
     },
+    wouldDefer: (install) => judge(install, smallBytes + rowOverheadBytes),
   };
 }
 

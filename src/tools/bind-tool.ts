@@ -8,7 +8,7 @@ import { createToolBindingStore } from './tool-binding-store.ts';
 
 export interface BindToolDeps {
   database: Database;
-  alerts: Pick<Alerts, 'raise'>;
+  alerts: Alerts;
   clock: Clock;
   /** A dry run writes nothing. */
   isDry?: boolean | undefined;
@@ -36,6 +36,7 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, loc
     if (bound !== undefined && isOtherServer(bound, server)) throw refuse(bound, server);
     if (!deps.isDry) await bindings.learn(tool, server);
     isAlerted = false;
+    if (!deps.isDry) deps.alerts.observe('other_server', { tool }, []);
     believedUntilMs = deps.clock.now().getTime() + believedForMs;
   }
 

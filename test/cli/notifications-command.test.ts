@@ -36,7 +36,7 @@ describe('gangway notifications', () => {
   describe('list', () => {
     beforeEach(async () => {
       await workspace.withStorage(async ({ database }) => {
-        const { add } = createNoticeStore(database, [{ name: 'billing', gatherMs: 0 }], systemClock);
+        const { add } = createNoticeStore([{ name: 'billing', gatherMs: 0 }], systemClock);
         await inTransaction(database, async (tx) => {
           await add(tx, newNotice());
           await add(tx, newNotice({ kind: 'budget.depleted', contractId: 'c2', isRepeat: true }));
@@ -53,10 +53,10 @@ describe('gangway notifications', () => {
       const { status, stdout } = await run('list');
       expect(status).toBe(0);
       const [titles, ...lines] = stdout.trimEnd().split('\n');
-      expect(titles).toMatch(/^id +added +channel +kind +install +contract +state +tries +next +why$/);
+      expect(titles).toMatch(/^id +added +channel +kind +says +install +contract +state +tries +next +why$/);
       expect(lines).toEqual([
-        expect.stringMatching(/^2 .* billing +budget\.depleted +acme +c2 +waiting +0 +20\S+$/),
-        expect.stringMatching(/^1 .* billing +budget\.low +acme +c1 +failed +1 +answered 410$/),
+        expect.stringMatching(/^2 .* billing +budget\.depleted +reminder +acme +c2 +waiting +0 +20\S+$/),
+        expect.stringMatching(/^1 .* billing +budget\.low +raised +acme +c1 +failed +1 +answered 410$/),
       ]);
     });
 

@@ -3,6 +3,7 @@ import type { Adapter, AdapterLink } from '../../src/adapters/adapter.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { createReportEvidence } from '../../src/evidence/report-evidence.ts';
 import type { AlertKind } from '../../src/lib/alerts.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 
 it.each<[string, string, [AlertKind, string | undefined][]]>([
@@ -30,7 +31,11 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
     },
   };
   const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
-  const report = createReportEvidence({ installs, adapters: new Map([['studio', reading]]) }, alerts);
+  const report = createReportEvidence(
+    { installs, adapters: new Map([['studio', reading]]) },
+    alerts,
+    createFakeClock(),
+  );
   report({ ...emptyEvidence(), links: [{ ...emptyLink('acme', 'l1'), externalProjectId }] }, []);
   expect(raised).toEqual(expected);
 });

@@ -1,15 +1,20 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { AlertNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
-import { type AlertNotices, createAlertNotices } from '../../src/notify/alert-notices.ts';
+import { type AlertNotices, type AlertNoticesDeps, createAlertNotices } from '../../src/notify/alert-notices.ts';
+import { createAlertStore } from '../../src/notify/alert-store.ts';
 import type { ChannelShape } from '../../src/notify/channel.ts';
 import { composeDigest } from '../../src/notify/compose-digest.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
+import { createAlerting } from '../support/alerting.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { answering, openHook } from '../support/hook.ts';
 import { createTelling, newNotice, secret, type Telling } from '../support/notices.ts';
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
 
 describeEachDatabase('alerts', (openFresh) => {
   let telling: Telling;
@@ -20,9 +25,11 @@ describeEachDatabase('alerts', (openFresh) => {
 
   function open(...channels: Pick<ChannelShape, 'name' | 'gatherMs' | 'tells'>[]) {
     const { database, clock, logger, metrics } = telling;
-    const notices = createNoticeStore(database, channels, clock);
-    const alerting: AlertNotices = createAlertNotices({ database, notices, logger, clock });
-    return { ...alerting, alerts: createAlerts(logger, metrics, alerting.announce) };
+    const notices = createNoticeStore(channels, clock);
+    const alertStore = createAlertStore(database);
+    const deps: AlertNoticesDeps = { database, alertStore, notices, repeatMs: 7 * dayMs, logger, clock };
+    const alerting: AlertNotices = createAlertNotices(deps);
+    return { ...alerting, alerts: createAlerts(logger, metrics, alerting) };
   }
 
   const ops = { name: 'ops', gatherMs: 0 };
@@ -35,40 +42,130 @@ describeEachDatabase('alerts', (openFresh) => {
     const rows = await telling.rows();
     expect(rows.map(({ channel }) => channel)).toEqual(['ops', 'chat']);
     expect(await telling.dispatches.list({ limit: 5 })).toMatchObject([
-      { channel: 'chat', kind: 'alert.removals_held', message: 'Removals are held' },
-      { channel: 'ops', about: { install: 'acme', plan: '7' } },
+      { channel: 'chat', kind: 'alert.removals_held', message: 'Removals are held', state: 'waiting' },
+      { channel: 'ops', about: { install: 'acme', plan: '7' }, isOver: false, isRepeat: false },
     ]);
   });
 
-  it('are noticed once a day as long as they are the same, and a new one at once', async () => {
+  it('are announced once as long as they stand, whatever else their lines say, and a new one at once', async () => {
     const { alerts, settled } = open(ops);
-    const outside = (link: string) => alerts.raise('link_outside', { install: 'acme', link }, 'A link is outside');
-    for (let hour = 0; hour < 24; hour += 1) {
-      outside('cml1');
-      telling.clock.advance(hourMs);
+    const outside = (link: string, reason = 'not_named') =>
+      alerts.raise('link_outside', { install: 'acme', link, reason }, 'A link is outside');
+    for (let day = 0; day < 5; day += 1) {
+      outside('cml1', day === 3 ? 'anothers' : undefined);
+      await settled();
+      telling.clock.advance(dayMs);
     }
-    await settled();
     expect(await telling.rows()).toHaveLength(1);
     outside('cml2');
     outside('cml1');
     await settled();
-    expect(await telling.rows()).toHaveLength(3);
-  });
-
-  it('are noticed again after an hour where the trouble may have been over meanwhile', async () => {
-    const { alerts, settled } = open(ops);
-    for (let half = 0; half < 3; half += 1) {
-      alerts.raise('tool_left_alone', { tool: 'studio' }, 'A tool is left alone for a while');
-      await settled();
-      telling.clock.advance(hourMs / 2);
-    }
     expect(await telling.rows()).toHaveLength(2);
   });
 
-  it('that have notices of their own, or are about a channel, are not noticed here', async () => {
+  it('are announced by one of two instances that find them at the same time', async () => {
+    const instances = [open(ops), open(ops), open(ops)];
+    for (const { alerts } of instances) alerts.raise('marketplace_refuses', { install: 'acme' }, 'refused');
+    await Promise.all(instances.map(({ settled }) => settled()));
+    for (const { alerts } of instances) alerts.observe('managed_address_leaked', { tool: 'studio', group: 'g' }, []);
+    await Promise.all(instances.map(({ settled }) => settled()));
+    expect(await telling.rows()).toHaveLength(1);
+  });
+
+  it('that are observed are over once, when a look does not find them, whichever instance looks', async () => {
+    const alerting = createAlerting();
+    const listener = alerting.hears(telling);
+    const group = { tool: 'studio', group: 'signs' };
+    const found = (membership: number) => listener.raise('address_changed', { ...group, membership }, 'changed');
+    found(1);
+    found(2);
+    listener.raise('address_changed', { ...group, group: 'cars', membership: 3 }, 'changed');
+    for (let look = 0; look < 3; look += 1) {
+      listener.observe('address_changed', group, [{ membership: 2 }]);
+      open(ops).alerts.observe('address_changed', group, [{ membership: '2' }]);
+    }
+    expect(await alerting.announced('address_changed')).toEqual(['raised', 'raised', 'raised', 'over']);
+    found(1);
+    expect((await alerting.announced('address_changed')).slice(4)).toEqual(['raised']);
+  });
+
+  it('that are over are announced at once when they come back, but those that come and go, once an hour', async () => {
+    const alerting = createAlerting();
+    const listener = alerting.hears(telling);
+    const [server, machine] = [{ tool: 'studio' }, { machine: 'host-1' }];
+    for (let turn = 0; turn < 60; turn += 1) {
+      listener.raise('other_server', server, 'another server');
+      listener.observe('other_server', server, []);
+      await alerting.announced('other_server');
+      telling.clock.advance(minuteMs);
+    }
+    expect(await alerting.announced('other_server')).toEqual(['raised', 'over']);
+    listener.raise('clock_drift', machine, 'drift');
+    listener.observe('clock_drift', machine, []);
+    await alerting.announced('clock_drift');
+    telling.clock.advance(minuteMs);
+    listener.raise('clock_drift', machine, 'drift');
+    // What was not announced ends in silence, and what still stands after the quiet time is announced then.
+    expect(await alerting.announced('clock_drift')).toEqual(['raised', 'over']);
+    for (let minute = 0; minute < 59; minute += 1) {
+      listener.observe('clock_drift', machine, [{}]);
+      await alerting.ask();
+    }
+    expect(await alerting.announced('clock_drift')).toEqual(['raised', 'over', 'raised']);
+  });
+
+  it('are repeated after the configured time as reminders, as long as they stand', async () => {
+    const alerting = createAlerting({ repeatMs: 2 * dayMs });
+    const listener = alerting.hears(telling);
+    const found = () => listener.raise('managed_address_leaked', { tool: 'studio', group: 'signs' }, 'leak');
+    found();
+    for (let half = 0; half < 9; half += 1) {
+      await alerting.ask();
+      telling.clock.advance(dayMs / 2);
+    }
+    expect(await alerting.announced('managed_address_leaked')).toEqual(['raised', 'still', 'still']);
+    const [reminder] = await telling.dispatches.list({ limit: 1 });
+    expect(composeDigest([reminder as AlertNotice], 1000).lines).toEqual([
+      expect.stringMatching(/^still ALERT · leak .* · since 2026-03-15 12:00 UTC · do: remove the member .*leaked$/),
+    ]);
+  });
+
+  it('are not over because they were asked while they were found again', async () => {
+    let asked = 0;
+    const alerting = createAlerting({
+      async deferralOf() {
+        asked += 1;
+        if (asked === 1) {
+          usedUp();
+          await alerting.announced('storage_used_up');
+        }
+        return undefined;
+      },
+    });
+    const listener = alerting.hears(telling);
+    const usedUp = () => listener.raise('storage_used_up', { install: 'acme' }, 'used up');
+    usedUp();
+    await alerting.ask();
+    expect([asked, await alerting.announced('storage_used_up')]).toEqual([1, ['raised']]);
+    await alerting.ask();
+    expect([asked, await alerting.announced('storage_used_up')]).toEqual([2, ['raised', 'over']]);
+  });
+
+  it('about a channel that fails go to the other channels, once a day', async () => {
+    const { alerts, settled } = open(ops, { ...ops, name: 'chat' });
+    for (let hour = 0; hour < 25; hour += 1) {
+      alerts.raise('notification_failed', { channel: 'ops' }, 'A notice was given up');
+      await settled();
+      telling.clock.advance(hourMs);
+    }
+    const rows = await telling.rows();
+    expect(rows.map(({ channel }) => channel)).toEqual(['chat', 'chat']);
+    expect(await telling.dispatches.list({ limit: 1 })).toMatchObject([{ endsAtOnce: true, isOver: false }]);
+  });
+
+  it('that have notices of their own are not noticed here', async () => {
     const { alerts, settled } = open(ops);
     alerts.raise('budget_low', { install: 'acme' }, 'low');
-    alerts.raise('notification_failed', { channel: 'ops' }, 'failed');
     await settled();
     expect(await telling.rows()).toEqual([]);
   });
@@ -91,46 +188,64 @@ describeEachDatabase('alerts', (openFresh) => {
     await settled();
     const [notice] = await telling.dispatches.list({ limit: 1 });
     expect(notice).toMatchObject({ about: { install: 'acme', trainer: 'c…@mail.example' } });
-    expect(Object.keys((notice as { about: object }).about)).toEqual(['install', 'trainer']);
+    expect(Object.keys((notice as AlertNotice).about)).toEqual(['install', 'trainer']);
   });
 
-  it('go out signed, as what they are', async () => {
+  it('go out signed, as what they are, and so does their end', async () => {
     const hook = await openHook('/ops');
     hook.answer = answering(200);
     const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
     const { alerts, settled } = open(channel);
-    alerts.raise('removals_held', { install: 'acme', plan: 7 }, 'Removals are held');
+    const group = { tool: 'studio', group: 'signs' };
+    alerts.raise('managed_address_leaked', { ...group, leaks: 3 }, 'Accounts are in a group');
     await settled();
     await telling.sendAll(channel);
+    telling.clock.advance(minuteMs);
+    alerts.observe('managed_address_leaked', group, []);
+    await settled();
+    await telling.sendAll(channel);
+    const data = {
+      isRepeat: false,
+      endsAtOnce: false,
+      since: '2026-03-15T12:00:00.000Z',
+      message: 'Accounts are in a group',
+      about: group,
+      advice: 'remove the member in the tool, and find out who added them',
+      runbook: 'docs/alerts.md#managed_address_leaked',
+    };
+    const type = 'alert.managed_address_leaked';
     expect(hook.posts.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
-      {
-        type: 'alert.removals_held',
-        timestamp: expect.any(String),
-        data: {
-          message: 'Removals are held',
-          about: { install: 'acme', plan: '7' },
-          runbook: 'docs/alerts.md#removals_held',
-        },
-      },
+      { type, timestamp: '2026-03-15T12:00:00.000Z', data: { state: 'raised', ...data } },
+      { type, timestamp: '2026-03-15T12:01:00.000Z', data: { state: 'over', ...data } },
     ]);
   });
 
   it('come first in a digest, and no stranger writes a link into it', () => {
-    const alert = {
-      ...({ kind: 'alert.link_outside', occurredAt: '2026-03-15T11:59:00.000Z' } as const),
+    const alert: AlertNotice = {
+      kind: 'alert.link_outside',
+      occurredAt: '2026-03-15T11:59:00.000Z',
+      since: '2026-03-14T09:30:00.000Z',
+      isOver: false,
+      isRepeat: false,
+      endsAtOnce: false,
       message: 'A link is outside',
       about: { install: 'acme', project: 'https://evil.example/x' },
     };
-    expect(composeDigest([newNotice({ contractId: 'c2' }), alert], 1000)).toEqual({
-      title: 'Gangway: 1 alert; budgets of contracts: 1 LOW',
+    const over = { ...alert, isOver: true };
+    const digest = composeDigest([newNotice({ contractId: 'c2' }), over, alert], 1000);
+    expect(digest).toEqual({
+      title: 'Gangway: 1 alert; 1 alert is over; budgets of contracts: 1 LOW',
       lines: [
         expect.stringMatching(
-          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · docs\/alerts\.md#link_outside$/,
+          /^ALERT · A link is outside · install acme · project .*…?.* · 2026-03-15 11:59 UTC · do: name the project in .* · docs\/alerts\.md#link_outside$/,
+        ),
+        expect.stringMatching(
+          /^OVER · A link is outside · .* · 2026-03-15 11:59 UTC · since 2026-03-14 09:30 UTC · docs\/alerts\.md#link_outside$/,
         ),
         expect.stringMatching(/^LOW · contract c2/),
       ],
     });
-    expect(composeDigest([alert, alert], 1000).lines.join()).not.toContain('https://');
+    expect(composeDigest([alert, over], 1000).lines.join()).not.toContain('https://');
     expect(composeDigest([alert, alert], 1000).title).toBe('Gangway: 2 alerts');
   });
 });

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import { createAlertStore } from '../../src/notify/alert-store.ts';
 import { type NoticePurgeDeps, purgeNotices } from '../../src/notify/notice-purge-worker.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -20,7 +21,7 @@ describeEachDatabase('clearing up behind notices', (openFresh) => {
     createWebhookChannel(name, { type: 'webhook', url: hook.url, secret }, telling.clock);
 
   async function clearUp(...channels: string[]): Promise<void> {
-    const deps: NoticePurgeDeps = { ...telling, channels };
+    const deps: NoticePurgeDeps = { ...telling, channels, alertStore: createAlertStore(telling.database) };
     while ((await purgeNotices(deps)) === 'more');
   }
 

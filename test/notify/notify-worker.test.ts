@@ -37,7 +37,7 @@ describeEachDatabase('a notice', (openFresh) => {
 
   it('is stored with the transaction that found it, or not at all', async () => {
     const { database, clock } = telling;
-    const { add } = createNoticeStore(database, [channel], clock);
+    const { add } = createNoticeStore([channel], clock);
     const failing = inTransaction(database, async (tx) => {
       await add(tx, newNotice());
       throw new Error('killed');

@@ -21,6 +21,7 @@ import { createAddressStore } from '../../src/memberships/address-store.ts';
 import type { MembershipRules } from '../../src/memberships/collect-candidates.ts';
 import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
 import { createMembershipStore } from '../../src/memberships/membership-store.ts';
+import type { Walls } from '../../src/memberships/wall.ts';
 import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { type ActiveListStore, createActiveListStore, wantLists } from '../../src/reconcile/runs/active-list-store.ts';
 import { createRunStore, type RunStore } from '../../src/reconcile/runs/run-store.ts';
@@ -29,6 +30,7 @@ import { createBrakeStore } from '../../src/removals/brake-store.ts';
 import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
 import { createPlanStore, type PlanStore } from '../../src/removals/plan-store.ts';
 import { brakeDue, type RemovalWorkerDeps } from '../../src/removals/removal-worker.ts';
+import type { Alerting } from './alerting.ts';
 import { newDelivery } from './deliveries.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -80,6 +82,10 @@ interface EngineOptions {
   /** Installs whose marketplace can be asked before an end; none unless given. */
   asked?: ReadonlyMap<string, unknown>;
   installsReaching?: InstallsReaching;
+  /** Has the alerts heard; else they are in the log and the metrics alone. */
+  hears?: Alerting['hears'];
+  /** Where links may lead; anywhere unless given. */
+  walls?: Walls;
 }
 
 export function createEngine(
@@ -94,6 +100,8 @@ export function createEngine(
     endsAssignments,
     asked = new Map(),
     installsReaching = () => new Set(),
+    hears,
+    walls = { installs: new Map(), adapters: new Map() },
   }: EngineOptions = {},
 ): Engine {
   const box = createSecretBox(key, previousKeys);
@@ -114,7 +122,7 @@ export function createEngine(
   };
   const { inbox, memberships, installStates } = stores;
   const metrics = createMetrics();
-  const alerts = createAlerts(log.logger, metrics);
+  const alerts = createAlerts(log.logger, metrics, hears?.({ database, clock, logger: log.logger }));
   const engine: Engine = {
     ...stores,
     database,
@@ -130,7 +138,7 @@ export function createEngine(
     canReturn,
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
-    report: createReportEvidence({ installs: new Map(), adapters: new Map() }, alerts),
+    report: createReportEvidence(walls, alerts, clock),
     lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,
     // Nothing is known to tell of work.

@@ -78,10 +78,11 @@ async function poison({ storage, clock }: Journey): Promise<number> {
   for (const [table, column] of texts) {
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}`.execute(database.kysely);
   }
-  const notices = createNoticeStore(database, [{ name: evil, gatherMs: 0 }], clock);
+  const notices = createNoticeStore([{ name: evil, gatherMs: 0 }], clock);
   const about = { install: evil, [evil]: evil };
   return await inTransaction(database, async (tx) => {
-    await notices.addAlert(tx, { kind: 'alert.orphans', occurredAt: at, message: evil, about }, 'digest');
+    const when = { isOver: false, isRepeat: false, endsAtOnce: true, since: at, occurredAt: at };
+    await notices.addAlert(tx, { kind: 'alert.orphans', ...when, message: evil, about }, 'digest');
     const change = { before: evil, after: evil };
     return await writeAudit(tx, { actor: evil, at, origin: evil }, evil, evil, change);
   });

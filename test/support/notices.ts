@@ -82,7 +82,7 @@ export async function addNotices(
   channels: readonly Pick<Channel, 'name' | 'gatherMs'>[],
   notices: readonly BudgetNotice[],
 ): Promise<void> {
-  const store = createNoticeStore(database, channels, clock);
+  const store = createNoticeStore(channels, clock);
   await inTransaction(database, async (tx) => {
     for (const notice of notices) await store.add(tx, notice);
   });

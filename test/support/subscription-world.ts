@@ -17,6 +17,7 @@ import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts'
 import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
+import type { Alerting } from './alerting.ts';
 import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';
@@ -56,6 +57,8 @@ export const surroundings: [string, OpenDayMarket, Dialect][] = [
 ];
 
 interface WorldOptions {
+  /** Has the alerts heard. */
+  hears?: Alerting['hears'];
   hasConfiguredSecrets?: boolean;
   endpointsPerInstall?: number;
 }
@@ -65,7 +68,7 @@ const { signal } = new AbortController();
 export async function openSubscriptionWorld(
   openMarket: OpenDayMarket,
   database: Database,
-  { hasConfiguredSecrets = false, ...limits }: WorldOptions = {},
+  { hasConfiguredSecrets = false, hears, ...limits }: WorldOptions = {},
 ): Promise<SubscriptionWorld> {
   const clock = createFakeClock();
   const market = await openMarket(clock, lossless, limits);
@@ -88,7 +91,7 @@ export async function openSubscriptionWorld(
     installStates: createInstallStateStore(database),
     platformApis: new Map([['acme', api]]),
     hasConfiguredSecrets: () => hasConfiguredSecrets,
-    alerts: createAlerts(log.logger, createMetrics()),
+    alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
   };
   let number = 0;
   const next = () => {

@@ -10,6 +10,7 @@ import {
   option,
   repeatedOption,
   toDays,
+  toInstantOption,
   toRowNumber,
   wait,
   withDefault,
@@ -83,8 +84,24 @@ export const explainCommand = defineCommand({
   name: 'explain',
   description: 'say why a trainer is in a tool or is not, from contract to login',
   arguments: { subject: argument('<person|contract>', "a trainer's id or work address, or a contract's id") },
+  options: { at: option('<instant>', 'as it was then, such as 2026-03-15T12:00:00Z', toInstantOption) },
   opens: 'storage',
   run: async () => (await import('../explain-command.ts')).runExplain,
+});
+
+export const driftCommand = defineCommand({
+  name: 'drift',
+  description: 'name the members who are in a tool without a reason, and those who should be in and are not',
+  options: {
+    tool: option('<name>', 'only those of one tool'),
+    group: option('<id>', 'only those of one group'),
+    limit: limit(500),
+  },
+  json: jsonInsteadOfTable,
+  notes: `By the latest complete listing of each group. Addresses are masked. No member is removed because
+of what is listed here.`,
+  opens: 'storage',
+  run: async () => (await import('../drift-command.ts')).runDrift,
 });
 
 export const forecastCommand = defineCommand({

@@ -159,6 +159,7 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
         ],
         '',
       )}
+      <p><a href="/work/contracts/${encodeURIComponent(contractId)}">Its work, day by day</a></p>
       <h2>Access</h2>
       ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}
       <h2>Why</h2>

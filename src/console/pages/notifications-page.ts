@@ -37,6 +37,7 @@ function whenEmpty(hasChannels: boolean): string {
 
 const columns: readonly Column<ListedDispatch>[] = [
   ['kind', ({ kind }) => kind],
+  ['says', sayOf],
   ['about', aboutOf],
   ['channel', ({ channel }) => channel],
   ['state', stateOf],
@@ -49,6 +50,14 @@ const columns: readonly Column<ListedDispatch>[] = [
 function stateOf({ state }: ListedDispatch): Html | string {
   if (state === 'sent') return html`<span class="good">sent</span>`;
   return state === 'failed' ? html`<span class="bad">given up</span>` : 'waiting';
+}
+
+function sayOf(one: ListedDispatch): Html | string {
+  if ('about' in one && one.isOver) {
+    return html`<span class="good">over</span>, raised ${instantOf(one.since)}`;
+  }
+  if (one.kind === 'budget.ok') return html`<span class="good">over</span>`;
+  return one.isRepeat ? 'reminder' : 'raised';
 }
 
 function aboutOf(one: ListedDispatch): Html | string {

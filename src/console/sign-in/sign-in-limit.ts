@@ -8,7 +8,8 @@ import type { Clock } from '../../lib/clock.ts';
 export interface SignInLimit {
   /** @returns how many milliseconds to wait before the next try; 0 if it may be tried now */
   waitMs(address: string): number;
-  noteFailure(address: string): void;
+  /** @param tried what was tried, if a program may try the same again and again: that is one failure, not many */
+  noteFailure(address: string, tried?: string): void;
 }
 
 const windowMs = 60_000;
@@ -18,7 +19,7 @@ const flood = 100;
 const mostKept = 10_000;
 
 export function createSignInLimit(clock: Clock): SignInLimit {
-  let failures: { network: string; at: number }[] = [];
+  let failures: { network: string; tried: string | undefined; at: number }[] = [];
   function recent(): typeof failures {
     const now = clock.now().getTime();
     failures = failures.filter(({ at }) => at > now - windowMs).slice(-mostKept);
@@ -32,8 +33,10 @@ export function createSignInLimit(clock: Clock): SignInLimit {
       const oldest = own.at(all.length >= flood ? -1 : -mostFailures);
       return oldest === undefined ? 0 : Math.max(0, oldest.at + windowMs - clock.now().getTime());
     },
-    noteFailure(address) {
-      failures.push({ network: networkOf(address), at: clock.now().getTime() });
+    noteFailure(address, tried) {
+      const network = networkOf(address);
+      const isAgain = tried !== undefined && recent().some((one) => one.network === network && one.tried === tried);
+      if (!isAgain) failures.push({ network, tried, at: clock.now().getTime() });
     },
   };
 }

@@ -42,6 +42,9 @@ const kinds: readonly Kind[] = [
   ...(['missing', 'id_changed', 'found_again', 'address_changed', 'stranger', 'leak'] as const),
 ];
 
+/** Whether they stand is known to no one else. */
+const observedKinds = ['managed_address_leaked', 'address_changed'] as const;
+
 /** Reports each finding once while it stays the same and this process runs. */
 export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps): ReportDrift {
   const last = new Map<string, { tool: string; counts: Counts; reported: ReadonlySet<string> }>();
@@ -52,6 +55,7 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
     const before = last.get(key);
     last.set(key, { tool, counts, reported: new Set(findings.map((finding) => finding.key)) });
     for (const kind of kinds) metrics.drift.set({ tool, kind }, sum(last, tool, kind));
+    observe(alerts, { tool, group: groupId }, findings);
     for (const { key: about, alert, fields, message } of findings) {
       if (!before?.reported.has(about)) alerts.raise(alert, { tool, group: groupId, ...fields }, message);
     }
@@ -63,6 +67,17 @@ export function createReportDrift({ alerts, metrics, logger }: ReportDriftDeps):
       'The members of a group were compared with what is known',
     );
   };
+}
+
+function observe(alerts: Alerts, scope: object, findings: readonly DriftFinding[]): void {
+  for (const kind of observedKinds) {
+    const standing = findings.filter(({ alert }) => alert === kind);
+    alerts.observe(
+      kind,
+      scope,
+      standing.map(({ fields }) => fields),
+    );
+  }
 }
 
 function countKinds(verdicts: DriftVerdict[]): Counts {

@@ -1,8 +1,9 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
-import type { ReportEvidence } from '../../evidence/report-evidence.ts';
+import type { HeldEvidence } from '../../evidence/hold-evidence.ts';
+import { type ReportEvidence, subjectOfHeld } from '../../evidence/report-evidence.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
@@ -17,6 +18,8 @@ import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts } from '../read/doubts.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
+import { addMissed } from '../read/missed-event-store.ts';
+import { findMissed } from '../read/missed-events.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import type { ActiveListStore } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
@@ -80,12 +83,13 @@ export async function reconcileInstall(deps: ReconcileDeps, lease: InstallLease,
   const beganAt = toInstant(clock.now());
   const run = await runs.begin(install, trigger, beganAt);
   try {
-    const { contracts, doubts } = await readAndApply(deps, lease, beganAt, signal);
+    const { contracts, doubts, held } = await readAndApply(deps, lease, beganAt, signal);
     checkBegan(clock, install, beganAt);
     reportDoubts(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
     await deps.activeLists.noteListed(install, beganAt);
     await installStates.settle(lease.claim(), beganAt);
+    deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
     await deps.reportSuspects(install);
     await deps.checkDrift(install, signal);
   } catch (thrown) {
@@ -104,22 +108,28 @@ async function readAndApply(
   lease: InstallLease,
   beganAt: string,
   signal: AbortSignal,
-): Promise<ReadSummary> {
+): Promise<ReadSummary & { held: HeldEvidence[] }> {
   const { install } = lease.claim();
+  const held: HeldEvidence[] = [];
   const known = await deps.installStates.known(install);
+  // The first reading finds all that was there before, and no event was missed.
+  const wasRead = (await deps.installStates.find(install))?.readBeganAt != null;
+  const noteMissed: NoteChanged = async (tx, changed) => {
+    if (wasRead) await addMissed(tx, install, findMissed(changed, beganAt), beganAt);
+  };
   const api = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
     if (step.done) {
       await deriveAll(deps, install, lease.progress);
-      return step.value;
+      return { ...step.value, held };
     }
     checkBegan(deps.clock, install, beganAt);
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd) await deps.activeLists.noteListed(install, beganAt);
-    await addEvidence(deps, step.value);
+    held.push(...(await addEvidence(deps, step.value, noteMissed)));
     await lease.progress();
   }
 }
@@ -146,14 +156,25 @@ export async function deriveAll(deps: AddDeps, install: string, onStep: () => Pr
 
 type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
 
-export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<void> {
+/** Notes what evidence has changed, in the transaction that adds it. */
+type NoteChanged = (tx: Transaction, changed: Evidence) => Promise<void>;
+
+/** @returns what exceeds a bound and was not taken in */
+export async function addEvidence(
+  deps: AddDeps,
+  evidence: Evidence,
+  note?: NoteChanged,
+): Promise<readonly HeldEvidence[]> {
   const { database, clock } = deps;
   const applied = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
-    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+    const added = await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+    await note?.(tx, added.changed);
+    return added;
   });
   deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();
+  return applied.held;
 }
 
 /** @throws AppError `not_found` */

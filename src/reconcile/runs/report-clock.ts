@@ -16,14 +16,26 @@ interface ReportClockDeps {
   database: Database;
   alerts: Alerts;
   clock: Clock;
+  /** The machine whose clock it is. */
+  machine: string;
 }
 
 const repeatMs = 3_600_000;
 
 /** At most one alert an hour, because all installs are measured by the same clock. */
-export function createReportClock({ database, alerts, clock }: ReportClockDeps): ReportClock {
+export function createReportClock({ database, alerts, clock, machine }: ReportClockDeps): ReportClock {
   const quiet = createQuiet(clock, repeatMs);
   let written: number | undefined;
+
+  function raise(driftSeconds: number): void {
+    if (quiet.letThrough('clock') === null) return;
+    alerts.raise(
+      'clock_drift',
+      { machine, driftSeconds },
+      "This machine's clock and the marketplace's differ: deliveries are refused over 300 s",
+    );
+  }
+
   return async (driftMs) => {
     if (driftMs === undefined) return;
     const isNotable = Math.abs(driftMs) >= notableDriftMs;
@@ -32,11 +44,8 @@ export function createReportClock({ database, alerts, clock }: ReportClockDeps):
       await inTransaction(database, (tx) => writeSetting(tx, 'clock_drift_seconds', String(driftSeconds)));
       written = driftSeconds;
     }
-    if (!isNotable || quiet.letThrough('clock') === null) return;
-    alerts.raise(
-      'clock_drift',
-      { driftSeconds },
-      "This machine's clock and the marketplace's differ: deliveries are refused over 300 s",
-    );
+    alerts.observe('clock_drift', { machine }, isNotable ? [{}] : []);
+    if (isNotable) raise(driftSeconds);
+    else quiet.forget('clock');
   };
 }

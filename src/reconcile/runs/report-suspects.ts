@@ -2,6 +2,9 @@ import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { SuspectStore } from './suspect-store.ts';
 
+const suspectMessage =
+  'A contract is no longer listed, and nothing says that it ended: its people keep access until "gangway contracts end"';
+
 /** Raises an alert for contracts of an install that are in no list for a day. */
 export type ReportSuspects = (install: string) => Promise<void>;
 
@@ -12,10 +15,10 @@ interface ReportSuspectsDeps {
 }
 
 const alertAfterMs = 24 * 3_600_000;
-/** At most this many contracts are named. */
+/** If more are new, one alert is about all of the install. */
 const maxNamed = 5;
 
-/** One alert, until another contract is added or the process ends. */
+/** One alert for each contract, until it is listed again or the process ends. */
 export function createReportSuspects(deps: ReportSuspectsDeps): ReportSuspects {
   const { suspects, alerts, clock } = deps;
   /** By install: the contracts that were reported. */
@@ -24,13 +27,15 @@ export function createReportSuspects(deps: ReportSuspectsDeps): ReportSuspects {
     const suspectBefore = instantIn(clock, -alertAfterMs);
     const old = (await suspects.list(install)).filter(({ since }) => since <= suspectBefore);
     const before = reported.get(install);
-    const ids = old.map(({ contractId }) => contractId);
-    reported.set(install, new Set(ids));
-    if (ids.every((id) => before?.has(id))) return;
-    alerts.raise(
-      'contract_suspect',
-      { install, suspects: ids.length, contracts: ids.slice(0, maxNamed), since: old[0]?.since },
-      'Contracts are no longer listed, and nothing says that they ended: their people keep access until "gangway contracts end"',
-    );
+    reported.set(install, new Set(old.map(({ contractId }) => contractId)));
+    const fresh = old.filter(({ contractId }) => before?.has(contractId) !== true);
+    const raise = (fields: object) =>
+      alerts.raise('contract_suspect', { install, suspects: old.length, ...fields }, suspectMessage);
+    if (fresh.length > maxNamed) {
+      const contracts = fresh.slice(0, maxNamed).map(({ contractId }) => contractId);
+      raise({ contracts, since: fresh[0]?.since });
+      return;
+    }
+    for (const { contractId: contract, since } of fresh) raise({ contract, since });
   };
 }

@@ -57,7 +57,7 @@ export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles
     const { all, fresh, due } = await troubles.count(of, instantIn(clock, -dayMs));
     if (fresh + due === 0) return;
     const { alert, message } = says[kind];
-    alerts.raise(alert, { install, days: all, new: fresh }, message);
+    alerts.raise(alert, { install, reason: kind, days: all, new: fresh }, message);
     // Marked afterwards: after a crash in between, a repeated alert is better than a lost one.
     await troubles.markAlerted(of, toInstant(clock.now()));
   }

@@ -113,7 +113,7 @@ describeEachDatabase('a suspect', (openFresh) => {
       expect.objectContaining({
         alert: 'contract_suspect',
         suspects: 1,
-        contracts: ['cmc1'],
+        contract: 'cmc1',
         since,
       }),
     );

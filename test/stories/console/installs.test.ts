@@ -12,7 +12,7 @@ async function connectBeta({ sandbox, consoleUrl, quiet }: Journey) {
   await visitor.signIn('otto');
   const { installId, token } = sandbox.createInstall();
   const { id: job } = sandbox.createJob({ installId });
-  const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+  const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
   // Its first reading is over before anything else is asked for at the same moment of a stopped clock.
   await quiet();
   return { visitor, token, job, page };
@@ -27,6 +27,22 @@ async function actsOf({ storage }: Journey) {
 }
 
 describe('the installs', () => {
+  it('may be called as the page is that connects them', async () => {
+    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
+    const visitor = createVisitor(journey.consoleUrl);
+    await visitor.signIn('otto');
+    expect((await visitor.visit('/installs/connect')).path).toBe('/connect');
+    const { token } = journey.sandbox.createInstall();
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', {
+      ...fields,
+      install: 'connect',
+      token,
+    });
+    expect(page).toMatchObject({ status: 200, path: '/installs/connect' });
+    expect(page.text).toContain('Install connect');
+    await journey.quiet();
+  });
+
   it('are connected and linked without the command line, and a trainer gets in', async () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const { visitor, token, job, page } = await connectBeta(journey);
@@ -53,7 +69,7 @@ describe('the installs', () => {
     const visitor = createVisitor(journey.consoleUrl);
     await visitor.signIn('otto');
     const token = 'ot_pat_wrong-token-of-beta';
-    const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
     expect(page.text).toContain('token is not good');
     expect(page.body).not.toContain(token);
@@ -121,7 +137,7 @@ describe('the installs', () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
-    for (const path of ['/installs', '/installs/acme', '/installs/connect', '/installs/acme/remove', '/doctor']) {
+    for (const path of ['/installs', '/installs/acme', '/connect', '/installs/acme/remove', '/doctor']) {
       const page = await visitor.visit(path);
       expect([path, page.status]).toEqual([path, 200]);
       expect(page.html.querySelectorAll('main form')).toEqual([]);

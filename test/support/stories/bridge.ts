@@ -88,7 +88,7 @@ export async function openBridge(setup: BridgeSetup, start?: { isRestored: boole
   const errors: string[] = [];
   const deps = toDeps(setup, storage, errors);
   if (start !== undefined) {
-    await createLoops({ ...deps, isBusy: () => false }).prepare({
+    await createLoops({ ...deps, isBusy: () => false, wouldDefer: async () => undefined }).prepare({
       acceptsOrphans: true,
       isRestored: start.isRestored,
     });

@@ -1,0 +1,63 @@
+import { AppError, type ErrorCode, httpStatusOf, toAppError } from '../domain/errors.ts';
+import { maskText } from '../lib/mask.ts';
+
+/** Problem details (RFC 9457): what went wrong, for a person and for a program. */
+
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ProblemCode;
+}
+
+export type ProblemCode = ErrorCode | 'key_reused';
+
+const titles: Record<ProblemCode, string> = {
+  invalid: 'The request is not valid',
+  unauthenticated: 'A token is needed',
+  forbidden: 'This is not allowed',
+  not_found: 'There is no such thing',
+  method_not_allowed: 'This method is not allowed here',
+  conflict: 'This does not fit what is there',
+  too_large: 'The request is too large',
+  unsupported_media_type: 'The request must be JSON',
+  rate_limited: 'Too many tries',
+  unavailable: 'This cannot be done now',
+  internal: 'This did not work',
+  key_reused: 'The idempotency key belongs to another request',
+};
+
+export class KeyReused extends Error {
+  constructor() {
+    super('This Idempotency-Key came with another request before: use a new one');
+    this.name = 'KeyReused';
+  }
+}
+
+/** What was not foreseen says nothing of itself; the log says it. Pure. */
+export function toProblem(thrown: unknown): Problem {
+  if (thrown instanceof KeyReused) return problemOf('key_reused', thrown.message, 422);
+  const { code, message } = isForeseen(thrown) ? thrown : new AppError('internal', 'The log says why');
+  return problemOf(code, maskText(message), httpStatusOf(code));
+}
+
+/** Whether it is thrown on purpose, with a sentence for the caller. */
+export function isForeseen(thrown: unknown): thrown is AppError {
+  return thrown instanceof AppError && thrown.code !== 'internal';
+}
+
+/** Express gives errors of its own a status: an address that cannot be read, for one. */
+export function toApiError(thrown: unknown): unknown {
+  if (thrown instanceof AppError || thrown instanceof KeyReused) return thrown;
+  const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
+  if (status === 413) return new AppError('too_large', 'The body is too large', { cause: thrown });
+  if (typeof status === 'number' && status >= 400 && status < 500) {
+    return new AppError('invalid', 'The request could not be read', { cause: thrown });
+  }
+  return toAppError(thrown);
+}
+
+function problemOf(code: ProblemCode, detail: string, status: number): Problem {
+  return { type: `urn:gangway:problem:${code}`, title: titles[code], status, detail, code };
+}

@@ -1,0 +1,194 @@
+import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import type { AlertKind } from '../lib/alerts.ts';
+import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
+import type { SuspectStore } from '../reconcile/runs/suspect-store.ts';
+import type { AlertSubject } from './alert-subject.ts';
+import type { Standing, StandingStore } from './standing-store.ts';
+
+/**
+ * How each kind of alert is known to be over (docs/alerts.md). The question is asked again and again, about what is
+ * stored now, so that no end of a trouble can be missed.
+ */
+export interface AlertRule {
+  /** The fields that identify what it is about: two alerts with the same are one. */
+  subject: readonly string[];
+  /**
+   * `at_once`: it is news, and nothing stands. `observed`: the code that finds it looks at everything in a scope, and
+   * says each time what still stands there. `asked`: what is stored says so.
+   */
+  over: 'at_once' | 'observed' | 'asked';
+  /** Of what is observed: the fields of the scope. */
+  scope?: readonly string[];
+  /**
+   * Whether it still stands. Of what is observed: whether it can still be observed, as no one would say that it is over
+   * if a tool is no longer configured.
+   */
+  stands?(asked: Asked, subject: AlertSubject, seenAt: string): Promise<boolean>;
+  /** It may come and go within minutes: after it was over, it is not announced anew for so long. */
+  quietMs?: number;
+  /** Whether notices of another kind announce it, and its end. */
+  isNoticedElsewhere?: boolean;
+}
+
+/** What the questions are asked of. */
+export interface Asked {
+  store: StandingStore;
+  walls: Walls;
+  suspects: SuspectStore;
+  /** Why a small delivery of the install would not be stored now. */
+  deferralOf(install: string): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
+  now: Date;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+const outStates: ReadonlySet<string> = new Set(['removed', 'released', 'orphaned']);
+const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'invited']);
+
+/** A trainer who is to be out, and is not known to be. */
+const isStillToGo = membershipOf(({ wanted, state }) => wanted === 0 && !outStates.has(state));
+
+const isInstallUnread: Question = async ({ store, walls }, { install = '' }) =>
+  walls.installs.has(install) && (await store.isUnread(install));
+
+const isToolConfigured: Question = async ({ walls }, { tool = '' }) => walls.adapters.has(tool);
+
+export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
+  removals_held: asked(['install', 'plan'], ({ store }, { plan }) => store.isPlanOpen(Number(plan))),
+  contract_disputed: asked(['install', 'contract'], isDisputed),
+  link_outside: asked(['install', 'link'], isLinkOutside),
+  tool_left_alone: {
+    ...asked(['tool'], async (all, subject) => {
+      return (await isToolConfigured(all, subject, '')) && (await all.store.isToolTroubled(subject['tool'] ?? ''));
+    }),
+    quietMs: hourMs,
+  },
+  absence_unproven: asked(['membership'], isStillToGo),
+  marketplace_refuses: asked(['install'], isInstallUnread),
+  other_customer: asked(['install'], isInstallUnread),
+  other_server: { ...observed(['tool'], ['tool'], isToolConfigured), quietMs: hourMs },
+  managed_address_leaked: observed(['tool', 'group'], ['tool', 'group'], isToolConfigured),
+  removed_member_returned: asked(['membership'], isStillToGo),
+  member_keeps_vanishing: asked(['membership'], hasVanishedLately),
+  address_changed: observed(['tool', 'group', 'membership'], ['tool', 'group'], isConfiguredAndWanted),
+  id_of_another: asked(
+    ['membership'],
+    membershipOf(({ doubtedId, state }) => doubtedId !== null || !settledStates.has(state)),
+  ),
+  address_disagreement: asked(['tool', 'trainer'], ({ store }, { tool = '', trainer = '' }) =>
+    store.doAddressesDiffer(tool, trainer),
+  ),
+  contract_suspect: asked(['install', 'contract'], isSuspected),
+  evidence_held: observed(['install', 'contract', 'trainer'], ['install'], async ({ walls }, { install = '' }) =>
+    walls.installs.has(install),
+  ),
+  clock_drift: {
+    // A machine that is gone measures nothing more.
+    ...observed(['machine'], ['machine'], async ({ now }, _, seenAt) => now.getTime() - Date.parse(seenAt) < dayMs),
+    quietMs: hourMs,
+  },
+  clock_set_back: { subject: [], over: 'at_once', quietMs: hourMs },
+  invitation_refused: asked(['tool', 'membership'], ({ store }, { membership }) =>
+    store.isMailRefused(Number(membership)),
+  ),
+  endpoint_disabled: { subject: ['install', 'endpointId'], over: 'at_once', quietMs: hourMs },
+  endpoint_trouble: {
+    ...asked(['install'], async ({ store, walls }, { install = '' }) => {
+      return walls.installs.has(install) && (await store.isEndpointTroubled(install));
+    }),
+    quietMs: hourMs,
+  },
+  usage_unread: asked(['install', 'link', 'tool', 'scope'], isWorkUnread),
+  usage_held: asked(['install', 'reason'], ({ store }, { install = '', reason }) =>
+    store.hasUsageTrouble(install, reason === 'lowering' ? 'lowering' : 'work'),
+  ),
+  usage_refused: asked(['install'], ({ store }, { install = '' }) => store.hasUsageTrouble(install, 'refused')),
+  budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },
+  budget_depleted: { ...budgetIs('depleted'), isNoticedElsewhere: true },
+  // A day: two channels that fail must not go on reporting each other.
+  notification_failed: { subject: ['channel'], over: 'at_once', quietMs: dayMs },
+  storage_used_up: { ...asked(['install'], isDeferredFor('stored_bytes')), quietMs: hourMs },
+  disk_short: { ...asked(['install'], isDeferredFor('disk_reserve')), quietMs: hourMs },
+};
+
+/** The rule of a stored kind; undefined for a kind of a newer version. */
+export function ruleOf(kind: string): AlertRule | undefined {
+  return Object.hasOwn(alertRules, kind) ? alertRules[kind as AlertKind] : undefined;
+}
+
+type Question = NonNullable<AlertRule['stands']>;
+
+function asked(subject: readonly string[], stands: Question): AlertRule {
+  return { subject, over: 'asked', stands };
+}
+
+function observed(subject: readonly string[], scope: readonly string[], stands: Question): AlertRule {
+  return { subject, over: 'observed', scope, stands };
+}
+
+function membershipOf(stands: (membership: Standing) => boolean): Question {
+  return async ({ store }, { membership }) => {
+    const known = await store.membership(Number(membership));
+    return known !== undefined && stands(known);
+  };
+}
+
+async function isDisputed({ store }: Asked, { install = '', contract = '' }: AlertSubject): Promise<boolean> {
+  const known = await store.contract(install, contract);
+  return known !== undefined && statusOfContract(known) === 'disputed';
+}
+
+/** The question behind `link_outside`, without the links that are gone. */
+async function isLinkOutside({ store, walls }: Asked, { install = '', link = '' }: AlertSubject): Promise<boolean> {
+  const known = await store.link(install, link);
+  if (known === undefined || !walls.installs.has(install)) return false;
+  const status = statusOfLink(known);
+  return status !== 'removed' && status !== 'absent' && outsideOf(walls, known) !== null;
+}
+
+/** They are added back, and must stay in for a day. */
+async function hasVanishedLately(
+  { store, now }: Asked,
+  { membership }: AlertSubject,
+  seenAt: string,
+): Promise<boolean> {
+  const known = await store.membership(Number(membership));
+  if (known === undefined || known.wanted === 0 || outStates.has(known.state)) return false;
+  const since = new Date(now.getTime() - dayMs).toISOString();
+  return seenAt > since || !settledStates.has(known.state) || (await store.wasAddedAfter(Number(membership), since));
+}
+
+async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: string): Promise<boolean> {
+  const isWanted = membershipOf(({ wanted, state }) => wanted === 1 && !outStates.has(state));
+  return (await isToolConfigured(all, subject, seenAt)) && (await isWanted(all, subject, seenAt));
+}
+
+/** An alert without a contract is about all of the install: they were too many to name each. */
+async function isSuspected({ suspects, walls }: Asked, { install = '', contract }: AlertSubject): Promise<boolean> {
+  if (!walls.installs.has(install)) return false;
+  const listed = await suspects.list(install);
+  return listed.some(({ contractId }) => contract === undefined || contract === contractId);
+}
+
+/** Either a scope cannot be read, or a link has none. */
+async function isWorkUnread({ store, walls }: Asked, subject: AlertSubject): Promise<boolean> {
+  const { install, link = '', tool = '', scope } = subject;
+  const adapter = walls.adapters.get(tool);
+  if (adapter === undefined) return false;
+  if (scope !== undefined) return await store.isScopeFailing(tool, scope);
+  const known = await store.link(install ?? '', link);
+  if (known === undefined || walls.installs.get(known.install)?.tool !== tool) return false;
+  return statusOfLink(known) === 'live' && usageScopeOf(adapter, known) === undefined;
+}
+
+function budgetIs(state: 'low' | 'depleted'): AlertRule {
+  return asked(['install', 'contract'], ({ store, walls }, { install = '', contract = '' }) =>
+    walls.installs.has(install) ? store.isBudget(install, contract, state) : Promise.resolve(false),
+  );
+}
+
+function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {
+  return async ({ walls, deferralOf }, { install = '' }) =>
+    walls.installs.has(install) && (await deferralOf(install)) === reason;
+}

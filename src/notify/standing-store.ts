@@ -1,0 +1,162 @@
+import type { Database } from '../db/database.ts';
+import type { MembershipRow } from '../db/tables.ts';
+import type { UsageTroubleKind } from '../db/usage-tables.ts';
+import type { NotifiedBudgetState } from '../domain/budget.ts';
+import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+
+/** The SQL that asks whether the trouble of an alert still stands. It only reads. */
+export interface StandingStore {
+  isPlanOpen(plan: number): Promise<boolean>;
+  contract(install: string, contractId: string): Promise<ContractEvidence | undefined>;
+  link(install: string, linkId: string): Promise<LinkEvidence | undefined>;
+  membership(id: number): Promise<Standing | undefined>;
+  /** Whether a call or a look let the trainer in after `since`, in the current generation. */
+  wasAddedAfter(membership: number, since: string): Promise<boolean>;
+  isToolTroubled(tool: string): Promise<boolean>;
+  /** Whether the last try to read an install failed. */
+  isUnread(install: string): Promise<boolean>;
+  isEndpointTroubled(install: string): Promise<boolean>;
+  /** Whether installs have accesses of one trainer in one tool under different addresses. */
+  doAddressesDiffer(tool: string, trainerId: string): Promise<boolean>;
+  /** Whether a mail was refused, and the invitation was neither mailed nor handed over since. */
+  isMailRefused(membership: number): Promise<boolean>;
+  isScopeFailing(tool: string, scope: string): Promise<boolean>;
+  hasUsageTrouble(install: string, kind: UsageTroubleKind): Promise<boolean>;
+  /** Whether the last notice about the budget of an active contract was of this state. */
+  isBudget(install: string, contractId: string, state: NotifiedBudgetState): Promise<boolean>;
+}
+
+export type Standing = Pick<MembershipRow, 'wanted' | 'state' | 'doubtedId'>;
+
+export function createStandingStore({ kysely }: Pick<Database, 'kysely'>): StandingStore {
+  return { ...createEvidenceQuestions(kysely), ...createWorkQuestions(kysely) };
+}
+
+function createEvidenceQuestions(
+  kysely: Database['kysely'],
+): Pick<StandingStore, 'contract' | 'link' | 'membership' | 'wasAddedAfter' | 'doAddressesDiffer' | 'isMailRefused'> {
+  return {
+    contract: (install, contractId) =>
+      kysely
+        .selectFrom('contract')
+        .selectAll()
+        .where('install', '=', install)
+        .where('contractId', '=', contractId)
+        .executeTakeFirst(),
+
+    link: (install, linkId) =>
+      kysely
+        .selectFrom('link')
+        .selectAll()
+        .where('install', '=', install)
+        .where('linkId', '=', linkId)
+        .executeTakeFirst(),
+
+    membership: (id) =>
+      kysely.selectFrom('membership').select(['wanted', 'state', 'doubtedId']).where('id', '=', id).executeTakeFirst(),
+
+    async wasAddedAfter(membership, since) {
+      const receipt = kysely
+        .selectFrom('receipt')
+        .innerJoin('membership', (join) =>
+          join
+            .onRef('membership.id', '=', 'receipt.membershipId')
+            .onRef('membership.generation', '=', 'receipt.generation'),
+        )
+        .select('receipt.id')
+        .where('membershipId', '=', membership)
+        .where('outcome', 'in', ['added', 'invited'])
+        .where('createdAt', '>', since)
+        .limit(1);
+      return (await receipt.executeTakeFirst()) !== undefined;
+    },
+
+    async doAddressesDiffer(tool, trainerId) {
+      const accesses = await kysely
+        .selectFrom('membership')
+        .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
+        .select(['membership.install', 'workEmailDigest'])
+        .where('tool', '=', tool)
+        .where('membership.trainerId', '=', trainerId)
+        .where('wanted', '=', 1)
+        .where('isCurrent', '=', 1)
+        .execute();
+      const [installs, addresses] = [new Set(), new Set()];
+      for (const { install, workEmailDigest } of accesses) {
+        installs.add(install);
+        addresses.add(workEmailDigest);
+      }
+      return installs.size > 1 && addresses.size > 1;
+    },
+
+    async isMailRefused(membership) {
+      const refused = kysely
+        .selectFrom('invitation')
+        .innerJoin('membership', 'membership.id', 'invitation.membershipId')
+        .select('membershipId')
+        .where('membershipId', '=', membership)
+        .where('invitation.failure', 'is not', null)
+        .where('invitation.nextAttemptAt', 'is', null)
+        .where('deliveredAt', 'is', null)
+        .where('wanted', '=', 1)
+        .where('state', 'in', ['invited', 'active']);
+      return (await refused.executeTakeFirst()) !== undefined;
+    },
+  };
+}
+
+function createWorkQuestions(
+  kysely: Database['kysely'],
+): Omit<StandingStore, keyof ReturnType<typeof createEvidenceQuestions>> {
+  return {
+    async isPlanOpen(plan) {
+      const open = kysely.selectFrom('plan').select('id').where('id', '=', plan).where('state', '=', 'open');
+      return (await open.executeTakeFirst()) !== undefined;
+    },
+
+    async isToolTroubled(tool) {
+      const trouble = kysely.selectFrom('toolTrouble').select('tool').where('tool', '=', tool);
+      return (await trouble.executeTakeFirst()) !== undefined;
+    },
+
+    async isUnread(install) {
+      const state = kysely.selectFrom('installState').select('failure').where('install', '=', install);
+      return ((await state.executeTakeFirst())?.failure ?? null) !== null;
+    },
+
+    async isEndpointTroubled(install) {
+      const subscription = kysely.selectFrom('subscription').select('trouble').where('install', '=', install);
+      return ((await subscription.executeTakeFirst())?.trouble ?? null) !== null;
+    },
+
+    async isScopeFailing(tool, scope) {
+      const failing = kysely
+        .selectFrom('usageScope')
+        .select('scope')
+        .where('tool', '=', tool)
+        .where('scope', '=', scope)
+        .where('failingSince', 'is not', null);
+      return (await failing.executeTakeFirst()) !== undefined;
+    },
+
+    async hasUsageTrouble(install, kind) {
+      const trouble = kysely
+        .selectFrom('usageTrouble')
+        .select('work')
+        .where('install', '=', install)
+        .where('kind', '=', kind)
+        .limit(1);
+      return (await trouble.executeTakeFirst()) !== undefined;
+    },
+
+    async isBudget(install, contractId, state) {
+      const budget = kysely
+        .selectFrom('budget')
+        .select('notifiedState')
+        .where('install', '=', install)
+        .where('contractId', '=', contractId)
+        .where('nextReadAt', 'is not', null);
+      return (await budget.executeTakeFirst())?.notifiedState === state;
+    },
+  };
+}
