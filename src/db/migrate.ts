@@ -23,6 +23,7 @@ import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
 import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
 import { up as createJournal } from '../../migrations/0024-journal.ts';
+import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -53,6 +54,7 @@ const migrations: Record<string, Migration> = {
   '0022-usage-difference': { up: createUsageDifference },
   '0023-missed-event': { up: createMissedEvent },
   '0024-journal': { up: createJournal },
+  '0025-delivery-filters': { up: addDeliveryFilters },
 };
 
 /**

@@ -91,9 +91,11 @@ export const isKept = sql<SqlBool>`octet_length(body) > 0`;
 
 /** A failed delivery has a `failure`. The index on it finds it among millions of others. */
 export function isIn(state: DeliveryState): Condition {
+  // As the partial indexes say it; what is pending is what has a next attempt.
+  if (state === 'pending') return (eb) => eb('nextAttemptAt', 'is not', null);
   const isTrouble = state === 'failed' || state === 'unprocessable';
-  return (eb) =>
-    isTrouble ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)]) : eb('state', '=', state);
+  const isState = sql<boolean>`state = ${sql.lit(state)}`;
+  return (eb) => (isTrouble ? eb.and([isState, eb('failure', 'is not', null)]) : eb.and([isState]));
 }
 
 /** @returns which deliveries were made due */
