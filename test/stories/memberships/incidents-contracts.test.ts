@@ -105,7 +105,8 @@ describeAnyDatabase('a list of contracts that is cut off without a sign', (openF
     expect(members()).toHaveLength(10);
     expect(incident.removals()).toEqual([]);
     expect(await incident.plans()).toEqual([]);
-    expect(await incident.alerts('contract_suspect')).toBe(1);
+    // One for each of the two contracts.
+    expect(await incident.alerts('contract_suspect')).toBe(2);
   });
 
   it('costs as many requests as the list of those that have ended has pages', async () => {
