@@ -29,7 +29,7 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
     const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
     if (explanations.length === 0)
       throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
-    return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
+    return printExplainedAt(at, explanations);
   }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
@@ -44,6 +44,10 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
     budgets,
     attention: isRunning || !explanations.some(isToChange) ? [] : attention,
   });
+}
+
+export function printExplainedAt(at: string, explanations: readonly Explanation[]): Printed {
+  return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
 }
 
 export interface Explained {
