@@ -16,8 +16,8 @@ interface OnceDeps {
 }
 
 /**
- * Acts once for each key. What was refused is kept as well as what was done; what failed for now is not, so that the
- * same request can be tried again.
+ * Acts once for each key. What was refused is kept as well as what was done. What cannot be done now is not kept, so
+ * that the same request can be tried again.
  *
  * @throws AppError `conflict` while the act is under way, and a problem where the key came with another request
  */
@@ -45,8 +45,9 @@ export async function answerOnce(
 async function actAndKeep(answers: KeptAnswerStore, id: number, act: () => Promise<unknown>): Promise<Answered> {
   const body = await act().catch(async (thrown: unknown) => {
     const refusal = toProblem(toApiError(thrown));
-    if (refusal.status >= 500) await answers.drop(id);
-    else await answers.keep(id, { status: refusal.status, body: refusal });
+    if (refusal.status < 500) await answers.keep(id, { status: refusal.status, body: refusal });
+    // After an error that was not foreseen, it is not known what was done.
+    else if (refusal.code === 'unavailable') await answers.drop(id);
     throw thrown;
   });
   const answered = { status: 200, body };

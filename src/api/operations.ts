@@ -2,6 +2,7 @@ import type { Operation } from './operation-schema.ts';
 import { customerActs } from './operations/customer-acts.ts';
 import { customerOperations } from './operations/customers.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
+import { driftOperations } from './operations/drift.ts';
 import { explainOperations } from './operations/explain.ts';
 import { membershipActs } from './operations/membership-acts.ts';
 import { membershipOperations } from './operations/memberships.ts';
@@ -16,6 +17,7 @@ export const operations: readonly Operation[] = [
   ...statusOperations,
   ...membershipOperations,
   ...explainOperations,
+  ...driftOperations,
   ...membershipActs,
   ...peopleOperations,
   ...planOperations,

@@ -28,10 +28,14 @@ export function readKey({ headers }: Request): string | undefined {
   throw new AppError('invalid', 'An Idempotency-Key has 1 to 200 letters, digits and signs, without spaces');
 }
 
+export function hasBody({ headers }: Request): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
+}
+
 /** @returns an empty object where nothing was sent */
 export async function readJson(request: Request): Promise<unknown> {
-  const { 'content-length': length = '0', 'content-encoding': encoding = 'identity' } = request.headers;
-  if (length === '0' && request.headers['transfer-encoding'] === undefined) return {};
+  const { 'content-encoding': encoding = 'identity' } = request.headers;
+  if (!hasBody(request)) return {};
   if (!request.is('application/json') || encoding !== 'identity') {
     throw new AppError('unsupported_media_type', 'Send application/json in UTF-8, not compressed');
   }

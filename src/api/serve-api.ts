@@ -12,7 +12,7 @@ import { createDocument } from './openapi-document.ts';
 import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
 import { isForeseen, ofOperation, toApiError, toProblem } from './problem.ts';
-import { checkGiven, readJson, readKey, readQuery } from './request.ts';
+import { checkGiven, hasBody, readJson, readKey, readQuery } from './request.ts';
 import { cutToAnswer } from './to-answer.ts';
 
 /**
@@ -137,8 +137,8 @@ function createProblemHandler(logger: Logger): ErrorRequestHandler {
     if (problem.status >= 500 && !isForeseen(error)) {
       logger.error({ err: error, path: request.path }, 'A request to the API failed');
     }
-    // What was not read of a body would be taken for the next request.
-    if (!request.complete) response.set('Connection', 'close');
+    // What was not read of a body would have to be read before the next request.
+    if (hasBody(request) && !request.complete) response.set('Connection', 'close');
     sendJson(response, problem.status, problem);
   };
 }

@@ -5,7 +5,7 @@ import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 
-interface DriftOptions {
+export interface DriftOptions {
   tool: string | undefined;
   group: string | undefined;
   limit: number;
@@ -20,6 +20,10 @@ export async function runDrift(
   const groups = await findings.listGroups({ tool, groupId, limit });
   const kinds = Object.values(driftSides).flat();
   const found = (await findings.list({ tool, groupId, kinds, limit })).map(toMasked);
+  return printDrift(groups, found);
+}
+
+export function printDrift(groups: readonly ListedGroupDrift[], found: readonly ListedFinding[]): Printed {
   return {
     data: { groups, found: found.map((one) => ({ ...one, next: sayNext(one) })) },
     text: () =>

@@ -96,6 +96,16 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(await once({ key: 'k2' })).toMatchObject({ status: 200, isReplayed: false });
   });
 
+  it('is not repeated after an error of which it is not known what was done', async () => {
+    const breakOff = async () => {
+      acts += 1;
+      throw new TypeError('of something undefined');
+    };
+    await expect(once({ run: breakOff })).rejects.toThrow('of something undefined');
+    await expect(once()).rejects.toMatchObject({ code: 'conflict', message: expect.stringContaining('audit log') });
+    expect(acts).toBe(1);
+  });
+
   it('lies in the database without key, request or answer in clear, and opens after the key was rotated', async () => {
     await once({ key: 'otto and k1', request: 'take invitation 7' });
     const [row] = await rows();

@@ -7,6 +7,7 @@ import { runAuditList } from '../../src/cli/audit-command.ts';
 import { runContractsList } from '../../src/cli/contracts-command.ts';
 import type { Printed } from '../../src/cli/define-command.ts';
 import { runDeliveriesList, runDeliveriesShow } from '../../src/cli/deliveries-command.ts';
+import { runDrift } from '../../src/cli/drift-command.ts';
 import { runForecast } from '../../src/cli/forecast-command.ts';
 import { runMembers } from '../../src/cli/members-command.ts';
 import { runNotificationsList } from '../../src/cli/notifications-command.ts';
@@ -54,6 +55,7 @@ describe('a command with --remote', () => {
       ],
       [['plans', 'show', '1'], runPlansShow({ plan: 1 }, session)],
       [['members', '--limit', '3'], runMembers({ tool: none, state: none, waiting: false, limit: 3 }, session)],
+      [['drift'], runDrift({ tool: none, group: none, limit }, session)],
       [['deliveries'], runDeliveriesList({ install: none, state: none, limit }, session)],
       [['deliveries', 'show', '1'], runDeliveriesShow({ id: 1, raw: false }, session)],
       [
@@ -76,13 +78,14 @@ describe('a command with --remote', () => {
   });
 
   it('answers for all that it is declared for', async () => {
-    const { remote, hired } = await openHeld();
+    const { remote, hired, clock } = await openHeld();
     const contract = hired[0]?.contractId ?? '';
+    const now = clock.now().toISOString();
     const asked: [string[], number, string][] = [
       [['status', '--since', '90d'], 0, 'plan 1 holds removals of acme: 4'],
       [['members', '--waiting'], 0, 'No trainer waits.'],
       [['explain', contract], 0, `by contract ${contract} of acme`],
-      [['explain', contract, '--at', new Date().toISOString()], 0, `by contract ${contract} of acme`],
+      [['explain', contract, '--at', now], 0, `by contract ${contract} of acme`],
       [['installs'], 0, 'acme'],
       [['tools'], 0, 'list'],
       [['links'], 0, 'No project is linked.'],

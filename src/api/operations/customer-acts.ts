@@ -14,6 +14,7 @@ import type { Check } from '../../operator/doctor-checks.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
+import { wantRead } from '../../operator/want-read.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -51,10 +52,7 @@ const readInstalls = defineOperation({
   answer: readAnswer,
   async run({ body: { install }, by }, parts) {
     const installs = pickInstalls(parts, install).sort();
-    await inTransaction(parts.database, async (tx) => {
-      await parts.customers.installStates.wantRead(tx, installs, by.at, 'command');
-      await writeAudit(tx, by, 'reconcile', installs.join(', '));
-    });
+    await wantRead({ ...parts.customers, by }, installs);
     return { installs, wantedAt: by.at };
   },
 });

@@ -109,6 +109,7 @@ export const driftCommand = defineCommand({
 of what is listed here.`,
   opens: 'storage',
   run: async () => (await import('../drift-command.ts')).runDrift,
+  remote: async () => (await import('../remote/people.ts')).askDrift,
 });
 
 export const forecastCommand = defineCommand({

@@ -4,9 +4,11 @@ import type { OrphanedMembership, Retired } from '../../memberships/ownership-st
 import type { Approved } from '../../operator/approve-plan.ts';
 import type { Forecast } from '../../operator/forecast.ts';
 import type { Forgotten } from '../../privacy/forget-person.ts';
+import type { ListedFinding, ListedGroupDrift } from '../../reconcile/drift/finding-store.ts';
 import type { Plan, PlanResult } from '../../removals/plan-store.ts';
 import type { Printed } from '../define-command.ts';
-import { type Explained, printExplained } from '../explain-command.ts';
+import { type DriftOptions, printDrift } from '../drift-command.ts';
+import { type Explained, printExplained, printExplainedAt } from '../explain-command.ts';
 import { printForecast } from '../forecast-command.ts';
 import { type ForgetOptions, printForgotten } from '../forget-command.ts';
 import { printInvitation, printRenewed } from '../invitation-commands.ts';
@@ -53,12 +55,12 @@ export async function askMembers(
 }
 
 async function listWaiting(remote: RemoteSession, tool: string | undefined, limit: number): Promise<Answered[]> {
-  const query = { tool, limit: Math.min(limit, mostWaiting) };
+  const query = { tool, limit: Math.min(limit, mostOfOnePage) };
   return (await remote.ask<{ items: Answered[] }>('GET /waiting', { query })).items;
 }
 
-/** That list has one page. */
-const mostWaiting = 500;
+/** For lists that have one page. */
+const mostOfOnePage = 500;
 
 function toListed({ wanted, ...member }: Answered): Listed {
   return { ...member, wanted: wanted ? 1 : 0 };
@@ -101,7 +103,19 @@ interface ExplainWish {
 }
 
 export async function askExplain({ subject, at }: ExplainWish, remote: RemoteSession): Promise<Printed> {
-  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject, at } }));
+  const explained = await remote.ask<Explained>('GET /explain', { query: { subject, at } });
+  return at === undefined ? printExplained(explained) : printExplainedAt(at, explained.explanations);
+}
+
+interface FoundDrift {
+  groups: ListedGroupDrift[];
+  found: ListedFinding[];
+}
+
+export async function askDrift({ tool, group, limit }: DriftOptions, remote: RemoteSession): Promise<Printed> {
+  const query = { tool, group, limit: Math.min(limit, mostOfOnePage) };
+  const { groups, found } = await remote.ask<FoundDrift>('GET /drift', { query });
+  return printDrift(groups, found);
 }
 
 interface ForecastWish {
@@ -110,7 +124,7 @@ interface ForecastWish {
 }
 
 export async function askForecast({ days, limit }: ForecastWish, remote: RemoteSession): Promise<Printed> {
-  const query = { days: Math.min(days, 365), limit: Math.min(limit, 500) };
+  const query = { days: Math.min(days, 365), limit: Math.min(limit, mostOfOnePage) };
   const { waiting, ...expected } = await remote.ask<Omit<Forecast, 'waiting'> & { waiting: Answered[] }>(
     'GET /forecast',
     { query },
