@@ -203,8 +203,10 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
   const { database, box, inbox, memberships } = storage;
   const { installs, platformApis } = registry;
   const examined = { config, installs, platformApis, database, box, adapters, clock: machineClock };
-  const listener = createConsoleApp({
-    ...parts,
+  const pageParts = {
+    config,
+    adapters,
+    clock: parts.clock,
     installs,
     services,
     database,
@@ -212,8 +214,16 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     inbox,
     memberships,
     customers: { ...services, registry: followed(registry, loadInstalls) },
-    examine: (signal) => examineBridge(examined, signal),
+    examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
+  };
+  const listener = createConsoleApp({
+    ...parts,
+    ...pageParts,
+    async loadApi(shared) {
+      const { createApi } = await import('../api/serve-api.ts');
+      return createApi({ ...parts, ...shared, parts: pageParts, hosts: config.console.hosts });
+    },
     listRemoved: () => listRemoved(database),
     listInstances: createInstanceStore(database).list,
   });

@@ -1,5 +1,9 @@
+import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
+import { createJournalStore } from '../journal/journal-store.ts';
+import { createSealWorker } from '../journal/seal-worker.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
@@ -10,9 +14,9 @@ import { createClearImportsWorker } from '../usage/import/clear-imports-worker.t
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import type { Services, ServicesDeps } from './services.ts';
 
-/** The loops that delete what its retention time is over for, and that keep the database small. */
+/** The loops that delete what its retention time is over for, keep the database small, and seal the journal. */
 export function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
-  const { database, inbox } = storage;
+  const { database, box, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
     database,
@@ -25,7 +29,9 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
     createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
+    createSealWorker({ journal: createJournalStore(database), logger, clock }),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
+    createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
     createNoticePurgeWorker({
       ...services,
       channels: services.channels.map(({ name }) => name),

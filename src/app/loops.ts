@@ -1,6 +1,7 @@
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
+import { createJournalStore } from '../journal/journal-store.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createMailStore } from '../mail/mail-store.ts';
@@ -11,6 +12,7 @@ import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createAlertWorker } from '../notify/alert-worker.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
+import { noteInstalls } from '../operator/explain-at.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
@@ -94,6 +96,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     clock,
     pollMs,
     async onLoaded(changed) {
+      await noteInstalls(createJournalStore(storage.database), services.installs);
       if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
@@ -164,7 +167,8 @@ async function prepare(
   services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { subscription, silence } = services;
+  const { database, installs, subscription, silence } = services;
+  await noteInstalls(createJournalStore(database), installs);
   await mendAfterSetBack(services);
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');

@@ -33,6 +33,7 @@ import { createNoticeStore, type NoticeStore } from '../notify/notice-store.ts';
 import { createStandingStore } from '../notify/standing-store.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../reconcile/drift/check-drift.ts';
 import { createDriftStore } from '../reconcile/drift/drift-store.ts';
+import { createFindingStore } from '../reconcile/drift/finding-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../reconcile/drift/report-drift.ts';
 import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
@@ -245,6 +246,7 @@ function createDriftDeps(
     routeLink,
     graceMs: gracePeriods.graceMs,
     drifts: createDriftStore(services.database),
+    findings: createFindingStore(services.database, box),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
   };

@@ -7,9 +7,13 @@ import type { Day } from '../domain/usage.ts';
 /** The pace of each active contract whose budget was read. */
 export type PacedContract = ContractKey & BudgetPace & { title: string | null };
 
-/** A contract of another kind, such as a fixed price, has no volume that work uses up. */
 const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
 const consumedIn = { seconds: 'consumedSeconds', labels: 'consumedLabels' } as const;
+
+/** What uses up the budget. A contract of another kind, such as a fixed price, has no volume that work uses up. */
+export function unitOf(paymentType: string | null): 'seconds' | 'labels' | undefined {
+  return units[paymentType as keyof typeof units];
+}
 
 /** @param since the first day that counts for the pace */
 export async function listPaces({ kysely }: Database, since: Day): Promise<PacedContract[]> {
@@ -31,7 +35,7 @@ export async function listPaces({ kysely }: Database, since: Day): Promise<Paced
     .execute();
   const lately = new Map(worked.map((row) => [keyOf(row), row]));
   return budgets.flatMap(({ install, contractId, title, consumedFraction, paymentType, ...consumed }) => {
-    const unit = units[paymentType as keyof typeof units];
+    const unit = unitOf(paymentType);
     if (unit === undefined) return [];
     const counted = Number(lately.get(keyOf({ install, contractId }))?.[unit] ?? 0);
     return [{ install, contractId, title, consumedFraction, consumed: consumed[consumedIn[unit]], lately: counted }];

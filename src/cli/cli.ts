@@ -12,6 +12,7 @@ import {
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
+  driftCommand,
   explainCommand,
   forecastCommand,
   forgetCommand,
@@ -54,6 +55,7 @@ const commands = [
   doctorCommand,
   membersCommand,
   explainCommand,
+  driftCommand,
   forecastCommand,
   reconcileCommand,
   plansCommand,
@@ -92,6 +94,7 @@ export function createProgram(terminal: Terminal): Command {
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
+    .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins');
   for (const create of commands) program.addCommand(create(terminal));
   program.addCommand(autoCommand(terminal), { hidden: true });

@@ -3,20 +3,34 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning } from '../operator/about-instances.ts';
-import type { Explanation } from '../operator/explain.ts';
-import { explainBudgets } from '../operator/explain-budgets.ts';
+import type { Attention } from '../operator/attention.ts';
+import { type Explanation, isToChange } from '../operator/explain.ts';
+import { explainAt } from '../operator/explain-at.ts';
+import { type ExplainedBudget, explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
+interface Asked {
+  subject: string;
+  /** An instant of the past; by default now. */
+  at: string | undefined;
+}
+
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
-export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
+export async function runExplain({ subject, at }: Asked, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
+  if (at !== undefined) {
+    const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
+    if (explanations.length === 0)
+      throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
+    return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
+  }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
   const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
@@ -25,17 +39,23 @@ export async function runExplain({ subject }: { subject: string }, session: Stor
   }
   const budgets = await explainBudgets(database, subject);
   const isRunning = instances.some(({ state }) => state === 'running');
-  const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
-  return {
-    data: { explanations, budgets },
-    text: () =>
-      [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
-  };
+  return printExplained({
+    explanations,
+    budgets,
+    attention: isRunning || !explanations.some(isToChange) ? [] : attention,
+  });
 }
 
-/** Whether a running bridge would still change something. */
-function isToChange({ action }: Explanation): boolean {
-  return action.startsWith('wait: ') || action.includes('still in');
+export interface Explained {
+  explanations: Explanation[];
+  budgets: ExplainedBudget[];
+  /** What keeps the bridge from acting on it. */
+  attention: Attention[];
+}
+
+export function printExplained({ explanations, budgets, attention }: Explained): Printed {
+  const parts = () => [...explanations.map(toText), ...budgets.map(toBudgetText), ...attention.map(toAttentionText)];
+  return { data: { explanations, budgets }, text: () => parts().join('\n\n') };
 }
 
 function toText(explanation: Explanation): string {
@@ -44,7 +64,7 @@ function toText(explanation: Explanation): string {
   const lines = [
     `${trainerId ?? 'no trainer'}${name}, by contract ${contractId} of ${install}`,
     ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
-    `  To do: ${action}`,
+    ...(action === null ? [] : [`  To do: ${action}`]),
   ];
   // Names are chosen by strangers, and must not break the line.
   return lines.map(stripControl).join('\n');

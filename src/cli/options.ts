@@ -160,3 +160,10 @@ export function toDay(text: string): string {
   if (!isDay) throw new InvalidArgumentError('write a day: 2026-03-15');
   return text;
 }
+
+/** An instant with its offset, such as 2026-03-15T12:00:00Z, as the database writes it. */
+export function toInstantOption(text: string): string {
+  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text);
+  if (isInstant && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
+  throw new InvalidArgumentError('write an instant with its offset: 2026-03-15T12:00:00Z');
+}

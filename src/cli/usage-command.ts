@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
+import { compareContract } from '../usage/compare/compare-work.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
 import { reportNow } from '../usage/report/report-now.ts';
 import type { InstallReport } from '../usage/report/report-usage.ts';
@@ -37,6 +38,8 @@ export async function runUsageReport(options: ReportOptions, session: ServicesSe
     return toPreview(await previewReport(deps, wanted), readings);
   }
   const reported = await reportNow(deps, wanted, { waitMs: options.wait, signal: terminal.signal });
+  if (contractId === undefined) await deps.compare(terminal.signal, () => undefined);
+  else for (const one of installs) await compareContract(deps, { install: one, contractId });
   if (acceptsLowered) await noteAct(storage, 'usage report --accept-lowered', contractId ?? installs.join(', '));
   return toReport(reported);
 }

@@ -1,24 +1,13 @@
-import { writeAudit } from '../db/audit-store.ts';
-import { inTransaction } from '../db/database.ts';
 import { countNames } from '../domain/usage.ts';
+import { decideHeldWork } from '../operator/decide-work.ts';
+import { describeHeld } from '../usage/compare/describe-difference.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
-import { decideHeld, type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
+import { type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
 import { type Lowering, listLowerings } from '../usage/show/list-lowerings.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatChange, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
-
-const explanations: Record<ListedHeld['reason'], string> = {
-  no_contract: 'they are on no contract there',
-  before_start: 'before the contract began',
-  after_end: 'after the contract had ended',
-  several_contracts: 'several contracts ran at once',
-  unknown_instants: 'one contract followed another that day, and not all is known by instants',
-  two_sources: 'both a tool and an import tell of it',
-  over_a_day: 'more than 24 hours',
-  negative: 'less than nothing',
-};
 
 /** `gangway usage held`: work that is not reported before an operator decides, and what was lowered. */
 export async function runUsageHeld(
@@ -42,9 +31,7 @@ async function decide(
   id: string,
   contractId: string | undefined,
 ): Promise<Printed> {
-  await decideHeld(usage.deps, id, contractId ?? null);
-  const decision = contractId === undefined ? 'discarded' : `assigned to ${contractId}`;
-  await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), 'usage held', `${id} ${decision}`));
+  const decision = await decideHeldWork({ database, usage: usage.deps, by: decidedBy() }, id, contractId ?? null);
   return { data: { id, contractId: contractId ?? null }, text: () => `${id} is ${decision}.` };
 }
 
@@ -55,7 +42,7 @@ const columns: Columns<ListedHeld> = [
   ['trainer', ({ observation }) => observation.trainerId],
   ['day', ({ observation }) => observation.day],
   ...countNames.map((name) => [name, ({ observation }: ListedHeld) => observation.counts[name], 'right'] as const),
-  ['because', ({ reason }) => explanations[reason]],
+  ['because', ({ reason }) => describeHeld[reason]],
   ['contracts', ({ contracts }) => contracts.map(({ contractId }) => contractId).join(' ')],
 ];
 

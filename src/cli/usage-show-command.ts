@@ -3,9 +3,9 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
+import { describeDifference } from '../usage/compare/describe-difference.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
-import type { WhyDifferent } from '../usage/show/explain-day.ts';
 import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, type ShownObservation, showUsage } from '../usage/show/show-usage.ts';
 import type { Printed } from './define-command.ts';
@@ -98,21 +98,10 @@ function laterOf(one: string, other: string): string {
   return one > other ? one : other;
 }
 
-const remarks: Record<WhyDifferent, string> = {
-  not_begun: 'its day has not begun in UTC',
-  not_sent: 'to be sent with the next report',
-  lowering_held: 'held: it would be lowered, see "gangway usage held"',
-  refused: 'refused by the marketplace',
-  unsent: 'could not be sent',
-  in_doubt: 'in doubt: a request may have arrived, or may arrive',
-  left_lookback: 'changed after it was sent for the last time',
-  unseen: 'not seen any more: what was reported stays',
-};
-
 function toRemark({ why, message, status, lowered }: ShownDay): string {
   const answer = message === null ? '' : `${status === null ? '' : `${status}: `}${message}`;
   const less = lowered === null ? '' : `lowered at ${lowered.at} from ${toSum(lowered.from)}`;
-  return [why === null ? '' : remarks[why], less, answer].filter((text) => text !== '').join('; ');
+  return [why === null ? '' : describeDifference[why], less, answer].filter((text) => text !== '').join('; ');
 }
 
 function toSums({ reported }: Shown, consumed: Consumed): string[] {
@@ -126,7 +115,7 @@ function toSum(counts: Counts): string {
 
 /** Why tool and ledger differ, and on how many days. */
 function explain({ days, held }: Shown): string[] {
-  const lines = Object.entries(remarks).flatMap(([why, remark]) => {
+  const lines = Object.entries(describeDifference).flatMap(([why, remark]) => {
     const some = days.filter((one) => one.why === why);
     return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];
   });

@@ -9,8 +9,9 @@ import { type Measured, measure } from './measure.ts';
 import type { Operator } from './operator.ts';
 import { acts, views } from './pages.ts';
 import { createPages } from './serve-pages.ts';
-import { createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
+import { type ConsoleTokens, createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
 import { createSessions } from './sign-in/session.ts';
+import { createSignInLimit, type SignInLimit } from './sign-in/sign-in-limit.ts';
 
 /** The listener for operators: health, readiness, metrics, and the pages where operators sign in. */
 export interface ConsoleDeps extends Measured, ConsoleParts {
@@ -20,6 +21,13 @@ export interface ConsoleDeps extends Measured, ConsoleParts {
   changes: Changes;
   /** Who is signed in without a token; only where a console on loopback is tried out. */
   alwaysSignedIn?: Operator | undefined;
+  /** Loads what answers under `/api`: when it is first asked for, as most instances never are. */
+  loadApi(shared: SharedWithApi): Promise<RequestHandler>;
+}
+
+export interface SharedWithApi {
+  tokens: ConsoleTokens;
+  limit: SignInLimit;
 }
 
 export function createConsoleApp(deps: ConsoleDeps): Express {
@@ -50,7 +58,13 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   if (!tokens.isEmpty || deps.alwaysSignedIn !== undefined) {
     const { logger, clock, changes, alwaysSignedIn } = deps;
     const sessions = createSessions(tokens, deps.box, clock);
-    app.use(createPages({ views, acts, parts: deps, hosts, tokens, sessions, changes, alwaysSignedIn, logger, clock }));
+    const limit = createSignInLimit(clock);
+    app.use(
+      '/api',
+      loadedOnce(() => deps.loadApi({ tokens, limit })),
+    );
+    const served = { views, acts, parts: deps, hosts, tokens, limit, sessions, changes, alwaysSignedIn, logger, clock };
+    app.use(createPages(served));
   }
   app.use((_request, response) => {
     const error = 'There is nothing at this address; without console.tokens there are no pages';
@@ -58,6 +72,19 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   });
   app.use(sendError);
   return app;
+}
+
+/** What could not be loaded is tried again with the next request. */
+function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
+  let loading: Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    loading ??= load().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    const handler = await loading;
+    await handler(request, response, next);
+  };
 }
 
 /** The answer says only that it failed; the reason is in the log. Express needs the four parameters. */

@@ -12,11 +12,11 @@ import type { MembershipStore } from '../memberships/membership-store.ts';
 import type { ApprovePlanDeps } from '../operator/approve-plan.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
-import type { ReportDeps } from '../usage/report/report-deps.ts';
+import type { Usage } from '../usage/create-usage.ts';
 
 /** What the loops of this process act with, as far as operators decide about it. */
 export interface ConsoleServices extends Omit<ApprovePlanDeps, 'by' | 'plans'> {
-  usage: { deps: ReportDeps };
+  usage: Pick<Usage, 'deps'>;
 }
 
 /** What a customer is connected with, and what changes their links and their webhook endpoint. */

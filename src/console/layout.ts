@@ -8,7 +8,10 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/access', 'Access'],
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
+  ['/drift', 'Drift'],
   ['/invitations', 'Invitations'],
+  ['/work', 'Work'],
+  ['/budgets', 'Budgets'],
   ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/notifications', 'Notifications'],
@@ -21,12 +24,14 @@ export interface Frame {
   title: string;
   body: Html;
   path: string;
+  /** Whether its address shows the same when it is fetched again, as that of a view does. */
+  isLive: boolean;
   /** Undefined before an operator has signed in. */
   session: { operator: Operator; csrf: string } | undefined;
 }
 
 /** A whole page. Without JavaScript it is complete; with it, `live.js` keeps what is in `main` up to date. */
-export function layOut({ title, body, path, session }: Frame): Html {
+export function layOut({ title, body, path, isLive, session }: Frame): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -36,7 +41,8 @@ export function layOut({ title, body, path, session }: Frame): Html {
         <title>${title} · Gangway</title>
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
-        ${session && html`<script src="/assets/live.js" type="module"></script>`}
+        <link rel="stylesheet" href="/assets/chart.css" />
+        ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>

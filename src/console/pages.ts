@@ -2,29 +2,39 @@ import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { budgetViews } from './pages/budgets-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
+import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
+import { driftViews } from './pages/drift-page.ts';
 import { forecastViews } from './pages/forecast-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
 import { installActs, installActViews } from './pages/install-acts.ts';
 import { installViews } from './pages/install-page.ts';
 import { invitationActs, invitationViews } from './pages/invitations-page.ts';
 import { membershipActs, membershipViews } from './pages/membership-page.ts';
+import { missedViews } from './pages/missed-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plans-page.ts';
 import { settingsViews } from './pages/settings-page.ts';
+import { workViews } from './pages/work-page.ts';
 
 /** Every page of the console, and everything that can be done there. */
 export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
+  ...missedViews,
   ...accessViews,
   ...membershipViews,
   ...connectViews,
   ...installViews,
   ...installActViews,
   ...planViews,
+  ...driftViews,
   ...invitationViews,
+  ...workViews,
+  ...contractWorkViews,
+  ...budgetViews,
   ...forecastViews,
   ...deliveryViews,
   ...notificationsViews,
@@ -40,6 +50,7 @@ export const acts: readonly Act<ConsoleParts>[] = [
   ...membershipActs,
   ...planActs,
   ...invitationActs,
+  ...contractWorkActs,
   ...deliveryActs,
   ...doctorActs,
 ];

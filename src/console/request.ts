@@ -29,10 +29,16 @@ export function askedBy(request: Request, { operator, csrf }: Session, clock: Cl
     by: { actor: operator.name, at: toInstant(clock.now()), origin: `console ${request.ip}` },
     path: request.path,
     params: request.params as Record<string, string>,
-    query: new URL(request.originalUrl, 'http://console').searchParams,
+    query: queryOf(request),
     form,
     csrf,
   };
+}
+
+/** Read without the path, as some paths make no URL. */
+export function queryOf({ originalUrl }: Request): URLSearchParams {
+  const start = originalUrl.indexOf('?');
+  return new URLSearchParams(start < 0 ? '' : originalUrl.slice(start + 1));
 }
 
 /** @throws AppError where it is no form, or a very long one */
@@ -49,7 +55,9 @@ export async function readForm(request: Request): Promise<URLSearchParams> {
 
 /** An address of this console, never one of another site. */
 export function safePath(given: string | null): string {
-  const url =
-    given?.startsWith('/') === true && URL.canParse(given, 'http://console') && new URL(given, 'http://console');
-  return url && url.host === 'console' ? `${url.pathname}${url.search}` : '/';
+  if (!given?.startsWith('/') || !URL.canParse(given, 'http://console')) return '/';
+  const url = new URL(given, 'http://console');
+  // A path that begins with two slashes is another host; dot segments can hide that.
+  if (url.host !== 'console' || url.pathname.startsWith('//')) return '/';
+  return `${url.pathname}${url.search}`;
 }

@@ -5,10 +5,12 @@ import type { Session } from './sign-in/session.ts';
 
 export interface Framed {
   path: string;
+  /** Whether it is a view, which keeps itself up to date. */
+  isLive?: boolean;
   session: Session | undefined;
 }
 
-export async function send(response: Response, answer: Answer, framed: Framed): Promise<void> {
+export async function send(response: Response, answer: Answer, { isLive = false, ...framed }: Framed): Promise<void> {
   if ('redirect' in answer) return response.redirect(303, answer.redirect);
   if ('content' in answer) {
     response.attachment(answer.fileName).type(answer.type);
@@ -19,5 +21,5 @@ export async function send(response: Response, answer: Answer, framed: Framed): 
   response
     .status(status)
     .type('html')
-    .send(String(await layOut({ title, body, ...framed })));
+    .send(String(await layOut({ title, body, isLive, ...framed })));
 }

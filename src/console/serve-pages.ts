@@ -14,6 +14,7 @@ import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
 import type { ConsoleTokens } from './sign-in/console-tokens.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
+import type { SignInLimit } from './sign-in/sign-in-limit.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
 
 /** The way of a request to a page: host, session, role, token of the form, and then the page itself. */
@@ -23,6 +24,8 @@ export interface Served<Parts> {
   parts: Parts;
   hosts: readonly string[];
   tokens: ConsoleTokens;
+  /** Shared with the API. */
+  limit: SignInLimit;
   sessions: Sessions;
   changes: Changes;
   /** Who is signed in without a token, for a console on loopback that tries Gangway out. */
@@ -56,7 +59,7 @@ export function createPages<Parts>(served: Served<Parts>): Router {
         return;
       }
       const asked = askedBy(request, session, clock, new URLSearchParams());
-      await send(response, await show(asked, parts), { path: request.path, session });
+      await send(response, await show(asked, parts), { path: request.path, isLive: true, session });
     });
   }
   for (const { path, act } of acts) {
@@ -87,8 +90,8 @@ function createSessionOf<Parts>({ sessions, alwaysSignedIn }: Served<Parts>): Se
 /** The reason of an error that is not expected is in the log. */
 function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
   return async (thrown, request, response, _next) => {
-    const error = toAppError(thrown);
-    const isOwn = thrown instanceof AppError && error.code !== 'internal';
+    const error = isUnreadable(thrown) ? new AppError('invalid', 'This address cannot be read') : toAppError(thrown);
+    const isOwn = error.code !== 'internal';
     if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
     const says = isOwn ? error.message : 'This did not work. The log says why.';
     const status = httpStatusOf(error.code);
@@ -96,6 +99,11 @@ function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHand
     const page = { title, body: html`<p role="alert">${says}</p>`, status };
     await send(response, page, { path: request.path, session: sessionOf(request) });
   };
+}
+
+/** Express decodes what a route leaves open in an address, and says so where it cannot. */
+function isUnreadable(thrown: unknown): boolean {
+  return thrown instanceof URIError && 'status' in thrown;
 }
 
 const none = ["'none'"];
@@ -116,6 +124,7 @@ const securityHeaders = helmet({
       frameAncestors: none,
     },
   },
+  xFrameOptions: { action: 'deny' },
   // Browsers send the origin of a form only to where they would send the referrer.
   referrerPolicy: { policy: 'same-origin' },
   strictTransportSecurity: false,

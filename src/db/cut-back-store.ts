@@ -13,7 +13,7 @@ import { type StampedColumns, stampedColumns } from './stamped-columns.ts';
 const longestLeaseMs = 10 * 60_000;
 
 const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick'];
-const ofUsage = ['usage_tick', 'usage_reported_tick'];
+const ofUsage = ['usage_tick', 'usage_reported_tick', 'usage_compared_at'];
 
 /** @param graceMs the longest grace period */
 export async function cutBack(tx: Transaction, now: Date, graceMs: number): Promise<void> {

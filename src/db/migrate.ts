@@ -16,8 +16,13 @@ import { up as addWaiting } from '../../migrations/0014-waiting.ts';
 import { up as addAuditOrigin } from '../../migrations/0015-audit-origin.ts';
 import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject.ts';
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
+import { up as addIdempotency } from '../../migrations/0018-idempotency.ts';
 import { up as createAlerts } from '../../migrations/0019-alert.ts';
 import { up as addTraceContext } from '../../migrations/0020-trace-context.ts';
+import { up as createDrift } from '../../migrations/0021-drift.ts';
+import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
+import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
+import { up as createJournal } from '../../migrations/0024-journal.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -41,8 +46,13 @@ const migrations: Record<string, Migration> = {
   '0015-audit-origin': { up: addAuditOrigin },
   '0016-delivery-subject': { up: addDeliverySubject },
   '0017-met-after': { up: addMetAfter },
+  '0018-idempotency': { up: addIdempotency },
   '0019-alert': { up: createAlerts },
   '0020-trace-context': { up: addTraceContext },
+  '0021-drift': { up: createDrift },
+  '0022-usage-difference': { up: createUsageDifference },
+  '0023-missed-event': { up: createMissedEvent },
+  '0024-journal': { up: createJournal },
 };
 
 /**

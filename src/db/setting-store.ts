@@ -11,8 +11,11 @@ type SettingName =
   | 'reconcile_tick'
   | 'usage_tick'
   | 'usage_reported_tick'
+  | 'usage_compared_at'
+  | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
+  | 'journal_since'
   | KeyInUse;
 
 /** One row for each key, so that instances that start at the same time do not overwrite each other's. */

@@ -41,6 +41,8 @@ export const stampedColumns: StampedColumns = {
     delivery: ['received_at', 'next_attempt_at'],
     derivation: ['evidence_at'],
     dispatch: ['created_at', 'settled_at'],
+    drift_finding: ['since'],
+    drift_listing: ['listed_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
@@ -57,12 +59,14 @@ export const stampedColumns: StampedColumns = {
     instance: ['started_at', 'beat_at', 'stopped_at'],
     intent: ['created_at'],
     invitation: ['delivered_at'],
+    kept_answer: ['begun_at'],
     left_project: ['ended_at'],
     link: ['removed_event_at', 'first_seen_at', 'seen_at', 'contracts_read_at'],
     link_reset: ['reset_at', 'next_attempt_at'],
     mailed: ['mailed_at'],
     membership: ['next_attempt_at', 'updated_at', 'missed_at'],
     membership_address: ['given_at', 'ended_at'],
+    missed_event: ['found_at'],
     notice: ['occurred_at'],
     participation: ['seen_at'],
     plan: ['created_at', 'decided_at'],
@@ -123,6 +127,8 @@ export const stampedColumns: StampedColumns = {
     contract: ['start_date', 'end_date'],
     // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],
+    // What is in the journal is never changed.
+    journal: ['at'],
     mailed: ['invited_at'],
     // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],

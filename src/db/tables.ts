@@ -13,6 +13,8 @@ import type { MembershipState, ReceiptOutcome, ToolOperation } from '../domain/m
 import type { RunOutcome, RunTrigger } from '../domain/run.ts';
 import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
+import type { ComparisonTables } from './comparison-tables.ts';
+import type { DriftTables } from './drift-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
@@ -20,6 +22,7 @@ import type {
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
+import type { JournalTable } from './journal-table.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
 import type { UsageImportEntryTable, UsageImportTable } from './usage-import-tables.ts';
@@ -41,7 +44,13 @@ import type {
  * values are bytes on both databases. Evidence tables hold the registers of `domain/evidence.ts`
  * as they are.
  */
-export interface Tables extends BudgetTables, IdentityTables, NoticeTables, RemovalTables {
+export interface Tables
+  extends BudgetTables,
+    ComparisonTables,
+    DriftTables,
+    IdentityTables,
+    NoticeTables,
+    RemovalTables {
   delivery: DeliveryTable;
   installStorage: InstallStorageTable;
   contract: ContractEvidence;
@@ -58,11 +67,13 @@ export interface Tables extends BudgetTables, IdentityTables, NoticeTables, Remo
   receipt: ReceiptTable;
   reason: ReasonTable;
   installState: InstallStateTable;
+  keptAnswer: KeptAnswerTable;
   connectedInstall: ConnectedInstallTable;
   webhookEndpoint: WebhookEndpointTable;
   subscription: SubscriptionTable;
   run: RunTable;
   audit: AuditTable;
+  journal: JournalTable;
   contractEnd: ContractEndTable;
   forgottenPerson: ForgottenPersonTable;
   usageScope: UsageScopeTable;
@@ -223,6 +234,16 @@ export interface AuditTable {
   /** What the act changed, before and after, as text; null where the subject says all. */
   before: string | null;
   after: string | null;
+}
+
+/** What an act by the API was answered with. */
+interface KeptAnswerTable {
+  id: Generated<number>;
+  keyDigest: string;
+  requestDigest: string;
+  /** Sealed; null while the act is under way. */
+  answer: Buffer | null;
+  begunAt: string;
 }
 
 /** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */

@@ -3,8 +3,10 @@ import type { Database, Transaction } from '../db/database.ts';
 import {
   bodyContext,
   credentialContext,
+  driftFindingContext,
   endpointSecretContext,
   invitationContext,
+  keptAnswerContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -94,7 +96,26 @@ export const sealedColumns: readonly SealedColumn[] = [
     key: ['membershipId'],
     contextOf: ({ membershipId }) => invitationContext(Number(membershipId)),
   },
+  {
+    table: 'keptAnswer',
+    column: 'answer',
+    key: ['id'],
+    contextOf: ({ id }) => keptAnswerContext(Number(id)),
+  },
+  {
+    table: 'driftFinding',
+    column: 'content',
+    key: ['id'],
+    contextOf: ({ id }) => driftFindingContext(String(id)),
+    digest: { column: 'addressDigest', textOf: (plain) => addressIn(plain) },
+  },
 ];
+
+/** Empty where the tool shows no address: no person is searched for by that. */
+function addressIn(plain: Buffer): string {
+  const { email } = JSON.parse(plain.toString('utf8')) as { email: string | null };
+  return email?.toLowerCase() ?? '';
+}
 
 /** An empty value was never sealed. It is a body that was not kept. */
 export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {

@@ -38,7 +38,9 @@ export interface ExplainedPerson {
   install: string;
   trainerId: string;
   displayName: string | null;
-  /** The domain of the work address; null if no address is known. */
+  /** Whether a work address is known. */
+  hasAddress: boolean;
+  /** The domain of the work address; null if no address is known, or its domain is not. */
   workEmailDomain: string | null;
   /** Equal for equal addresses. It is not shown. */
   workEmailDigest: string | null;
@@ -123,17 +125,20 @@ async function loadMemberships(kysely: Kysely, trainerIds: string[]) {
   const ids = memberships.map(({ id }) => id);
   return {
     memberships,
-    people: await ifAny(trainerIds, () =>
-      kysely
-        .selectFrom('person')
-        .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest'])
-        .where('trainerId', 'in', trainerIds)
-        .execute(),
-    ),
+    people: await ifAny(trainerIds, () => loadPeople(kysely, trainerIds)),
     reasons: await ifAny(ids, () => kysely.selectFrom('reason').selectAll().where('membershipId', 'in', ids).execute()),
     plans: new Map(await ifAny(ids, () => loadPlans(kysely, ids))),
     invitations: new Map(await ifAny(ids, () => loadInvitations(kysely, ids))),
   };
+}
+
+async function loadPeople(kysely: Kysely, trainerIds: string[]): Promise<ExplainedPerson[]> {
+  const people = await kysely
+    .selectFrom('person')
+    .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest'])
+    .where('trainerId', 'in', trainerIds)
+    .execute();
+  return people.map((one) => ({ ...one, hasAddress: one.workEmailDigest !== null }));
 }
 
 async function loadInvitations(kysely: Kysely, membershipIds: number[]): Promise<[number, KnownInvitation][]> {
@@ -158,6 +163,21 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);
+}
+
+/** In which plans memberships are or were. */
+export async function listPlanItems(
+  kysely: Kysely,
+  membershipIds: number[],
+): Promise<{ planId: number; membershipId: number }[]> {
+  return await ifAny(membershipIds, () =>
+    kysely
+      .selectFrom('planItem')
+      .select(['planId', 'membershipId'])
+      .where('membershipId', 'in', membershipIds)
+      .orderBy('planId')
+      .execute(),
+  );
 }
 
 /** PostgreSQL accepts no empty list. */

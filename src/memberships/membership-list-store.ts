@@ -11,6 +11,8 @@ export interface MembershipFilter {
   state?: MembershipState | undefined;
   /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
+  /** Only what comes after this membership: the page after one that ended with it. */
+  after?: Pick<MembershipRow, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
   limit: number;
 }
 
@@ -35,14 +37,20 @@ export type ListedMembership = Pick<
 
 export async function listMemberships(
   db: Transaction,
-  { tool, install, state, isWaiting, limit }: MembershipFilter,
+  { tool, install, state, isWaiting, after, limit }: MembershipFilter,
 ): Promise<ListedMembership[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (install !== undefined) query = query.where('membership.install', '=', install);
   if (state !== undefined) query = query.where('state', '=', state);
   if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
-  return await query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').limit(limit).execute();
+  if (after !== undefined) {
+    const { tool: ofTool, groupId, trainerId, id } = after;
+    const key = ['tool', 'groupId', 'membership.trainerId', 'id'] as const;
+    query = query.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(ofTool, groupId, trainerId, id)));
+  }
+  const ordered = query.orderBy('tool').orderBy('groupId').orderBy('membership.trainerId').orderBy('id');
+  return await ordered.limit(limit).execute();
 }
 
 function selectListed(db: Transaction) {

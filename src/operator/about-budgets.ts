@@ -33,12 +33,17 @@ export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
     counts.reduce((total, { state, count }) => total + (state === wanted ? count : 0), 0);
   const list = 'gangway contracts list --budget';
   const said = [
-    ['budgets that are used up', inState('depleted'), `${list} depleted, then have them funded`],
-    ['budgets that are running out', inState('low'), `${list} low, then have them funded`],
-    ['budgets that cannot be read', failing, 'gangway explain <contract> says why; see the log'],
+    [
+      'budgets that are used up',
+      inState('depleted'),
+      `${list} depleted, then have them funded`,
+      '/budgets?state=depleted',
+    ],
+    ['budgets that are running out', inState('low'), `${list} low, then have them funded`, '/budgets?state=low'],
+    ['budgets that cannot be read', failing, 'gangway explain <contract> says why; see the log', '/budgets'],
   ] as const;
   return [
-    ...said.flatMap(([what, count, action]) => ifAny(what, count, action)),
+    ...said.flatMap(([what, count, action, page]) => ifAny(what, count, action, page)),
     ...silent.map(({ install, failure }) => ({
       says: `the budgets of ${install} cannot be read: ${failure}`,
       action: `check installs.${install}.token and its scopes; it is tried again by itself`,

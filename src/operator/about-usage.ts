@@ -23,6 +23,7 @@ export async function aboutUsage(
       .map(({ install, days }) => ({
         says: `days of usage of ${install} that would be lowered, held until an operator accepts it: ${days}`,
         action: 'gangway usage held, then gangway usage report --accept-lowered',
+        page: '/work/held',
       })),
     ...aboutCounts(
       scopes.filter(({ tool }) => tools.has(tool)),

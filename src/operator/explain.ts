@@ -18,8 +18,13 @@ export interface Explanation {
   contractId: string;
   /** From the install to the login. Where one step does not hold, the later ones say what they can. */
   steps: ExplainedStep[];
-  /** The one thing to do, even if it is to wait or to do nothing. */
-  action: string;
+  /** The one thing to do, even if it is to wait or to do nothing; null for an instant of the past. */
+  action: string | null;
+}
+
+/** Whether a running bridge would still change something. */
+export function isToChange({ action }: Explanation): boolean {
+  return action !== null && (action.startsWith('wait: ') || action.includes('still in'));
 }
 
 export interface ExplainedStep {
@@ -221,6 +226,7 @@ function othersWhoDisagree(
 
 function judgeAddress({ managedDomains }: ExplainRules, person: ExplainedPerson | undefined, others: string[]): Judged {
   const domain = person?.workEmailDomain ?? null;
+  if (person?.hasAddress && domain === null) return holds('address', 'a work address is known');
   if (domain === null) {
     return {
       step: 'address',

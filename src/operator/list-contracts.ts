@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts';
 import type { BudgetState } from '../domain/budget.ts';
+import type { ContractKey } from '../domain/evidence.ts';
 import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
 import { type CountedContract, createContractStore, pageSize } from '../evidence/contract-store.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
@@ -11,6 +12,8 @@ export interface ContractListFilter {
   suspects?: boolean | undefined;
   /** Only contracts whose budget was last read to be in this state. */
   budget?: BudgetState | undefined;
+  /** Only what comes after this contract: the page after one that ended with it. */
+  after?: ContractKey | undefined;
   limit: number;
 }
 
@@ -31,14 +34,14 @@ export interface ListedContract {
 }
 
 export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
-  const { install, status, suspects = false, limit } = filter;
+  const { install, status, suspects = false, after, limit } = filter;
   const contracts = createContractStore(database);
   const since = new Map((await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]));
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
   // The status follows from the registers and is stored in no column.
-  for (let rows = await contracts.page(filter, undefined); ; rows = await contracts.page(filter, rows.at(-1))) {
+  for (let rows = await contracts.page(filter, after); ; rows = await contracts.page(filter, rows.at(-1))) {
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));
     if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);

@@ -7,6 +7,7 @@ import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
+import { clearFindingTraces, countFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
 import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
 import { type Names, namesPerson } from './names-person.ts';
 import type { PersonStore } from './person-store.ts';
@@ -102,8 +103,10 @@ async function clearKnown(
   );
   const titled = contracts.filter((one) => isCleared(one) && one.title !== null);
   const ofWork = await countWorkTraces(tx, trainerId, keptMembershipIds);
-  const toolTraces = ofWork + (await people.countToolTraces(tx, membershipIds));
+  const ofListings = await countFindingTraces(tx, trainerId, cleared);
+  const toolTraces = ofWork + ofListings + (await people.countToolTraces(tx, membershipIds));
   if (!dryRun) {
+    await clearFindingTraces(tx, trainerId, cleared);
     await retention.clearPeople(tx, named);
     await retention.clearTitles(tx, titled);
     await clearWorkTraces(tx, trainerId, keptMembershipIds);

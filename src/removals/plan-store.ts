@@ -13,8 +13,8 @@ import { clearRemovals } from '../memberships/clearance-store.ts';
 /** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
   list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
-  /** The newest first. @param before only plans with a smaller id: the page before one that was listed */
-  page(filter: { state: PlanState | undefined; before: number | undefined; limit: number }): Promise<Plan[]>;
+  /** The newest first. */
+  page(filter: PlanPageFilter): Promise<Plan[]>;
   find(planId: number): Promise<Plan | undefined>;
   show(planId: number): Promise<PlanItem[]>;
   /**
@@ -34,6 +34,14 @@ export interface PlanStore {
   approve(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
   /** Keeps the members in until there is new evidence. */
   reject(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
+}
+
+export interface PlanPageFilter {
+  install?: string | undefined;
+  state: PlanState | undefined;
+  /** Only plans with a smaller id: the page before one that was listed. */
+  before: number | undefined;
+  limit: number;
 }
 
 export interface Plan {
@@ -85,8 +93,9 @@ export function createPlanStore(database: Database): PlanStore {
       return (await plans.orderBy('id').execute()).map(toPlan);
     },
 
-    async page({ state, before, limit }) {
+    async page({ install, state, before, limit }) {
       let plans = selectPlans(kysely);
+      if (install !== undefined) plans = plans.where('install', '=', install);
       if (state !== undefined) plans = plans.where('state', '=', state);
       if (before !== undefined) plans = plans.where('id', '<', before);
       return (await plans.orderBy('id', 'desc').limit(limit).execute()).map(toPlan);

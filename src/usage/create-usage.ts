@@ -11,6 +11,8 @@ import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { AddressStore } from '../memberships/address-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
+import { type CompareDeps, compareWork } from './compare/compare-work.ts';
+import { createComparisonStore } from './compare/comparison-store.ts';
 import { createContractSourceStore } from './read/contract-source-store.ts';
 import { createScopeOf, timeZoneOf } from './read/find-scopes.ts';
 import { createMomentStore } from './read/moment-store.ts';
@@ -54,7 +56,7 @@ export interface UsageParts extends Polling {
 
 /** Reads the work in the tools and reports it to the marketplace. */
 export interface Usage {
-  deps: ReportWorkerDeps;
+  deps: ReportWorkerDeps & CompareDeps;
   /** Loops that read the tools. The bridge runs them, and so does every command that removes people. */
   readers: readonly Loop[];
   reporters: readonly Loop[];
@@ -63,7 +65,7 @@ export interface Usage {
 export function createUsage(parts: UsageParts): Usage {
   const { database, addresses, adapters, routeLink, links, otherObservations } = parts;
   const readable = [...adapters].filter(([, adapter]) => adapter.readUsage !== undefined);
-  const deps: ReportWorkerDeps = {
+  const deps: Usage['deps'] = {
     ...parts,
     ...parts.usage,
     work: createWorkStore(database),
@@ -74,10 +76,12 @@ export function createUsage(parts: UsageParts): Usage {
     decisions: createDecisionStore(database),
     moments: createMomentStore(database),
     troubles: createTroubleStore(database),
+    comparisons: createComparisonStore(database),
     locks: createLockStore(database),
     observations: [createObservationStore(database), ...otherObservations],
     scopeOf: createScopeOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
+    compare: (signal, onProgress) => compareWork(deps, [...parts.installs.keys()], signal, onProgress),
     onReadingWanted() {
       for (const reader of readers) reader.wake();
     },

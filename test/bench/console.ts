@@ -29,6 +29,8 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
   const url = await create('console');
   await fillInbox(url, Number(values.deliveries));
   await fillMemberships(url, Number(values.memberships), Number(values.receipts));
+  await fillWork(url, Number(values.memberships));
+  await fillDrift(url, Number(values.memberships));
   const server = forkScript('receive-server.ts', ['gangway', secret, url]);
   const load = forkScript('load-process.ts', []);
   try {
@@ -74,6 +76,17 @@ function addresses(): string[] {
     '/deliveries?type=contract.ended',
     '/deliveries/77',
     '/acts',
+    '/work',
+    '/work?differs=yes&install=acme',
+    `/work/days/${new Date().toISOString().slice(0, 10)}`,
+    '/work/held',
+    '/budgets',
+    `/budgets?after=acme/ctr${middle}`,
+    `/budgets/ctr${middle}`,
+    `/work/contracts/ctr${middle}`,
+    '/drift',
+    '/drift?side=extra&group=project-77',
+    '/missed',
   ];
 }
 
@@ -99,6 +112,53 @@ async function fillMemberships(url: string, memberships: number, receipts: numbe
     select 1 + n % ${memberships}, 1, 'add', 'added',
       strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (40000 - n * 40000 / ${receipts}) || ' minutes'), n % 9000
     from counter`.execute(db);
+  await database.close();
+}
+
+/** Each trainer has a contract with a budget, and ten days of work on it; 5,000 days differ. */
+async function fillWork(url: string, contracts: number): Promise<void> {
+  const { database } = await openStorage(url);
+  const db = database.kysely;
+  const counter = (count: number) =>
+    sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
+  const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
+  await sql`${counter(contracts)} insert into contract (install, contract_id, title, started_event_at)
+    select 'acme', 'ctr' || n, 'Contract ' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
+  await sql`${counter(contracts)} insert into participation (install, contract_id, trainer_id, seen_at)
+    select 'acme', 'ctr' || n, 'usr' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
+  await sql`${counter(contracts)} insert into budget
+      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
+    select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', 0.5, 36000,
+      '2100-01-01T00:00:00.000Z' from counter`.execute(db);
+  await sql`${counter(contracts * 10)} insert into usage_ledger
+      (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)
+    select 'acme', 'ctr' || (1 + n / 10), 'usr' || (1 + n / 10), ${dayOf('n % 10')}, 3600, 3, 9, 'answered',
+      '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z', null, 'gw-' || n from counter`.execute(db);
+  await sql`${counter(30)} insert into usage_day_sum (install, day, seen_seconds, sent_seconds)
+    select 'acme', ${dayOf('n - 1')}, 360000000, 350000000 from counter`.execute(db);
+  await sql`${counter(5000)} insert into usage_difference
+      (install, contract_id, trainer_id, day, why, seen_seconds, sent_seconds)
+    select 'acme', 'ctr' || n, 'usr' || n, ${dayOf('n % 10')}, case when n % 5 = 0 then 'lowering_held' else 'refused' end,
+      3700, 3600 from counter`.execute(db);
+  await sql`insert into setting (name, value) values ('usage_compared_at', '2026-01-01T00:00:00.000Z')`.execute(db);
+  await database.close();
+}
+
+/** Every third member of 300 groups is missing, as many strangers are in, and half of all starts were missed. */
+async function fillDrift(url: string, members: number): Promise<void> {
+  const { database } = await openStorage(url);
+  const db = database.kysely;
+  const counter = (count: number) =>
+    sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
+  const at = sql`strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`;
+  await sql`${counter(300)} insert into drift_listing (tool, group_id, install, listed_at, listed, unkept)
+    select 'studio', 'project-' || (n - 1), 'acme', ${at}, 400, 0 from counter`.execute(db);
+  await sql`${counter(Math.floor(members / 3))} insert into drift_finding (id, tool, group_id, kind, membership_id, since)
+    select 'm' || n, 'studio', 'project-' || (n % 300), 'missing', n, ${at} from counter`.execute(db);
+  await sql`${counter(Math.floor(members / 3))} insert into drift_finding (id, tool, group_id, kind, since)
+    select 's' || n, 'studio', 'project-' || (n % 300), 'stranger', ${at} from counter`.execute(db);
+  await sql`${counter(Math.floor(members / 2))} insert into missed_event (install, kind, contract_id, found_at)
+    select 'acme', 'start', 'ctr' || n, ${at} from counter`.execute(db);
   await database.close();
 }
 

@@ -6,6 +6,9 @@ const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** A browser of a person who looks at the console. */
 export interface Visit {
+  /** How the pages are shown. */
+  name: string;
+  hasScripts: boolean;
   page: Page;
   context: BrowserContext;
   /** What the browser complained about, and requests to other hosts. */
@@ -17,6 +20,14 @@ export interface VisitOptions {
   width?: number;
   scheme?: 'light' | 'dark';
 }
+
+/** How operators come: every journey is made in each of these ways. */
+export const ways: readonly (readonly [name: string, options: VisitOptions])[] = [
+  ['with JavaScript', { hasScripts: true }],
+  ['without JavaScript', { hasScripts: false }],
+  ['with JavaScript, on a phone', { hasScripts: true, width: 390 }],
+  ['without JavaScript, on a phone', { hasScripts: false, width: 390, scheme: 'dark' }],
+];
 
 type OpenVisit = (consoleUrl: string, options?: VisitOptions) => Promise<Visit>;
 
@@ -52,13 +63,25 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
         if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
       });
       page.on('pageerror', (error) => complaints.push(`${error}`));
+      page.on('dialog', (dialog) => {
+        complaints.push(`a dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
       page.on('request', (request) => {
         const { origin } = new URL(request.url());
         if (origin !== consoleUrl) complaints.push(`a request to ${origin}`);
       });
-      return { page, context, complaints };
+      const name = `${width}-${scheme}${hasScripts ? '' : '-no-scripts'}`;
+      return { name, hasScripts, page, context, complaints };
     });
   });
+}
+
+/** Presses a button whose act leads to a page, which is asked for when the act is done. */
+export async function act({ page }: Visit, button: string): Promise<void> {
+  const done = page.waitForResponse((answer) => answer.request().redirectedFrom()?.method() === 'POST');
+  await page.getByRole('button', { name: button }).click();
+  await done;
 }
 
 /** Signs in by the form. */

@@ -34,6 +34,11 @@ export async function openBusySite(): Promise<BusySite> {
     '/installs/:name/unlink/:link': `/installs/acme/unlink/${linkId}`,
     '/installs/:name/rotate': '/installs/acme/rotate',
     '/installs/:name/remove': '/installs/acme/remove',
+    '/work/days/:day': '/work/days/2026-01-31',
+    '/work/contracts/:id': `/work/contracts/${staying.contractId}`,
+    // What is held, and budgets, are there after they were read.
+    '/work/held/:id': undefined,
+    '/budgets/:id': undefined,
     // Acts and plans are there after the first, which the journeys see to.
     '/acts/:id': undefined,
     '/deliveries/replays/:id': undefined,

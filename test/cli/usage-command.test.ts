@@ -52,7 +52,8 @@ describe('gangway usage', { timeout: 60_000 }, () => {
     hired = { contractId, trainerId: trainers[0]?.opentrainUserId ?? '' };
     tell({ seconds: 600, tasks: 2, labels: 9 });
     const { status, stderr } = await run('reconcile');
-    expect([status, stderr]).toEqual([0, '']);
+    // A slow machine is told how far it has come, on the same stream as problems are.
+    expect([status, stderr]).toEqual([0, expect.not.stringContaining('acme:')]);
   });
 
   function tell(counts: object, ...more: object[]): void {

@@ -70,6 +70,7 @@ describeAnyDatabase('the console', (openFresh) => {
         customers: {} as CustomerServices,
         examine: async () => [],
         reports: new Map(),
+        loadApi: async () => (_request, _response, next) => next(),
       }),
     );
   }

@@ -239,6 +239,7 @@ describe('explaining', () => {
           install: 'globex',
           trainerId: 'cmu1',
           displayName: 'X',
+          hasAddress: true,
           workEmailDomain: 'globex.com',
           workEmailDigest: 'globex',
         },

@@ -8,6 +8,7 @@ import { type ForgetWish, forgetPerson } from '../../src/privacy/forget-person.t
 import { createPersonStore } from '../../src/privacy/person-store.ts';
 import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
+import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
 import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
@@ -61,6 +62,23 @@ describeEachDatabase('forgetting a person', (openFresh) => {
       deliveries: 0,
       toolTraces: 0,
     });
+  });
+
+  it('clears an account that a tool lists under their address, and of no other person', async () => {
+    const { engine, forget } = await openWorld(openFresh);
+    await hireAndEnd(engine);
+    const account = (email: string) => ({
+      kind: 'stranger' as const,
+      membershipId: null,
+      account: { id: email, email, name },
+    });
+    const listing = { install: 'acme', listedAt: engine.clock.now().toISOString(), listed: 2 };
+    const findings = [account(address.toUpperCase()), account('ben@opentrain.work')];
+    const { keep } = createFindingStore(engine.database, engine.box);
+    await keep({ tool: 'studio', groupId: 'signs' }, { ...listing, findings });
+    expect((await forget('t1')).toolTraces).toBeGreaterThan(0);
+    const [left, other] = await engine.rows('driftFinding');
+    expect([left, other]).toMatchObject([{ addressDigest: engine.box.digest('ben@opentrain.work') }, undefined]);
   });
 
   it('clears their invitation, though it was not handed over', async () => {

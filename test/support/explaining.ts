@@ -57,6 +57,7 @@ export function healthy(): Bearing {
         install: 'acme',
         trainerId: 'cmu1',
         displayName: 'Amara O.',
+        hasAddress: true,
         workEmailDomain: 'opentrain.work',
         workEmailDigest: 'digest',
       },

@@ -7,6 +7,7 @@ import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift/drift-store.ts';
+import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../../src/reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../../src/reconcile/drift/report-drift.ts';
 import { answerList } from '../../src/reconcile/runs/active-list-worker.ts';
@@ -220,6 +221,7 @@ function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: st
     routeLink,
     report: createReportDrift(engine),
     drifts: createDriftStore(engine.database),
+    findings: createFindingStore(engine.database, engine.box),
     adapters: new Map([['studio', tool.adapter]]),
     protectedAccounts: new Map([['studio', protectedAccounts]]),
   };

@@ -78,6 +78,7 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   roster?: Record<string, string[]>;
   /** Sections of the configuration. */
   console?: object;
+  receiver?: object;
   mail?: object;
   notifications?: object;
 }
@@ -207,7 +208,7 @@ function toConfig(
   { projects = ['*'], toolTimeout = '15s', schedule = hardlyEver, ...sections }: JourneyOptions,
 ): Config {
   return Config.parse({
-    receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...sections.receiver },
     console: { port: 0, tokens: consoleTokens, ...sections.console },
     marketplace: { baseUrl },
     reconcile: { schedule },

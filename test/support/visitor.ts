@@ -27,6 +27,13 @@ export interface VisitedPage {
   body: string;
 }
 
+/** The cookie of a new session, as a browser sends it. */
+export async function cookieOf(consoleUrl: string, name: keyof typeof consoleTokens): Promise<string> {
+  const body = new URLSearchParams({ token: consoleTokens[name].token });
+  const answer = await fetch(`${consoleUrl}/sign-in`, { method: 'POST', body, redirect: 'manual' });
+  return answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+}
+
 export function createVisitor(consoleUrl: string): Visitor {
   const cookies = new Map<string, string>();
 

@@ -10,6 +10,7 @@ import {
   option,
   repeatedOption,
   toDomain,
+  toInstantOption,
   toRowNumber,
   toWholeNumber,
   wait,
@@ -110,6 +111,7 @@ export const doctorCommand = defineCommand({
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
   run: async () => (await import('../doctor-command.ts')).runDoctor,
+  remote: async () => (await import('../remote/marketplace.ts')).askDoctor,
 });
 
 export const auditCommand = defineGroup('audit', 'what operators decided and had done, and who of them', [
@@ -124,6 +126,27 @@ export const auditCommand = defineGroup('audit', 'what operators decided and had
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../audit-command.ts')).runAuditList,
+    remote: async () => (await import('../remote/marketplace.ts')).askAuditList,
+  }),
+  defineCommand({
+    name: 'export',
+    description: 'write an access certificate: who could get into which project when, and why, signed',
+    arguments: { file: argument('<file>', 'the file to write') },
+    options: {
+      from: option('<instant>', 'when its period begins; by default with the evidence journal', toInstantOption),
+      to: option('<instant>', 'when its period ends; by default now', toInstantOption),
+    },
+    notes: `It has the whole evidence journal up to the end of the period, with ids and without names.
+Exit status: 0 written, 1 written, and an install is not certified, as it was read only in part.`,
+    opens: 'storage',
+    run: async () => (await import('../certificate-commands.ts')).runAuditExport,
+  }),
+  defineCommand({
+    name: 'verify',
+    description: 'check an access certificate, without a database: that nothing in it was changed since it was signed',
+    arguments: { file: argument('<file>', 'the certificate') },
+    options: { key: option('<key>', 'the public key that must have signed it') },
+    run: async () => (await import('../certificate-commands.ts')).runAuditVerify,
   }),
 ]);
 

@@ -12,10 +12,10 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 
 /** To connect a customer, as `gangway connect` does. The token is never shown again. */
-export const connectViews: readonly View<ConsoleParts>[] = [{ path: '/installs/connect', show: showConnect }];
+export const connectViews: readonly View<ConsoleParts>[] = [{ path: '/connect', show: showConnect }];
 
 // Its address has no page: a page with a problem stays until the operator leaves it.
-export const connectActs: readonly Act<ConsoleParts>[] = [{ path: '/installs/connect/now', act: connect }];
+export const connectActs: readonly Act<ConsoleParts>[] = [{ path: '/connect/now', act: connect }];
 
 const patienceMs = 120_000;
 
@@ -42,7 +42,7 @@ function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchPar
       }
       ${formOf(
         asked,
-        '/installs/connect/now',
+        '/connect/now',
         html`<div class="sign-in">
           <label>Your name for the customer<br /><input name="install" value="${given.get('install')}" required /></label>
           <label

@@ -1,16 +1,18 @@
 import { html } from 'hono/html';
 import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
-import { writeAudit } from '../../db/audit-store.ts';
-import { inTransaction } from '../../db/database.ts';
 import { percentileOf } from '../../domain/percentile.ts';
+import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { maskText } from '../../lib/mask.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
-import { createInstallStateStore, type InstallState } from '../../reconcile/read/install-state-store.ts';
+import { wantRead } from '../../operator/want-read.ts';
+import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
+import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
 export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
@@ -20,7 +22,8 @@ export const homeActs: readonly Act<ConsoleParts>[] = [{ path: '/read-now', act:
 
 const dayMs = 86_400_000;
 
-async function showHome(asked: Asked, { database, installs, config, clock }: ConsoleParts): Promise<Page> {
+async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { database, installs, config, clock } = parts;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
   const status = await loadStatus(database, ago(1), installs, toMailed(config, toInstant(new Date(now))));
@@ -35,22 +38,20 @@ async function showHome(asked: Asked, { database, installs, config, clock }: Con
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
+      <h2>What events missed and reading found</h2>
+      ${await missedOf(parts, { month: ago(30), day: ago(1) })}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
+      <h2>Work</h2>
+      ${await workOf(parts, ago(30).slice(0, 10))}
       <h2>How long it took</h2>
       ${tableOf('From when access was wanted, or not wanted any more, to when the tool showed it', waits, waitColumns, noWaits)}
     `,
   };
 }
 
-/** As by the schedule: what is found is applied, and the brake holds what would be too much. */
-async function readNow({ by }: Asked, { database, installs }: ConsoleParts): Promise<Redirect> {
-  const names = [...installs.keys()].sort();
-  const { wantRead } = createInstallStateStore(database);
-  await inTransaction(database, async (tx) => {
-    await wantRead(tx, names, by.at, 'command');
-    await writeAudit(tx, by, 'reconcile', names.join(', '));
-  });
+async function readNow({ by }: Asked, { installs, customers }: ConsoleParts): Promise<Redirect> {
+  await wantRead({ ...customers, by }, [...installs.keys()].sort());
   return { redirect: '/' };
 }
 
@@ -71,6 +72,17 @@ function attentionOf(attention: readonly Attention[]): Html {
   </ul>`;
 }
 
+async function workOf({ services }: ConsoleParts, since: Day): Promise<Html> {
+  const { comparisons } = services.usage.deps;
+  const last = await comparisons.last();
+  if (last === undefined) return html`<p class="empty">No work was read and reported yet.</p>`;
+  const days = await comparisons.countDays(since);
+  const says = days === 1 ? 'on one day' : `on ${days} days`;
+  return days === 0
+    ? html`<p>The marketplace has <a href="/work">the work</a> of the last 30 days as the tools counted it.</p>`
+    : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ ${says} of the last 30</a></p>`;
+}
+
 interface Customer {
   name: string;
   /** Undefined before the first reading was asked for. */
@@ -80,7 +92,7 @@ interface Customer {
 const customerColumns: readonly Column<Customer>[] = [
   ['customer', ({ name }) => name],
   ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => state?.failure ?? html`<span class="good">good</span>`],
+  ['health', ({ state }) => (state?.failure ? maskText(state.failure) : html`<span class="good">good</span>`)],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [

@@ -1,12 +1,11 @@
 import { html } from 'hono/html';
-import { writeAudit } from '../../db/audit-store.ts';
-import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
+import { wantRead } from '../../operator/want-read.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { findInstall, pathOf } from './install-page.ts';
@@ -30,10 +29,7 @@ const patience = () => AbortSignal.timeout(120_000);
 
 async function read(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
-  await inTransaction(parts.database, async (tx) => {
-    await parts.customers.installStates.wantRead(tx, [name], asked.by.at, 'command');
-    await writeAudit(tx, asked.by, 'reconcile', name);
-  });
+  await wantRead({ ...parts.customers, by: asked.by }, [name]);
   return { redirect: pathOf(name) };
 }
 

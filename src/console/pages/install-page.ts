@@ -9,7 +9,7 @@ import { outsideOf } from '../../memberships/wall.ts';
 import { explainCrossing } from '../../operator/explain-crossing.ts';
 import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
-import { type Asked, formOf, type Html, type Page, type View } from '../page.ts';
+import { type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { reportOf } from '../view/checks.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
@@ -31,7 +31,7 @@ async function showInstalls({ operator }: Asked, { installs, customers }: Consol
   return {
     title: 'Installs',
     body: html`
-      ${operator.role === 'operator' ? html`<p><a href="/installs/connect">Connect a customer</a></p>` : ''}
+      ${operator.role === 'operator' ? html`<p><a href="/connect">Connect a customer</a></p>` : ''}
       ${tableOf('The customers that are connected', rows, columns, 'No customer is connected yet: connect one with their token.')}
     `,
   };
@@ -51,7 +51,9 @@ function healthOf(state: InstallState | undefined): Html | string {
   return state?.readBeganAt ? html`<span class="good">good</span>` : 'waits for its first reading';
 }
 
-async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page> {
+async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Redirect> {
+  // An address that is easily typed; a customer may be called so too.
+  if (asked.params['name'] === 'connect' && !parts.installs.has('connect')) return { redirect: '/connect' };
   const { name, install } = findInstall(asked, parts);
   const { customers, database, reports } = parts;
   const state = await customers.installStates.find(name);
@@ -114,11 +116,11 @@ function leadsOf(link: LinkEvidence, parts: ConsoleParts): Html | string {
   const outside = outsideOf(parts, link);
   if (outside !== null) return html`<span class="warn">nowhere: ${explainCrossing(outside, link).says}</span>`;
   const route = parts.customers.rules.routeLink(link);
-  return route === undefined ? 'not here' : `${route.tool}, group ${route.groupId}`;
+  return route === undefined ? 'not here' : `${route.tool}, group ${maskText(route.groupId)}`;
 }
 
 function unlinkOf({ linkId, externalProjectId }: LinkEvidence, name: string): Html {
-  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${externalProjectId}</a>`;
+  return html`<a href="${pathOf(name)}/unlink/${encodeURIComponent(linkId)}">Unlink ${maskText(externalProjectId ?? '')}</a>`;
 }
 
 function linkForm(asked: Asked, name: string): Html | string {

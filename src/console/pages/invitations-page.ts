@@ -39,7 +39,7 @@ async function showInvitations(asked: Asked, { database, config, clock }: Consol
   const { managedDomains } = config.marketplace;
   const wish = { limit: mostListed, managedDomains, hasMail: config.mail !== undefined, now };
   const waiting = (await listWaiting({ database }, wish)).filter(({ invitation }) => invitation !== null);
-  const act: Column<WaitingMember> = ['', (member) => buttonOf(asked, member)];
+  const act: Column<WaitingMember> = ['hand over', (member) => buttonOf(asked, member)];
   const columns = asked.operator.role === 'operator' ? [...waitingColumns, act] : waitingColumns;
   return {
     title: 'Invitations',

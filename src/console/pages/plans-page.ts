@@ -131,7 +131,7 @@ function choicesOf(asked: Asked, id: number, waiting: readonly PlanItem[]): Html
 const tick: Column<PlanItem> = [
   'tick',
   (item) =>
-    html`<input type="checkbox" name="membership" value="${item.membershipId}" aria-label="${nameOf(item)} in ${item.groupId}" />`,
+    html`<input type="checkbox" name="membership" value="${item.membershipId}" aria-label="${nameOf(item)} in ${maskText(item.groupId)}" />`,
 ];
 
 const personColumns: readonly Column<Named & { tool: string; groupId: string }>[] = [

@@ -1,32 +1,53 @@
+import { isIP } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 
-/** How often a token may be tried: a few times a minute from one address, and not without end from all together. */
+/**
+ * How often a token may be tried: a few times a minute from one address. In a flood of wrong tokens from many
+ * addresses each may try once, so that no operator is kept out by what others try.
+ */
 export interface SignInLimit {
   /** @returns how many milliseconds to wait before the next try; 0 if it may be tried now */
   waitMs(address: string): number;
-  noteFailure(address: string): void;
+  /** @param tried what was tried, if a program may try the same again and again: that is one failure, not many */
+  noteFailure(address: string, tried?: string): void;
 }
 
 const windowMs = 60_000;
 const mostFailures = 5;
-const mostOfAll = 100;
+/** From so many failures of all together on, it is a flood. */
+const flood = 100;
+const mostKept = 10_000;
 
 export function createSignInLimit(clock: Clock): SignInLimit {
-  let failures: { address: string; at: number }[] = [];
+  let failures: { network: string; tried: string | undefined; at: number }[] = [];
   function recent(): typeof failures {
     const now = clock.now().getTime();
-    failures = failures.filter(({ at }) => at > now - windowMs);
+    failures = failures.filter(({ at }) => at > now - windowMs).slice(-mostKept);
     return failures;
   }
-  const untilFree = (at: number | undefined) =>
-    at === undefined ? 0 : Math.max(0, at + windowMs - clock.now().getTime());
   return {
     waitMs(address) {
-      const own = recent().filter((one) => one.address === address);
-      return Math.max(untilFree(own.at(-mostFailures)?.at), untilFree(recent().at(-mostOfAll)?.at));
+      const all = recent();
+      const network = networkOf(address);
+      const own = all.filter((one) => one.network === network);
+      const oldest = own.at(all.length >= flood ? -1 : -mostFailures);
+      return oldest === undefined ? 0 : Math.max(0, oldest.at + windowMs - clock.now().getTime());
     },
-    noteFailure(address) {
-      failures.push({ address, at: clock.now().getTime() });
+    noteFailure(address, tried) {
+      const network = networkOf(address);
+      const isAgain = tried !== undefined && recent().some((one) => one.network === network && one.tried === tried);
+      if (!isAgain) failures.push({ network, tried, at: clock.now().getTime() });
     },
   };
+}
+
+/** Who has one address of IPv6 has all of the 2^64 around it. */
+function networkOf(address: string): string {
+  const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  if (isIP(plain) !== 6 || plain.includes('%')) return plain;
+  const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
+  const [before, after] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array<string>(8).fill('0');
+  const groups = [...(before ?? []), ...zeros.slice((before ?? []).length + (after ?? []).length), ...(after ?? [])];
+  return groups.slice(0, 4).join(':');
 }

@@ -1,29 +1,27 @@
 import type { Request, Response, Router } from 'express';
 import { AppError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { isFromElsewhere } from '../check-origin.ts';
 import { signInPage } from '../pages/sign-in-page.ts';
-import { needSession, readForm, refuseForged, safePath } from '../request.ts';
+import { needSession, queryOf, readForm, refuseForged, safePath } from '../request.ts';
 import { send } from '../send.ts';
 import type { ConsoleTokens } from './console-tokens.ts';
 import type { Session, Sessions } from './session.ts';
-import { createSignInLimit } from './sign-in-limit.ts';
+import type { SignInLimit } from './sign-in-limit.ts';
 
 export interface SignIn {
   tokens: ConsoleTokens;
+  limit: SignInLimit;
   sessions: Sessions;
   sessionOf(request: Request): Session | undefined;
-  clock: Clock;
 }
 
 /** Signing in by a token and signing out. */
-export function addSignIn(router: Router, { tokens, sessions, sessionOf, clock }: SignIn): void {
-  const limit = createSignInLimit(clock);
+export function addSignIn(router: Router, { tokens, limit, sessions, sessionOf }: SignIn): void {
   const show = (response: Response, back: string, problem?: string, status = 200) =>
     send(response, { title: 'Sign in', body: signInPage(back, problem), status }, { path: '', session: undefined });
 
   router.get('/sign-in', async (request, response) => {
-    const back = safePath(new URL(request.originalUrl, 'http://console').searchParams.get('back'));
+    const back = safePath(queryOf(request).get('back'));
     if (sessionOf(request) !== undefined) return response.redirect(303, back);
     await show(response, back);
   });

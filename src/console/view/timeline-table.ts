@@ -53,6 +53,6 @@ function explanationOf(explanation: Explanation, index: number): Html {
   return html`
     <h3>${who}, by contract ${contract} of ${install}</h3>
     ${tableOf(`Reason ${index + 1}: why ${who} has access by contract ${contractId}, or not`, steps, stepColumns, '')}
-    <p>To do: ${action}</p>
+    ${action !== null && html`<p>To do: ${action}</p>`}
   `;
 }

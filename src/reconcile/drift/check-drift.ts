@@ -13,6 +13,7 @@ import {
   removeAgain,
 } from '../../memberships/look-store.ts';
 import type { Group } from './drift-store.ts';
+import type { Finding, FindingStore, KeptListing } from './finding-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 import {
   findGroups,
@@ -32,6 +33,7 @@ import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
 export interface CheckDriftDeps extends JudgeGroupDeps {
   database: Database;
+  findings: Pick<FindingStore, 'keep' | 'keepGroups'>;
   evidence: Pick<EvidenceStore, 'lock'>;
   /** How long a removal waits that has only a listing as evidence. */
   graceMs: number;
@@ -47,6 +49,8 @@ export type CheckDrift = (install: string, signal: AbortSignal) => Promise<void>
 
 /** A run ends after this time; the groups that are left come first in the next run. */
 const runMs = 5 * 60_000;
+/** What no install has listed for so long is no longer shown. */
+const keptUnlistedMs = 30 * 24 * 3_600_000;
 /** Several installs may share a group; reading them one after the other lists it once. */
 const listedAgainAfterMs = 60_000;
 
@@ -66,14 +70,16 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const isDue = (group: Group) =>
       // The absolute value, so that a clock that was ahead and is right again delays no group.
       Math.abs(clock.now().getTime() - lastTried(group)) >= listedAgainAfterMs;
-    const groups = (await findGroups(deps, install)).filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
+    const all = await findGroups(deps, install);
+    const groups = all.filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
     await lookAtUnlisted(deps, install);
+    await deps.findings.keepGroups(install, all, instantIn(clock, -keptUnlistedMs));
     const silent = new Set<string>();
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
       if (silent.has(group.tool)) continue;
       triedAt.set(groupKeyOf(group), clock.now().getTime());
-      const isAnswered = await checkGroup(deps, group, signal);
+      const isAnswered = await checkGroup(deps, install, group, signal);
       if (!isAnswered) silent.add(group.tool);
     }
   }
@@ -104,7 +110,7 @@ async function lookAtUnlisted(
 }
 
 /** @returns false if the tool should not be asked for another group now */
-async function checkGroup(deps: CheckDriftDeps, group: Group, signal: AbortSignal): Promise<boolean> {
+async function checkGroup(deps: CheckDriftDeps, install: string, group: Group, signal: AbortSignal): Promise<boolean> {
   const { adapters, metrics } = deps;
   const { tool } = group;
   let listing: ListedGroup | null;
@@ -120,7 +126,21 @@ async function checkGroup(deps: CheckDriftDeps, group: Group, signal: AbortSigna
   const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
   deps.report(group, { ...drift, followsAddresses });
   if (drift.lookedAt > 0) deps.onMembershipDue();
+  await deps.findings.keep(group, toKept(install, listing, drift.verdicts));
   return true;
+}
+
+/** Accounts that belong to no known trainer come last: of these there may be too many. */
+function toKept(install: string, { members, listedAt }: ListedGroup, verdicts: readonly DriftVerdict[]): KeptListing {
+  const accounts = new Map(members.map((member) => [member.id, member]));
+  const findings = verdicts.map((verdict): Finding => {
+    const { kind } = verdict;
+    if ('membershipId' in verdict) return { kind, membershipId: verdict.membershipId, account: null };
+    const { id, email = null, name = null } = accounts.get(verdict.memberId) ?? { id: verdict.memberId };
+    return { kind, membershipId: null, account: { id, email, name } };
+  });
+  const order = (one: Finding) => (one.membershipId === null ? 1 : 0);
+  return { install, listedAt, listed: members.length, findings: findings.toSorted((a, b) => order(a) - order(b)) };
 }
 
 function reportFailure({ metrics, logger }: CheckDriftDeps, { tool, groupId }: Group, error: AppError): boolean {

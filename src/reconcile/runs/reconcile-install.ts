@@ -1,4 +1,4 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
@@ -19,6 +19,8 @@ import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts } from '../read/doubts.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
+import { addMissed } from '../read/missed-event-store.ts';
+import { findMissed } from '../read/missed-events.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import type { ActiveListStore } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
@@ -117,6 +119,11 @@ async function readAndApply(
   const { install } = lease.claim();
   const held: HeldEvidence[] = [];
   const known = await deps.installStates.known(install);
+  // The first reading finds all that was there before, and no event was missed.
+  const wasRead = (await deps.installStates.find(install))?.readBeganAt != null;
+  const noteMissed: NoteChanged = async (tx, changed) => {
+    if (wasRead) await addMissed(tx, install, findMissed(changed, beganAt), beganAt);
+  };
   const api = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(api, install, known, beganAt, signal);
   for (;;) {
@@ -129,7 +136,7 @@ async function readAndApply(
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd) await deps.activeLists.noteListed(install, beganAt);
-    held.push(...(await addEvidence(deps, step.value)));
+    held.push(...(await addEvidence(deps, step.value, noteMissed)));
     await lease.progress();
   }
 }
@@ -156,12 +163,21 @@ export async function deriveAll(deps: AddDeps, install: string, onStep: () => Pr
 
 type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
 
+/** Notes what evidence has changed, in the transaction that adds it. */
+type NoteChanged = (tx: Transaction, changed: Evidence) => Promise<void>;
+
 /** @returns what exceeds a bound and was not taken in */
-export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<readonly HeldEvidence[]> {
+export async function addEvidence(
+  deps: AddDeps,
+  evidence: Evidence,
+  note?: NoteChanged,
+): Promise<readonly HeldEvidence[]> {
   const { database, clock } = deps;
   const applied = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
-    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+    const added = await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
+    await note?.(tx, added.changed);
+    return added;
   });
   deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();

@@ -15,6 +15,8 @@ export interface ReportWorkerDeps extends ReportDeps, ReadScopeDeps {
   schedule: string;
   /** The installs by name, always up to date. */
   installs: ReadonlyMap<string, unknown>;
+  /** Called after a report: compares what was read with what the marketplace has by then. */
+  compare(signal: AbortSignal, onProgress: () => void): Promise<void>;
   /** Called when scopes have become due in the tools. */
   onReadingWanted(): void;
 }
@@ -71,5 +73,7 @@ async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () 
   const dueSince = instantIn(clock, -longestWaitMs);
   if ((await scopes.countDue(toInstant(clock.now()), { dueSince })) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
-  if (isOurs) await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);
+  if (!isOurs) return;
+  await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);
+  await deps.compare(signal, beat);
 }

@@ -14,22 +14,39 @@ export async function* listHeld(deps: ReportDeps): AsyncGenerator<ListedHeld> {
   const due = await openDue(deps);
   for await (const people of listPeople(due)) {
     const { held } = await due.load(people);
-    for (const one of held) yield { ...one, id: heldIdOf(workKey(one.observation)) };
+    yield* held.map(toListed);
   }
 }
 
-async function findHeld(deps: ReportDeps, id: string): Promise<ListedHeld> {
-  for await (const one of listHeld(deps)) if (one.id === id) return one;
+async function* listHeldOf(deps: ReportDeps, trainerId: string): AsyncGenerator<ListedHeld> {
+  const { held } = await (await openDue(deps)).load([trainerId]);
+  yield* held.map(toListed);
+}
+
+function toListed(held: HeldWork): ListedHeld {
+  return { ...held, id: heldIdOf(workKey(held.observation)) };
+}
+
+async function findHeld(deps: ReportDeps, id: string, trainerId: string | undefined): Promise<ListedHeld> {
+  for await (const one of trainerId === undefined ? listHeld(deps) : listHeldOf(deps, trainerId)) {
+    if (one.id === id) return one;
+  }
   throw new AppError('not_found', `No held work is called ${id}`);
 }
 
 /**
  * Stores what an operator decided about held work: the contract that it is of, or none, so that it is never reported.
  *
+ * @param trainerId whose work it is, where that is known: all other work need not be searched then
  * @throws AppError `not_found` where no such work is held, `invalid` for a contract it cannot be of
  */
-export async function decideHeld(deps: ReportDeps, id: string, contractId: string | null): Promise<HeldWork> {
-  const held = await findHeld(deps, id);
+export async function decideHeld(
+  deps: ReportDeps,
+  id: string,
+  contractId: string | null,
+  trainerId?: string,
+): Promise<HeldWork> {
+  const held = await findHeld(deps, id, trainerId);
   const chosen = held.contracts.find((one) => one.contractId === contractId);
   if (contractId !== null && chosen === undefined) {
     const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';

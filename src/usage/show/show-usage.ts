@@ -1,9 +1,9 @@
 import { addCounts, type Counts, countNames, type Day, noCounts, type Observation } from '../../domain/usage.ts';
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
+import { differenceOf, explainDay, type WhyDifferent } from '../compare/explain-day.ts';
 import type { LedgerRow } from '../report/ledger-store.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
-import { differenceOf, explainDay, type WhyDifferent } from './explain-day.ts';
 
 /** The receipt of one day of a trainer on a contract. */
 export interface ShownDay {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
+import { openPublicAddress } from '../../support/public-address.ts';
 import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
@@ -11,7 +12,7 @@ async function connectBeta({ sandbox, consoleUrl, quiet }: Journey) {
   await visitor.signIn('otto');
   const { installId, token } = sandbox.createInstall();
   const { id: job } = sandbox.createJob({ installId });
-  const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+  const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
   // Its first reading is over before anything else is asked for at the same moment of a stopped clock.
   await quiet();
   return { visitor, token, job, page };
@@ -26,6 +27,22 @@ async function actsOf({ storage }: Journey) {
 }
 
 describe('the installs', () => {
+  it('may be called as the page is that connects them', async () => {
+    const journey = await openJourney(sqlite, { projects: ['acme-*'] });
+    const visitor = createVisitor(journey.consoleUrl);
+    await visitor.signIn('otto');
+    expect((await visitor.visit('/installs/connect')).path).toBe('/connect');
+    const { token } = journey.sandbox.createInstall();
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', {
+      ...fields,
+      install: 'connect',
+      token,
+    });
+    expect(page).toMatchObject({ status: 200, path: '/installs/connect' });
+    expect(page.text).toContain('Install connect');
+    await journey.quiet();
+  });
+
   it('are connected and linked without the command line, and a trainer gets in', async () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const { visitor, token, job, page } = await connectBeta(journey);
@@ -52,7 +69,7 @@ describe('the installs', () => {
     const visitor = createVisitor(journey.consoleUrl);
     await visitor.signIn('otto');
     const token = 'ot_pat_wrong-token-of-beta';
-    const page = await visitor.press(await visitor.visit('/installs/connect'), 'Connect', { ...fields, token });
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
     expect(page.text).toContain('token is not good');
     expect(page.body).not.toContain(token);
@@ -80,11 +97,47 @@ describe('the installs', () => {
     ]);
   });
 
+  it('get a new secret for their webhook endpoint, and events go on', async () => {
+    const address = await openPublicAddress();
+    const receiver = { publicUrl: address.url };
+    const journey = await openJourney(sqlite, { projects: ['acme-*'], receiver });
+    address.leadTo(journey.receiverUrl);
+    const { visitor, token, job } = await connectBeta(journey);
+    await link(visitor, 'beta-1', job);
+    await journey.quiet();
+    const size = () => journey.roster()['beta-1']?.length ?? 0;
+    const hire = async () => {
+      journey.sandbox.hire({ jobId: job });
+      await journey.quiet();
+    };
+    await hire();
+    expect(size()).toBe(1);
+
+    const endpoints = () => journey.storage.database.kysely.selectFrom('webhookEndpoint').selectAll().execute();
+    const [old] = await endpoints();
+    const question = await visitor.visit('/installs/beta/rotate');
+    expect(question.text).toContain('the old one is deleted');
+    const rotated = await visitor.press(question, 'Rotate the secret');
+    expect(rotated).toMatchObject({ status: 200, path: '/installs/beta' });
+    const stored = await endpoints();
+    expect(stored).toMatchObject([{ install: 'beta' }]);
+    expect(stored[0]?.endpointId).not.toBe(old?.endpointId);
+    const origin = expect.stringMatching(/^console /);
+    const change = { before: old?.endpointId, after: stored[0]?.endpointId };
+    expect((await actsOf(journey)).slice(2)).toMatchObject([
+      { action: 'endpoint rotate', subject: 'beta', actor: 'otto', origin, ...change },
+    ]);
+    expect(rotated.body).not.toMatch(new RegExp(`whsec_|${token}`));
+    // It comes by the new endpoint alone, as this install is hardly ever read.
+    await hire();
+    expect(size()).toBe(2);
+  });
+
   it('show a viewer no form', async () => {
     const { consoleUrl } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
-    for (const path of ['/installs', '/installs/acme', '/installs/connect', '/installs/acme/remove', '/doctor']) {
+    for (const path of ['/installs', '/installs/acme', '/connect', '/installs/acme/remove', '/doctor']) {
       const page = await visitor.visit(path);
       expect([path, page.status]).toEqual([path, 200]);
       expect(page.html.querySelectorAll('main form')).toEqual([]);

@@ -1,34 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../support/databases.ts';
-import { type Journey, openJourney } from '../../support/journey.ts';
+import { openHeldPlan } from '../../support/held-plan.ts';
 import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
-const group = 'street-signs';
 
-/** Four trainers whose link was removed: more than the brake lets pass. */
 async function openHeld() {
-  const journey = await openJourney(sqlite);
-  const { customer, sandbox, quiet, pass } = journey;
-  const linkId = await customer.link(group);
-  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
-  await quiet();
-  await pass(2 * 60 * minuteMs);
-  await customer.api('DELETE', `/project-links/${linkId}`);
-  await quiet();
-  await pass(20 * minuteMs);
-  const ids = (await journey.memberships())
-    .map(({ id }) => id)
-    .sort((a, b) => a - b)
-    .map(String);
-  return { ...journey, hired, ids, visitor: createVisitor(journey.consoleUrl) };
+  const held = await openHeldPlan();
+  return { ...held, visitor: createVisitor(held.consoleUrl) };
 }
 
 function boxesIn(page: VisitedPage): (string | undefined)[] {
   return page.html.querySelectorAll('input[type=checkbox]').map((box) => box.getAttribute('value'));
 }
-
-const sizeOf = ({ roster }: Journey) => roster()[group]?.length ?? 0;
 
 describe('a plan', () => {
   it('names who would go and why, and is approved for those who are ticked alone', async () => {
@@ -45,13 +28,13 @@ describe('a plan', () => {
     const after = await visitor.press(plan, 'Approve the ticked', { membership: ids.slice(0, 2) });
     expect(after).toMatchObject({ status: 200, path: '/plans/1' });
     await quiet();
-    expect(sizeOf(held)).toBe(2);
+    expect(held.size()).toBe(2);
     const later = await visitor.visit('/plans/1');
     expect(later.text).toContain('This plan is open');
     expect(boxesIn(later)).toEqual(ids.slice(2));
     expect(later.text.match(/\| approved \| removed/g)).toHaveLength(2);
     await held.pass(60 * minuteMs);
-    expect(sizeOf(held)).toBe(2);
+    expect(held.size()).toBe(2);
   });
 
   it('is rejected for those who are ticked, who stay, and is closed with the last decision', async () => {
@@ -67,7 +50,7 @@ describe('a plan', () => {
     expect(closed.text).toContain('This plan is rejected');
     expect(boxesIn(closed)).toEqual([]);
     await quiet();
-    expect(sizeOf(held)).toBe(4);
+    expect(held.size()).toBe(4);
     const acts = await storage.database.kysely.selectFrom('audit').selectAll().orderBy('id').execute();
     expect(acts).toMatchObject([
       { actor: 'otto', action: 'plans reject', subject: `plan 1, memberships ${ids.slice(0, 3).join(', ')}` },
@@ -80,7 +63,7 @@ describe('a plan', () => {
     const { visitor, customer, quiet, ids } = held;
     await visitor.signIn('otto');
     const seen = await visitor.visit('/plans/1');
-    await customer.link(group);
+    await customer.link('street-signs');
     await quiet();
     const now = await visitor.visit('/plans/1');
     expect(now.text.match(/\| they are to be in by now/g)).toHaveLength(4);
@@ -88,7 +71,7 @@ describe('a plan', () => {
     // The page was opened before, and is sent now.
     await visitor.press(seen, 'Approve the ticked', { membership: ids });
     await quiet();
-    expect(sizeOf(held)).toBe(4);
+    expect(held.size()).toBe(4);
   });
 
   it('gives a viewer the names, and nothing to send', async () => {

@@ -39,10 +39,28 @@ describe('the console', () => {
     expect(page).toMatchObject({ status: 200, path: '/?day=1' });
     expect(page.body).toContain('vera (viewer)');
 
-    for (const back of ['https://evil.example/', '//evil.example/', '/\\evil.example/', 'javascript:alert(1)']) {
+    const backs = [
+      'https://evil.example/',
+      '//evil.example/',
+      '/\\evil.example/',
+      'javascript:alert(1)',
+      '/\t/evil.example',
+    ];
+    for (const back of [
+      ...backs,
+      '/..//evil.example',
+      '/.//evil.example',
+      '/%2e//evil.example',
+      '/a/..//evil.example',
+    ]) {
       const other = createVisitor(consoleUrl);
       const form = await other.visit(`/sign-in?${new URLSearchParams({ back })}`);
+      const body = new URLSearchParams({ back, token: consoleTokens.vera.token });
+      const answer = await other.send('/sign-in', { method: 'POST', body });
+      expect([back, answer.headers.get('location')]).toEqual([back, '/']);
       expect((await other.press(form, 'Sign in', { token: consoleTokens.vera.token })).path).toBe('/');
+      const again = await other.send(`/sign-in?${new URLSearchParams({ back })}`);
+      expect([back, again.headers.get('location')]).toEqual([back, '/']);
     }
   });
 
@@ -102,6 +120,20 @@ describe('the console', () => {
     expect(await attempt(consoleTokens.otto.token)).toMatchObject({ status: 429 });
     clock.advance(60_000);
     expect(await attempt(consoleTokens.otto.token)).toMatchObject({ status: 200, path: '/' });
+  });
+
+  it('counts tries behind a trusted proxy by the address of the person, and lets no one wait for others', async () => {
+    const { consoleUrl } = await openJourney(sqlite, { console: { trustedProxies: ['127.0.0.1', '::1'] } });
+    const visitor = createVisitor(consoleUrl);
+    const attempt = async (address: string, token: string) => {
+      const headers = { 'x-forwarded-for': address };
+      return (await visitor.send('/sign-in', { method: 'POST', body: new URLSearchParams({ token }), headers })).status;
+    };
+    // What stands before the last address was sent by the person, who can write anything there.
+    for (const number of [1, 2, 3, 4, 5]) expect(await attempt(`198.51.100.${number}, 203.0.113.7`, 'wrong')).toBe(401);
+    expect(await attempt('198.51.100.6, 203.0.113.7', consoleTokens.otto.token)).toBe(429);
+    for (let number = 0; number < 100; number += 1) expect(await attempt(`192.0.2.${number}`, 'wrong')).toBe(401);
+    expect(await attempt('203.0.113.8', consoleTokens.otto.token)).toBe(303);
   });
 
   it('ends a session with the browser that signs out, and after 12 hours', async () => {

@@ -39,7 +39,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
       const sentAt = performance.now();
       const event = { ...hired, number, contract: `ctr${number}`, trainer: `usr${number}` };
       expect(await journey.deliver(toBody(event))).toMatchObject({ status: 200 });
-      expect(performance.now() - sentAt).toBeLessThan(2000);
+      expect(performance.now() - sentAt).toBeLessThan(12_000);
     }
     await until(
       'it hangs in the tool',

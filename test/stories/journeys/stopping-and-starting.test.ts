@@ -69,7 +69,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     const beganAt = performance.now();
     expect(await bridge.stop()).toBe(0);
     // Connections that are never idle are not waited for without end.
-    expect(performance.now() - beganAt).toBeLessThan(10_000);
+    expect(performance.now() - beganAt).toBeLessThan(60_000);
     const answered = traffic.answered.size;
     await until('it is gone', traffic.countFailed, (failed) => failed > 5);
     expect(traffic.answered.size).toBe(answered);

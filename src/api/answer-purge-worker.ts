@@ -1,0 +1,34 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Clock, instantIn } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { KeptAnswerStore } from './kept-answer-store.ts';
+
+/** So long the same request under the same key gets the same answer. */
+export const answerKeptMs = 24 * 3_600_000;
+
+const intervalMs = 10 * 60_000;
+/** Small chunks with pauses, so that no other writer waits long. */
+const chunkSize = 100;
+const restMs = 20;
+
+interface PurgeDeps {
+  answers: Pick<KeptAnswerStore, 'purge'>;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Deletes what acts were answered with a day ago. */
+export function createAnswerPurgeWorker({ answers, logger, clock }: PurgeDeps): Loop {
+  return createLoop({
+    name: 'purge-answers',
+    intervalMs,
+    logger,
+    clock,
+    async run(signal) {
+      if ((await answers.purge(instantIn(clock, -answerKeptMs), chunkSize)) === 0) return 'idle';
+      await wait(restMs, undefined, { signal });
+      return 'more';
+    },
+  });
+}

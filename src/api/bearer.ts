@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+import type { Operator, Role } from '../console/operator.ts';
+import type { ConsoleTokens } from '../console/sign-in/console-tokens.ts';
+import type { SignInLimit } from '../console/sign-in/sign-in-limit.ts';
+import { AppError } from '../domain/errors.ts';
+
+/** What the API shares with the console: who may use it, and how often a token may be tried. */
+export interface ApiWay {
+  tokens: ConsoleTokens;
+  limit: SignInLimit;
+  hosts: readonly string[];
+  /** Who may read without a token; only where Gangway is tried out on loopback. */
+  alwaysSignedIn?: Operator | undefined;
+}
+
+/** Whose a request is, by the token it bears. */
+export interface Bearer {
+  /** @throws AppError `unauthenticated`, or `rate_limited` after several wrong tokens */
+  mayRead(request: Request, response: Response): Operator;
+  /** @throws AppError also `forbidden`, where the role does not suffice */
+  mustHave(role: Role, request: Request, response: Response): Operator;
+}
+
+export function createBearer({ tokens, limit, alwaysSignedIn }: ApiWay): Bearer {
+  function mayRead(request: Request, response: Response): Operator {
+    const { authorization } = request.headers;
+    if (authorization === undefined && alwaysSignedIn !== undefined) return { ...alwaysSignedIn, role: 'viewer' };
+    response.set('WWW-Authenticate', 'Bearer');
+    if (authorization === undefined) {
+      throw new AppError('unauthenticated', 'Send "Authorization: Bearer <token>" with a token of console.tokens');
+    }
+    const address = request.ip ?? '';
+    const waitMs = limit.waitMs(address);
+    if (waitMs > 0) {
+      response.set('Retry-After', String(Math.ceil(waitMs / 1000)));
+      throw new AppError('rate_limited', 'Too many wrong tokens came from this address: wait a minute');
+    }
+    const [, token = ''] = /^Bearer +(\S.*)$/i.exec(authorization) ?? [];
+    const owner = tokens.find(token);
+    if (owner === undefined) {
+      limit.noteFailure(address, authorization);
+      throw new AppError('unauthenticated', 'This is no token of console.tokens');
+    }
+    response.removeHeader('WWW-Authenticate');
+    return { name: owner.name, role: owner.role };
+  }
+
+  return {
+    mayRead,
+    mustHave(role, request, response) {
+      const operator = mayRead(request, response);
+      if (role === 'operator' && operator.role !== 'operator') {
+        throw new AppError('forbidden', 'This token is of a viewer, and only operators can do this');
+      }
+      return operator;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+import type { Operation } from './operation-schema.ts';
+import { customerActs } from './operations/customer-acts.ts';
+import { customerOperations } from './operations/customers.ts';
+import { deliveryOperations } from './operations/deliveries.ts';
+import { explainOperations } from './operations/explain.ts';
+import { membershipActs } from './operations/membership-acts.ts';
+import { membershipOperations } from './operations/memberships.ts';
+import { peopleOperations } from './operations/people.ts';
+import { planOperations } from './operations/plans.ts';
+import { recordOperations } from './operations/records.ts';
+import { statusOperations } from './operations/status.ts';
+import { usageOperations } from './operations/usage.ts';
+
+/** Everything that the API can do. */
+export const operations: readonly Operation[] = [
+  ...statusOperations,
+  ...membershipOperations,
+  ...explainOperations,
+  ...membershipActs,
+  ...peopleOperations,
+  ...planOperations,
+  ...deliveryOperations,
+  ...customerOperations,
+  ...customerActs,
+  ...recordOperations,
+  ...usageOperations,
+];

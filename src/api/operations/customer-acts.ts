@@ -1,0 +1,247 @@
+import { writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
+import { AppError } from '../../domain/errors.ts';
+import { createContractStore } from '../../evidence/contract-store.ts';
+import { createEvidenceStore } from '../../evidence/evidence-store.ts';
+import { createInstallStore } from '../../installs/install-store.ts';
+import { redeliver } from '../../installs/subscription/describe-subscription.ts';
+import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
+import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
+import { type Connecting, establishInstall } from '../../operator/connect/connect-install.ts';
+import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
+import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
+import type { Check } from '../../operator/doctor-checks.ts';
+import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
+import { removeInstall } from '../../operator/remove-install.ts';
+import { rotateSecret } from '../../operator/rotate-secret.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { defineOperation } from '../operation-schema.ts';
+import {
+  connectBody,
+  connectedAnswer,
+  contractParams,
+  decidedContractAnswer,
+  installAnswer,
+  installParams,
+  linkBody,
+  linkedAnswer,
+  linkParams,
+  ofInstallBody,
+  readAnswer,
+  readBody,
+  redeliverBody,
+  redeliveredAnswer,
+  removeInstallBody,
+  rotatedAnswer,
+  unlinkedAnswer,
+} from '../schemas/customer-schema.ts';
+import { pickInstalls } from './customers.ts';
+
+/** What operators change about customers: here and at the marketplace. */
+
+const tag = 'customers';
+
+const readInstalls = defineOperation({
+  id: 'readInstalls',
+  method: 'post',
+  path: '/installs/read',
+  summary: 'Have installs read from the marketplace now; what is found is applied, as by the schedule',
+  tag,
+  body: readBody,
+  answer: readAnswer,
+  async run({ body: { install }, by }, parts) {
+    const installs = pickInstalls(parts, install).sort();
+    await inTransaction(parts.database, async (tx) => {
+      await parts.customers.installStates.wantRead(tx, installs, by.at, 'command');
+      await writeAudit(tx, by, 'reconcile', installs.join(', '));
+    });
+    return { installs, wantedAt: by.at };
+  },
+});
+
+const connectInstall = defineOperation({
+  id: 'connectInstall',
+  method: 'post',
+  path: '/installs/{install}/connect',
+  summary: 'Connect a customer, or connect them again with another token',
+  tag,
+  params: installParams,
+  body: connectBody,
+  answer: connectedAnswer,
+  async run({ params: { install }, body, by, signal }, parts) {
+    const { customers, adapters, database, box } = parts;
+    const { token, tool, projects, move: mayMove = false, relink = false } = body;
+    const installStore = createInstallStore(database, box);
+    const hasToken = token !== undefined;
+    const { destination, configured } = settleWish(parts, { install, hasToken, tool, projects });
+    const used = configured ?? (hasToken ? toToken(token) : (await installStore.find(install))?.token);
+    if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
+    const wish: Connecting = {
+      install,
+      token: used,
+      destination,
+      acceptsOrphans: body.acceptOrphans === true,
+      acceptsOtherCustomer: body.acceptOtherCustomer === true,
+    };
+    const checks: Check[] = [];
+    const { subscription, installStates } = customers;
+    const deps = {
+      ...customers,
+      adapters,
+      by,
+      clock: subscription.clock,
+      installStore,
+      ensureEndpoint:
+        subscription.publicUrl === undefined
+          ? null
+          : (name: string, until: AbortSignal) => ensureEndpoint(subscription, name, { mayMove, signal: until }),
+      confirm: async () => relink,
+      onStep: (check: Check) => void checks.push(check),
+    };
+    const { grant, links, relinked, missing } = await establishInstall(deps, wish, signal);
+    await inTransaction(database, (tx) => installStates.wantRead(tx, [install], by.at, 'command'));
+    return { install, grant, links, relinked, missing, checks };
+  },
+});
+
+const forgetInstall = defineOperation({
+  id: 'removeInstall',
+  method: 'post',
+  path: '/installs/{install}/remove',
+  summary: 'Forget an install that was connected by command, with its token; its people stay in the tools',
+  tag,
+  params: installParams,
+  body: removeInstallBody,
+  answer: installAnswer,
+  async run({ params, body: { acceptOrphans }, by }, parts) {
+    const install = findInstall(parts, params.install);
+    const { customers, database, box, installs, reports } = parts;
+    const deps = { ...customers, installs, installStore: createInstallStore(database, box), by };
+    await removeInstall(deps, install, acceptOrphans === true);
+    await customers.registry.load();
+    reports.delete(`connect ${install}`);
+    return { install };
+  },
+});
+
+const rotateEndpoint = defineOperation({
+  id: 'rotateEndpoint',
+  method: 'post',
+  path: '/installs/{install}/endpoint/rotate',
+  summary: 'Replace the webhook endpoint and its secret, without a gap',
+  tag,
+  params: installParams,
+  answer: rotatedAnswer,
+  async run({ params, by, signal }, parts) {
+    const install = findInstall(parts, params.install);
+    return { install, ...(await rotateSecret({ ...parts.customers, by }, install, signal)) };
+  },
+});
+
+const redeliverEvents = defineOperation({
+  id: 'redeliver',
+  method: 'post',
+  path: '/installs/{install}/endpoint/redeliver',
+  summary: 'Have the marketplace send again what failed',
+  tag,
+  params: installParams,
+  body: redeliverBody,
+  answer: redeliveredAnswer,
+  async run({ params, body: { delivery }, by, signal }, parts) {
+    const install = findInstall(parts, params.install);
+    const asked = await redeliver(parts.customers.subscription, install, delivery, signal);
+    await inTransaction(parts.database, (tx) => writeAudit(tx, by, 'endpoint redeliver', install));
+    return { install, ...asked };
+  },
+});
+
+const linkProject = defineOperation({
+  id: 'addLink',
+  method: 'post',
+  path: '/installs/{install}/links',
+  summary: 'Link a project of the tool, so that people are hired into it',
+  tag,
+  params: installParams,
+  body: linkBody,
+  answer: linkedAnswer,
+  async run({ params, body: { project, job, name, url, managed }, by, signal }, parts) {
+    const install = findInstall(parts, params.install);
+    const wanted = {
+      externalProjectId: project,
+      ...(job !== undefined && { jobId: job }),
+      ...(name !== undefined && { externalProjectName: name }),
+      ...(url !== undefined && { externalProjectUrl: url }),
+      ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
+    };
+    const api = apiOf(parts.customers.subscription, install);
+    const { id } = await addLink({ ...parts, ...parts.customers, by }, api, install, wanted, signal);
+    return { install, linkId: id, project };
+  },
+});
+
+const unlinkProject = defineOperation({
+  id: 'removeLink',
+  method: 'post',
+  path: '/installs/{install}/links/{link}/remove',
+  summary: 'Remove a link for good: trainers who are in the project by it alone are taken out after the grace',
+  tag,
+  params: linkParams,
+  answer: unlinkedAnswer,
+  async run({ params: { install: named, link }, by, signal }, parts) {
+    const install = findInstall(parts, named);
+    const api = apiOf(parts.customers.subscription, install);
+    const found = await findLink(api, link, signal);
+    await removeLink({ ...parts, ...parts.customers, by }, api, install, found, signal);
+    return { install, linkId: found.id, project: found.externalProjectId, isRemoved: true as const };
+  },
+});
+
+const decisions = [
+  ['end', 'Say that a contract has ended, for when the marketplace cannot be reached'],
+  ['reopen', 'Say that a contract goes on, although its end was delivered'],
+] as const;
+
+const contractActs = decisions.map(([decision, summary]) =>
+  defineOperation({
+    id: `${decision}Contract`,
+    method: 'post',
+    path: `/contracts/{contract}/${decision}`,
+    summary,
+    tag,
+    params: contractParams,
+    body: ofInstallBody,
+    answer: decidedContractAnswer,
+    run: async ({ params: { contract: contractId }, body: { install: named }, by }, parts) => {
+      const { install } = await decide(parts, decision, contractId, named, by);
+      return { install, contractId, decision };
+    },
+  }),
+);
+
+async function decide(
+  { database, box }: ApiParts,
+  decision: ContractDecision,
+  contractId: string,
+  install: string | undefined,
+  by: Parameters<typeof decideContract>[0]['by'],
+) {
+  const contracts = createContractStore(database);
+  const evidence = createEvidenceStore(database, box);
+  return await decideContract({ database, contracts, evidence, by }, decision, contractId, install);
+}
+
+function findInstall(parts: ApiParts, named: string): string {
+  const [install = named] = pickInstalls(parts, named);
+  return install;
+}
+
+export const customerActs = [
+  readInstalls,
+  connectInstall,
+  forgetInstall,
+  rotateEndpoint,
+  redeliverEvents,
+  linkProject,
+  unlinkProject,
+  ...contractActs,
+];

@@ -1,0 +1,111 @@
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { describeSubscription } from '../../installs/subscription/describe-subscription.ts';
+import { listLinks } from '../../operator/links/list-links.ts';
+import { listContracts } from '../../operator/list-contracts.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { pageByKey } from '../cursor.ts';
+import { defineOperation } from '../operation-schema.ts';
+import {
+  contractPage,
+  contractQuery,
+  endpointsAnswer,
+  installsAnswer,
+  linksAnswer,
+  ofInstallQuery,
+} from '../schemas/customer-schema.ts';
+
+/** The customers that are connected: what is known of them, and what the marketplace says now. */
+
+const tag = 'customers';
+
+const listInstalls = defineOperation({
+  id: 'listInstalls',
+  method: 'get',
+  path: '/installs',
+  summary: 'The customers that are connected, and when each was last read',
+  tag,
+  answer: installsAnswer,
+  async run(_asked, { installs, customers }) {
+    const states = new Map((await customers.installStates.list()).map((state) => [state.install, state]));
+    return {
+      installs: [...installs].map(([install, { livesIn, tool, projects }]) => {
+        const { readBeganAt: readAt = null, failure = null } = states.get(install) ?? {};
+        return { install, livesIn, tool, projects: [...projects], readAt, failure };
+      }),
+    };
+  },
+});
+
+const linksOfInstalls = defineOperation({
+  id: 'listLinks',
+  method: 'get',
+  path: '/links',
+  summary: 'Which projects are linked at the marketplace now, and where they lead',
+  tag,
+  query: ofInstallQuery,
+  answer: linksAnswer,
+  async run({ query: { install }, signal }, parts) {
+    const { installs, adapters, services, customers } = parts;
+    const { scopeOf, scopes } = services.usage.deps;
+    const deps = {
+      installs,
+      adapters,
+      platformApis: services.platformApis,
+      routeLink: customers.rules.routeLink,
+      scopeOf,
+      scopes: await scopes.list(),
+    };
+    return await listLinks(deps, pickInstalls(parts, install), signal);
+  },
+});
+
+const contractsOfInstalls = defineOperation({
+  id: 'listContracts',
+  method: 'get',
+  path: '/contracts',
+  summary: 'What is known of the contracts, by install',
+  tag,
+  query: contractQuery,
+  answer: contractPage,
+  run: ({ query: { install, status, budget, suspects, ...wish } }, { database }) =>
+    pageByKey(
+      'listContracts',
+      { ...wish, parts: 2 },
+      async (key, limit) => {
+        const after = key && { install: key[0] ?? '', contractId: key[1] ?? '' };
+        return await listContracts(database, { install, status, budget, suspects, after, limit });
+      },
+      ({ install: ofInstall, contractId }) => [ofInstall, contractId],
+    ),
+});
+
+const listEndpoints = defineOperation({
+  id: 'listEndpoints',
+  method: 'get',
+  path: '/endpoints',
+  summary: 'How the webhook endpoints are doing, as the marketplace says now',
+  tag,
+  query: ofInstallQuery,
+  answer: endpointsAnswer,
+  async run({ query: { install }, signal }, parts) {
+    const endpoints = [];
+    for (const name of pickInstalls(parts, install)) {
+      try {
+        const described = await describeSubscription(parts.customers.subscription, name, signal);
+        endpoints.push({ ...described, failure: null });
+      } catch (error) {
+        endpoints.push({ install: name, failure: toAppError(error).message });
+      }
+    }
+    return { endpoints };
+  },
+});
+
+/** @throws AppError `not_found` where the one that is named does not exist */
+export function pickInstalls({ installs }: Pick<ApiParts, 'installs'>, named: string | undefined): string[] {
+  if (named === undefined) return [...installs.keys()];
+  if (installs.has(named)) return [named];
+  throw new AppError('not_found', `There is no install ${named}`);
+}
+
+export const customerOperations = [listInstalls, linksOfInstalls, contractsOfInstalls, listEndpoints];

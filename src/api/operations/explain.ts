@@ -1,0 +1,112 @@
+import { AppError } from '../../domain/errors.ts';
+import { loadRunning } from '../../operator/about-instances.ts';
+import { loadTools } from '../../operator/about-tools.ts';
+import { isToChange } from '../../operator/explain.ts';
+import { explainAt } from '../../operator/explain-at.ts';
+import { explainBudgets } from '../../operator/explain-budgets.ts';
+import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
+import { loadMembership } from '../../operator/load-membership.ts';
+import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { defineOperation } from '../operation-schema.ts';
+import { contractParams } from '../schemas/customer-schema.ts';
+import {
+  explainAnswer,
+  explainQuery,
+  membershipAnswer,
+  membershipParams,
+  timelineAnswer,
+  trainerParams,
+} from '../schemas/membership-schema.ts';
+import { toMember } from './to-member.ts';
+
+/** Why a trainer has access or not, and what happened. */
+
+const tag = 'access';
+
+const getMembership = defineOperation({
+  id: 'getMembership',
+  method: 'get',
+  path: '/memberships/{membership}',
+  summary: 'One membership: why it is as it is, and what happened',
+  tag,
+  params: membershipParams,
+  answer: membershipAnswer,
+  async run({ params: { membership: id } }, parts) {
+    const found = await loadMembership(await toDeps(parts), id);
+    if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+    const { access, nextAttemptAt, isWorkable: canConverge, explanations, timeline } = found;
+    return { ...toMember(access), nextAttemptAt, canConverge, explanations, timeline };
+  },
+});
+
+const explain = defineOperation({
+  id: 'explain',
+  method: 'get',
+  path: '/explain',
+  summary: 'Why a trainer is in a tool or is not, from contract to login',
+  tag,
+  query: explainQuery,
+  answer: explainAnswer,
+  async run({ query: { subject, at } }, parts) {
+    const { database, clock } = parts;
+    if (at !== undefined) {
+      const { explanations } = await explainAt(parts, subject, new Date(at).toISOString());
+      if (explanations.length === 0) throw unknown();
+      return { explanations, budgets: [], attention: [] };
+    }
+    const running = await loadRunning(database, clock);
+    const { explanations } = await explainSubject({ ...(await toDeps(parts)), tools: running.tools }, subject);
+    if (explanations.length === 0) throw unknown();
+    const isRunning = running.instances.some(({ state }) => state === 'running');
+    const attention = isRunning || !explanations.some(isToChange) ? [] : running.attention;
+    return { explanations, budgets: await explainBudgets(database, subject), attention };
+  },
+});
+
+const getTrainerTimeline = defineOperation({
+  id: 'getTrainerTimeline',
+  method: 'get',
+  path: '/trainers/{trainer}/timeline',
+  summary: 'What happened about a trainer, step by step',
+  tag,
+  params: trainerParams,
+  answer: timelineAnswer,
+  async run({ params: { trainer: trainerId } }, parts) {
+    const { bearing } = await explainSubject(await toDeps(parts), trainerId);
+    const participations = bearing.participations.filter((one) => one.trainerId === trainerId);
+    if (participations.length === 0) throw unknown();
+    return await loadTimeline(parts.database, { trainerId }, { ...bearing, participations });
+  },
+});
+
+const getContractTimeline = defineOperation({
+  id: 'getContractTimeline',
+  method: 'get',
+  path: '/contracts/{contract}/timeline',
+  summary: 'What happened about a contract, step by step',
+  tag,
+  params: contractParams,
+  answer: timelineAnswer,
+  async run({ params: { contract: contractId } }, parts) {
+    const { bearing } = await explainSubject(await toDeps(parts), contractId);
+    const isIt = (one: { contractId: string }) => one.contractId === contractId;
+    const contracts = bearing.contracts.filter(isIt);
+    if (contracts.length === 0) throw unknown();
+    const participations = bearing.participations.filter(isIt);
+    return await loadTimeline(parts.database, { contractId }, { ...bearing, contracts, participations });
+  },
+});
+
+function unknown(): AppError {
+  const message = 'Nothing is known of such a person or contract: no event named it, and no reading';
+  return new AppError('not_found', message);
+}
+
+async function toDeps({ database, box, installs, adapters, config, clock }: ApiParts): Promise<ExplainDeps> {
+  const { managedDomains } = config.marketplace;
+  const { tools } = await loadTools(database, clock.now());
+  return { database, box, installs, adapters, managedDomains, tools };
+}
+
+export const explainOperations = [getMembership, explain, getTrainerTimeline, getContractTimeline];

@@ -1,0 +1,75 @@
+import { listAccess } from '../../memberships/access-list-store.ts';
+import { listMemberships } from '../../memberships/membership-list-store.ts';
+import { listWaiting } from '../../operator/list-waiting.ts';
+import { pageById, pageByKey } from '../cursor.ts';
+import { defineOperation } from '../operation-schema.ts';
+import {
+  accessPage,
+  accessQuery,
+  membershipPage,
+  membershipQuery,
+  waitingList,
+  waitingQuery,
+} from '../schemas/membership-schema.ts';
+import { toMember, toReach } from './to-member.ts';
+
+/** Lists of who is in which group of a tool. */
+
+const tag = 'access';
+
+const listOfMemberships = defineOperation({
+  id: 'listMemberships',
+  method: 'get',
+  path: '/memberships',
+  summary: 'Which trainer belongs to which group, by tool and group',
+  tag,
+  query: membershipQuery,
+  answer: membershipPage,
+  async run({ query: { tool, install, state, ...wish } }, { database: { kysely } }) {
+    const { items, next } = await pageByKey(
+      'listMemberships',
+      { ...wish, parts: 4 },
+      async (key, limit) => {
+        const [ofTool = '', groupId = '', trainerId = '', id] = key ?? [];
+        const after = key && { tool: ofTool, groupId, trainerId, id: Number(id) };
+        return await listMemberships(kysely, { tool, install, state, after, limit });
+      },
+      (row) => [row.tool, row.groupId, row.trainerId, String(row.id)],
+    );
+    return { items: items.map(toMember), next };
+  },
+});
+
+const searchAccess = defineOperation({
+  id: 'searchAccess',
+  method: 'get',
+  path: '/access',
+  summary: 'Who is, or was, in which project and by which contracts, the newest first',
+  tag,
+  query: accessQuery,
+  answer: accessPage,
+  async run({ query: { q, trainer, contract, limit, cursor, ...filter } }, { database: { kysely }, box }) {
+    const search = q === undefined ? undefined : { text: q, digests: box.digests(q.toLowerCase()) };
+    const asked = { ...filter, search, trainerId: trainer, contractId: contract };
+    const { items, next } = await pageById('searchAccess', { limit, cursor }, (before, most) =>
+      listAccess(kysely, { ...asked, before, limit: most }),
+    );
+    return { items: items.map(toMember), next };
+  },
+});
+
+const listWaitingMembers = defineOperation({
+  id: 'listWaiting',
+  method: 'get',
+  path: '/waiting',
+  summary: 'Who waits: for a work address, or for an invitation to be handed over',
+  tag,
+  query: waitingQuery,
+  answer: waitingList,
+  async run({ query: { tool, limit = 100 } }, { database, config, clock }) {
+    const waiting = await listWaiting({ database }, { tool, limit, ...toReach(config, clock) });
+    return { items: waiting.map(toMember) };
+  },
+});
+
+export const membershipOperations = [listOfMemberships, searchAccess, listWaitingMembers];

@@ -1,0 +1,123 @@
+import { describeConfig } from '../../config/describe-config.ts';
+import { AppError } from '../../domain/errors.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
+import { toDurationMs } from '../../lib/units.ts';
+import { loadRunning } from '../../operator/about-instances.ts';
+import { forecast } from '../../operator/forecast.ts';
+import { loadStatus, toMailed } from '../../operator/load-status.ts';
+import { acceptServer, listServers } from '../../operator/tool-servers.ts';
+import { defineOperation } from '../operation-schema.ts';
+import {
+  acceptedToolAnswer,
+  doctorAnswer,
+  forecastAnswer,
+  forecastQuery,
+  report,
+  settingsAnswer,
+  statusAnswer,
+  statusQuery,
+  toolParams,
+  toolsAnswer,
+} from '../schemas/status-schema.ts';
+import { toMember } from './to-member.ts';
+
+/** How Gangway is doing, and what is to be expected. */
+
+const tag = 'status';
+
+const getStatus = defineOperation({
+  id: 'getStatus',
+  method: 'get',
+  path: '/status',
+  summary: 'How Gangway is doing, what happened lately, and what needs an operator',
+  tag,
+  query: statusQuery,
+  answer: statusAnswer,
+  async run({ query: { since = '24h' } }, { database, installs, config, clock }) {
+    const from = instantIn(clock, -(toDurationMs(since) ?? 0));
+    const status = await loadStatus(database, from, installs, toMailed(config, toInstant(clock.now())));
+    const running = await loadRunning(database, clock);
+    return { ...status, ...running, attention: [...running.attention, ...status.attention] };
+  },
+});
+
+const getForecast = defineOperation({
+  id: 'getForecast',
+  method: 'get',
+  path: '/forecast',
+  summary: 'Who is to leave, which budgets run out, and who waits for what',
+  tag,
+  query: forecastQuery,
+  answer: forecastAnswer,
+  async run({ query: { days = 7, limit = 500 } }, { database, config, clock }) {
+    const { managedDomains } = config.marketplace;
+    const wish = { now: clock.now(), days, limit, managedDomains, hasMail: config.mail !== undefined };
+    const { waiting, ...expected } = await forecast(database, wish);
+    return { ...expected, waiting: waiting.map(toMember) };
+  },
+});
+
+const getDoctor = defineOperation({
+  id: 'getDoctor',
+  method: 'get',
+  path: '/doctor',
+  summary: 'What this instance found when it last looked at everything',
+  tag,
+  answer: doctorAnswer,
+  run(_asked, { reports }) {
+    const found = reports.get('doctor');
+    return { report: found === undefined ? null : { ...found, checks: [...found.checks] } };
+  },
+});
+
+const getSettings = defineOperation({
+  id: 'getSettings',
+  method: 'get',
+  path: '/settings',
+  summary: 'The configuration as it was loaded, with secrets masked',
+  tag,
+  answer: settingsAnswer,
+  run: (_asked, { config }) => ({ settings: describeConfig(config) }),
+});
+
+const listTools = defineOperation({
+  id: 'listTools',
+  method: 'get',
+  path: '/tools',
+  summary: 'The tools that are configured, and the servers that their people are in',
+  tag,
+  answer: toolsAnswer,
+  run: async (_asked, { database, config }) => ({ tools: await listServers(database, config.tools) }),
+});
+
+const runDoctor = defineOperation({
+  id: 'runDoctor',
+  method: 'post',
+  path: '/doctor',
+  summary: 'Look at configuration, tools, marketplace, database and clocks, and say what to do',
+  tag,
+  answer: report,
+  async run({ by, signal }, { examine, reports }) {
+    const found = { by: by.actor, at: by.at, checks: await examine(signal) };
+    reports.set('doctor', found);
+    return found;
+  },
+});
+
+const acceptTool = defineOperation({
+  id: 'acceptTool',
+  method: 'post',
+  path: '/tools/{tool}/accept',
+  summary: 'Take the server that a tool leads to now as the one that its people are in',
+  tag,
+  params: toolParams,
+  answer: acceptedToolAnswer,
+  async run({ params: { tool }, by, signal }, { database, adapters, config }) {
+    const [adapter, settings] = [adapters.get(tool), config.tools.get(tool)?.settings];
+    if (adapter === undefined || settings === undefined) throw new AppError('not_found', `There is no tool ${tool}`);
+    const { identity, location } = await acceptServer({ database, by }, { tool, adapter, settings }, signal);
+    return { tool, identity, location };
+  },
+});
+
+export const statusOperations = [getStatus, getForecast, getDoctor, runDoctor, getSettings, listTools, acceptTool];

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { nameRule, projectRule } from '../../config/text-rules.ts';
+import { budgetStates } from '../../domain/budget.ts';
+import { contractStatuses } from '../../domain/evidence-status.ts';
+import { check, count, flag, instant, maybeInstant, maybeText, pageSchema, paging, text } from './common-schema.ts';
+
+/** Customers: their installs, links, contracts and webhook endpoints. */
+
+const installName = z.string().regex(nameRule.pattern, nameRule.says);
+
+export const installParams = z.strictObject({ install: installName });
+
+const install = z
+  .object({
+    install: z.string(),
+    livesIn: z.enum(['configuration', 'database']),
+    tool: z.string(),
+    projects: z.array(z.string()),
+    readAt: maybeInstant.describe('When the last complete reading began.'),
+    failure: maybeText,
+  })
+  .meta({ id: 'Install' });
+
+export const installsAnswer = z.object({ installs: z.array(install) });
+
+const link = z
+  .object({
+    install: z.string(),
+    linkId: z.string(),
+    project: z.string(),
+    name: maybeText,
+    jobId: maybeText,
+    leads: z.enum(['here', 'managed', 'outside', 'nowhere']),
+    outside: maybeText.describe('Why it is outside the walls of its install; null if it is inside.'),
+    tool: maybeText,
+    groupId: maybeText,
+    work: z
+      .object({
+        scope: z.string(),
+        state: z.enum(['read', 'unread', 'failing', 'gone']),
+        readAt: maybeInstant,
+        failure: maybeText,
+      })
+      .nullable(),
+  })
+  .meta({ id: 'Link' });
+
+export const ofInstallQuery = z.strictObject({ install: installName.optional() });
+
+export const linksAnswer = z.object({
+  links: z.array(link),
+  unread: z
+    .array(z.object({ install: z.string(), failure: z.string() }))
+    .describe('Installs that could not be asked, and why.'),
+});
+
+export const linkParams = z.strictObject({ install: installName, link: text });
+
+export const linkBody = z.strictObject({
+  project: text.describe("The tool's id of the project."),
+  job: text.optional().describe("The customer's job; without one no trainer is ever hired for it."),
+  name: text.optional(),
+  url: text.optional(),
+  managed: z.boolean().optional().describe('The marketplace provisions it by itself, and Gangway does not.'),
+});
+
+export const linkedAnswer = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
+
+export const unlinkedAnswer = linkedAnswer.extend({ isRemoved: z.literal(true) });
+
+export const contractParams = z.strictObject({ contract: text });
+
+const contract = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    status: z.enum(contractStatuses),
+    title: maybeText,
+    heardAt: maybeText,
+    people: count,
+    budgetState: z.enum(budgetStates).nullable(),
+    consumedFraction: z.number().nullable(),
+    suspectSince: maybeInstant.describe('Since when no list has it; null if the last reading found it.'),
+  })
+  .meta({ id: 'Contract' });
+
+export const contractQuery = z.strictObject({
+  ...paging,
+  install: installName.optional(),
+  status: z.enum(contractStatuses).optional(),
+  budget: z.enum(budgetStates).optional(),
+  suspects: flag.optional().describe('Only those that are no longer listed, although nothing says they ended.'),
+});
+
+export const contractPage = pageSchema(contract);
+
+export const ofInstallBody = z.strictObject({
+  install: installName.optional().describe('Of which install, where several have one of this id.'),
+});
+
+export const decidedContractAnswer = z.object({
+  install: z.string(),
+  contractId: z.string(),
+  decision: z.enum(['end', 'reopen']),
+});
+
+const project = z
+  .string()
+  .max(500)
+  .refine((value) => projectRule.pattern.test(value) && value.isWellFormed(), projectRule.says)
+  // The same for programs, some of which know no classes of characters.
+  .meta({ pattern: '^[^*\\u0000-\\u001f\\u007f-\\u009f]+\\*?$|^\\*$' });
+
+export const connectBody = z.strictObject({
+  token: z.string().min(1).max(10_000).optional().describe('The platform token; without it the stored one is kept.'),
+  tool: text.optional(),
+  projects: z.array(project).min(1).max(1000).optional(),
+  relink: z.boolean().optional().describe('Link projects again that were linked before the customer connected again.'),
+  move: z.boolean().optional().describe('Have events delivered here that are delivered elsewhere now.'),
+  acceptOrphans: z.boolean().optional(),
+  acceptOtherCustomer: z.boolean().optional(),
+});
+
+export const connectedAnswer = z.object({
+  install: z.string(),
+  grant: z.string(),
+  links: count,
+  relinked: z.array(z.string()).describe('Projects that were linked again.'),
+  missing: z.array(z.object({ project: z.string(), why: z.string() })),
+  checks: z.array(check),
+});
+
+export const removeInstallBody = z.strictObject({
+  acceptOrphans: z.boolean().optional().describe('Do it although people are in a tool by it: they are kept.'),
+});
+
+export const installAnswer = z.object({ install: z.string() });
+
+export const readBody = z.strictObject({
+  install: installName.optional().describe('Only this one; without it, all.'),
+});
+
+export const readAnswer = z.object({ installs: z.array(z.string()), wantedAt: instant });
+
+const endpoint = z
+  .object({
+    install: z.string(),
+    endpointId: maybeText.optional(),
+    url: maybeText.optional(),
+    status: maybeText.optional(),
+    missingEventTypes: z.array(z.string()).optional(),
+    consecutiveFailures: z.int().nullable().optional(),
+    checkedAt: maybeInstant.optional(),
+    trouble: maybeText.optional(),
+    action: maybeText.optional(),
+    failure: maybeText.describe('Why the marketplace could not be asked.'),
+  })
+  .meta({ id: 'Endpoint' });
+
+export const endpointsAnswer = z.object({ endpoints: z.array(endpoint) });
+
+export const rotatedAnswer = z.object({
+  install: z.string(),
+  endpointId: z.string(),
+  replaced: z.array(z.string()),
+  hadGap: z.boolean(),
+  hasConfiguredSecrets: z.boolean(),
+});
+
+export const redeliverBody = z.strictObject({
+  delivery: text.optional().describe('This delivery, whether it failed or not: its id at the marketplace.'),
+});
+
+export const redeliveredAnswer = z.object({
+  install: z.string(),
+  endpointId: z.string(),
+  status: z.string(),
+  requeued: count.nullable(),
+});

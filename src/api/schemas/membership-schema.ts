@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { membershipStates } from '../../domain/membership.ts';
+import { instant, maybeInstant, maybeText, pageSchema, paging, rowNumber, text } from './common-schema.ts';
+
+/** Who is in which group of a tool, why, and what happened. */
+
+export const membershipParams = z.strictObject({ membership: rowNumber });
+
+const trainer = {
+  id: z.int(),
+  tool: z.string(),
+  groupId: z.string(),
+  trainerId: z.string(),
+  displayName: maybeText,
+  install: z.string(),
+  state: z.enum(membershipStates),
+  wanted: z.boolean(),
+  cause: maybeText.describe('Why they are to leave.'),
+  failure: maybeText,
+  doubtedId: maybeText.describe('An account of which it is not known whether it is theirs.'),
+  updatedAt: instant.describe('Since when it is in this state.'),
+  removeAfter: maybeInstant,
+};
+
+const membership = z
+  .object({ ...trainer, memberId: maybeText, attempts: z.int(), nextAttemptAt: maybeInstant })
+  .meta({ id: 'Membership' });
+
+export const membershipQuery = z.strictObject({
+  ...paging,
+  tool: text.optional(),
+  install: text.optional(),
+  state: z.enum(membershipStates).optional(),
+});
+
+export const membershipPage = pageSchema(membership);
+
+export const waitingMember = membership
+  .extend({
+    waitsFor: z.enum(['work_email', 'mail', 'operator', 'new_invitation', 'renewal']),
+    invitation: z
+      .object({ kind: z.enum(['link', 'password']), expiresAt: maybeInstant, failure: maybeText })
+      .nullable()
+      .describe('Without what is in it: `takeInvitation` shows that once.'),
+  })
+  .meta({ id: 'WaitingMember' });
+
+export const waitingQuery = z.strictObject({ limit: paging.limit, tool: text.optional() });
+export const waitingList = z.object({ items: z.array(waitingMember) });
+
+const reason = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    linkId: z.string(),
+    title: maybeText,
+    endDate: maybeText,
+    externalProjectId: maybeText,
+    externalProjectName: maybeText,
+  })
+  .meta({ id: 'Reason' });
+
+const access = z
+  .object({ ...trainer, reasons: z.array(reason).describe('Recorded reasons, whether they stand or not.') })
+  .meta({ id: 'Access' });
+
+export const accessQuery = z.strictObject({
+  ...paging,
+  q: text.optional().describe('Part of a name or of a project, a whole id, or a work address.'),
+  state: z.enum(membershipStates).optional(),
+  install: text.optional(),
+  tool: text.optional(),
+  project: text.optional().describe('The id of the project, or of the group in the tool.'),
+  trainer: text.optional(),
+  contract: text.optional().describe('A contract that is, or was, a reason.'),
+});
+
+export const accessPage = pageSchema(access);
+
+const explanation = z
+  .object({
+    trainerId: maybeText,
+    displayName: maybeText,
+    install: z.string(),
+    contractId: z.string(),
+    steps: z.array(
+      z.object({
+        step: z.enum(['install', 'contract', 'person', 'link', 'address', 'membership']),
+        holds: z.boolean(),
+        says: z.string(),
+      }),
+    ),
+    action: maybeText.describe(
+      'The one thing to do, even if it is to wait or to do nothing; null for an instant of the past.',
+    ),
+  })
+  .meta({ id: 'Explanation' });
+
+const timelineStep = z
+  .object({
+    at: z.string(),
+    kind: z.enum(['delivery', 'act', 'evidence', 'wanted', 'look', 'call', 'receipt']),
+    says: z.string(),
+    deliveryId: z.int().optional(),
+    membershipId: z.int().optional(),
+    actId: z.int().optional(),
+  })
+  .meta({ id: 'TimelineStep' });
+
+const timeline = z
+  .object({
+    steps: z.array(timelineStep).describe('The oldest first.'),
+    isCutOff: z.boolean().describe('Whether there are older steps that are not among them.'),
+  })
+  .meta({ id: 'Timeline' });
+
+export const membershipAnswer = access
+  .extend({
+    nextAttemptAt: maybeInstant,
+    canConverge: z.boolean().describe('Whether there is a call to make now.'),
+    explanations: z.array(explanation),
+    timeline,
+  })
+  .meta({ id: 'MembershipInFull' });
+
+const budget = z
+  .object({
+    install: z.string(),
+    contractId: z.string(),
+    state: z.enum(['ok', 'low', 'depleted', 'unknown']).nullable(),
+    fundedVolume: z.number().nullable(),
+    consumedVolume: z.number().nullable(),
+    remainingVolume: z.number().nullable(),
+    consumedFraction: z.number().nullable(),
+    askedAt: maybeInstant,
+    nextReadAt: maybeInstant,
+    failure: maybeText,
+    lastNotice: z.object({ state: z.string(), at: instant }).nullable(),
+  })
+  .meta({ id: 'Budget' });
+
+export const attention = z
+  .object({ says: z.string(), action: z.string(), page: z.string().optional() })
+  .meta({ id: 'Attention', description: 'Something that an operator has to look at, and what to do about it.' });
+
+export const explainQuery = z.strictObject({
+  subject: text.describe('The id of a trainer or of a contract, or a work address.'),
+  at: instant.optional().describe('As it was at that instant, by the evidence journal.'),
+});
+
+export const explainAnswer = z.object({
+  explanations: z.array(explanation),
+  budgets: z.array(budget),
+  attention: z.array(attention).describe('What keeps the bridge from acting on it; mostly empty.'),
+});
+
+export const trainerParams = z.strictObject({ trainer: text });
+
+export const timelineAnswer = timeline;
+
+export const invitationAnswer = z.object({
+  membership: z.int(),
+  invitation: z.object({
+    kind: z.enum(['link', 'password']),
+    url: maybeText,
+    username: z.string().optional(),
+    password: z.string().optional(),
+    expiresAt: maybeInstant,
+  }),
+});
+
+export const decidedAnswer = z.object({ membership: z.int(), decision: z.string(), outcome: z.string().optional() });
+
+export const adoptBody = z.strictObject({
+  account: z.boolean().optional().describe('Count their account too as made by Gangway.'),
+  address: text.optional().describe('The address that their account shows now, if no source has reported it.'),
+});

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { budgetStates } from '../../domain/budget.ts';
+import { deliveryStates } from '../../domain/delivery.ts';
+import { membershipStates } from '../../domain/membership.ts';
+import { check, count, instant, maybeInstant, maybeText, wholeNumber } from './common-schema.ts';
+import { attention, waitingMember } from './membership-schema.ts';
+import { plan } from './plan-schema.ts';
+
+/** How Gangway is doing, and what is to be expected. */
+
+export const statusQuery = z.strictObject({
+  since: z
+    .string()
+    .regex(/^[1-9]\d{0,3}(m|h|d)$/, 'must be a duration such as 24h')
+    .optional()
+    .describe('How far back to count, such as 24h; 24h without it.'),
+});
+
+const instance = z
+  .object({
+    name: z.string(),
+    version: z.string(),
+    startedAt: instant,
+    beatAt: instant,
+    stoppedAt: maybeInstant,
+    state: z.enum(['running', 'silent', 'stopped']),
+    silentForSeconds: z.number(),
+  })
+  .meta({ id: 'Instance' });
+
+const toolStanding = z
+  .object({
+    tool: z.string(),
+    trouble: z
+      .object({ tool: z.string(), errorCode: z.string(), message: z.string(), since: instant, asksAgainAt: instant })
+      .nullable(),
+    waiting: count,
+    trainers: z.array(z.string()),
+    waitsSince: maybeInstant,
+    failure: maybeText,
+  })
+  .meta({ id: 'ToolStanding' });
+
+const installState = z
+  .object({
+    install: z.string(),
+    heldSince: maybeInstant,
+    readWantedAt: maybeInstant,
+    readBeganAt: maybeInstant,
+    attempts: count,
+    failure: maybeText,
+  })
+  .meta({ id: 'InstallState' });
+
+export const statusAnswer = z.object({
+  since: instant,
+  memberships: z.array(z.object({ tool: z.string(), state: z.enum(membershipStates), count })),
+  deliveries: z.array(z.object({ install: z.string(), state: z.enum(deliveryStates), count })),
+  receipts: z.array(z.object({ tool: z.string(), outcome: z.string(), count })),
+  removals: z.array(z.object({ install: z.string(), clearance: z.string(), count })),
+  installs: z.array(installState),
+  plans: z.array(plan),
+  budgets: z.array(z.object({ install: z.string(), state: z.enum(budgetStates).nullable(), count })),
+  lowered: z.array(z.object({ install: z.string(), days: count })),
+  attention: z.array(attention).describe('Empty where no operator has to act.'),
+  instances: z.array(instance),
+  tools: z.array(toolStanding),
+});
+
+export const forecastQuery = z.strictObject({
+  days: wholeNumber(1, 365).optional().describe('How many days ahead; 7 without it.'),
+  limit: wholeNumber(1, 500).optional().describe('How many rows each part has at most; 500 without it.'),
+});
+
+export const forecastAnswer = z.object({
+  from: instant,
+  until: instant,
+  leaving: z.array(
+    z.object({
+      id: z.int(),
+      tool: z.string(),
+      groupId: z.string(),
+      trainerId: z.string(),
+      install: z.string(),
+      displayName: maybeText,
+      at: maybeInstant.describe('Null where an operator has to decide about a plan first.'),
+      why: z.string(),
+    }),
+  ),
+  budgets: z.array(
+    z.object({
+      install: z.string(),
+      contractId: z.string(),
+      title: maybeText,
+      consumedFraction: z.number().nullable(),
+      at: instant,
+    }),
+  ),
+  waiting: z.array(waitingMember),
+});
+
+export const report = z.object({ by: z.string(), at: instant, checks: z.array(check) }).meta({ id: 'Report' });
+
+export const doctorAnswer = z.object({
+  report: report
+    .nullable()
+    .describe('What this instance found when it last looked; null if it has not looked since it was started.'),
+});
+
+export const settingsAnswer = z.object({
+  settings: z.array(
+    z
+      .object({ key: z.string(), value: z.string(), isDefault: z.boolean(), says: z.string() })
+      .meta({ id: 'Setting', description: 'One key of the configuration as it was loaded; secrets are masked.' }),
+  ),
+});
+
+const server = z.object({ identity: maybeText, location: maybeText });
+
+export const toolsAnswer = z.object({
+  tools: z.array(z.object({ tool: z.string(), location: maybeText, bound: server.nullable() })),
+});
+
+export const toolParams = z.strictObject({ tool: z.string().min(1).max(200) });
+
+export const acceptedToolAnswer = server.extend({ tool: z.string() });

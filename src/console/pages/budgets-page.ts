@@ -1,0 +1,217 @@
+import { html } from 'hono/html';
+import { type BudgetFilter, type ListedBudget, listBudgets } from '../../budget/budget-list-store.ts';
+import { type BudgetState, budgetStates } from '../../domain/budget.ts';
+import { paceDays, runsOutAt } from '../../domain/budget-pace.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
+import type { Counts, Day } from '../../domain/usage.ts';
+import { addDays } from '../../lib/add-days.ts';
+import { maskText } from '../../lib/mask.ts';
+import type { LedgerRow } from '../../usage/report/ledger-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { Asked, Html, Page, View } from '../page.ts';
+import { chartOf } from '../view/chart.ts';
+import { describeCharted, describeCount, toCharted } from '../view/counts.ts';
+import { chosen, chosenOf, filterForm } from '../view/filter.ts';
+import { dayOf, instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+import { workOf } from './work-page.ts';
+
+/** What each contract was funded with, how much is used, and when it is used up if the work goes on like this. */
+export const budgetViews: readonly View<ConsoleParts>[] = [
+  { path: '/budgets', show: showBudgets },
+  { path: '/budgets/:id', show: showBudget },
+];
+
+const pageSize = 100;
+/** So many days a chart has. */
+const chartDays = 60;
+
+/** A budget, and when it is used up at the pace of the last week. */
+type EndingBudget = ListedBudget & { endsAt: string | null };
+
+async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const { query } = asked;
+  const found = await loadBudgets(parts, {
+    install: chosen(query, 'install'),
+    state: chosenOf(query, 'state', budgetStates),
+    after: toKey(query.get('after')),
+    limit: pageSize + 1,
+  });
+  const shown = found.slice(0, pageSize);
+  return {
+    title: 'Budgets',
+    body: html`
+      ${filterForm(asked, [
+        { name: 'install', label: 'install', options: [...parts.installs.keys()].sort() },
+        { name: 'state', label: 'state', options: budgetStates },
+      ])}
+      ${tableOf('Contracts and their budgets, as last read', shown, columns, noBudgets)}
+      ${pagerAfter(asked, found.length > pageSize ? shown.at(-1) : undefined)}
+    `,
+  };
+}
+
+const noBudgets =
+  'No such budget. One appears once a contract is active and its project is linked: it is read within a minute.';
+
+async function loadBudgets(
+  { database, clock }: ConsoleParts,
+  filter: Omit<BudgetFilter, 'since'>,
+): Promise<EndingBudget[]> {
+  const now = clock.now();
+  const since = addDays(now.toISOString().slice(0, 10), -paceDays);
+  const budgets = await listBudgets(database, { ...filter, since });
+  return budgets.map((one) => ({ ...one, endsAt: one.unit === undefined ? null : runsOutAt(one.pace, now) }));
+}
+
+const columns: readonly Column<EndingBudget>[] = [
+  ['contract', (one) => html`<a href="${pathOf(one)}">${nameOf(one)}</a>`],
+  ['install', ({ install }) => install],
+  ['state', ({ state }) => stateOf(state)],
+  ['used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
+  ['funded', ({ fundedVolume }) => fundedVolume, 'number'],
+  ['left', ({ remainingVolume }) => remainingVolume, 'number'],
+  ['worked in a week', workedOf],
+  ['used up', ({ endsAt }) => instantOf(endsAt)],
+  [
+    'work that waits',
+    (one) => (one.waiting === 0 ? '' : html`<a class="warn" href="${differingOf(one)}">${one.waiting}</a>`),
+    'number',
+  ],
+];
+
+function nameOf({ title, contractId }: Pick<ListedBudget, 'title' | 'contractId'>): string {
+  return title === null ? contractId : maskText(title);
+}
+
+function pathOf({ install, contractId }: ContractKey): string {
+  return `/budgets/${encodeURIComponent(contractId)}?${new URLSearchParams({ install })}`;
+}
+
+function differingOf(of: ContractKey): string {
+  return `${workOf(of)}&differs=yes`;
+}
+
+const classes: Record<BudgetState, string> = { ok: 'good', low: 'warn', depleted: 'bad', unknown: 'quiet' };
+
+function stateOf(state: BudgetState | null): Html | string {
+  return state === null ? 'not read yet' : html`<span class="${classes[state]}">${state}</span>`;
+}
+
+function workedOf({ unit, pace }: ListedBudget): string {
+  return unit === undefined ? 'work does not use it up' : describeCount(unit, pace.lately);
+}
+
+/** Only a budget that is used up completely is 100 %. */
+function toPercent(fraction: number | null): string {
+  return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
+}
+
+async function showBudget(asked: Asked, parts: ConsoleParts): Promise<Page> {
+  const contractId = asked.params['id'] ?? '';
+  const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
+  const install = chosen(asked.query, 'install');
+  const found = isId ? await loadBudgets(parts, { install, contractId, limit: pageSize }) : [];
+  const [budget, other] = found;
+  if (budget === undefined) throw new AppError('not_found', 'No budget of such a contract is known');
+  if (other !== undefined) {
+    const body = tableOf('Several installs have a contract of this id', found, columns, '');
+    return { title: `Budgets of ${contractId}`, body };
+  }
+  return {
+    title: maskText(`Budget of “${nameOf(budget)}”`),
+    body: html`
+      ${factsOf(budget)}
+      ${await usedByDay(parts, budget)}
+    `,
+  };
+}
+
+function factsOf(budget: EndingBudget): Html {
+  const { install, contractId, state, stateSince, consumedFraction, fundedVolume, consumedVolume } = budget;
+  const { remainingVolume, endsAt, askedAt, nextReadAt, failure, waiting } = budget;
+  return html`<dl>
+    <dt>Contract</dt>
+    <dd><a href="/contracts/${encodeURIComponent(contractId)}">${contractId}</a> of ${install}</dd>
+    <dt>State</dt>
+    <dd>${stateOf(state)}${stateSince !== null && html`, since ${instantOf(stateSince)}`}</dd>
+    <dt>Used</dt>
+    <dd>${toPercent(consumedFraction) || 'not known'}: ${consumedVolume ?? '?'} of ${fundedVolume ?? '?'}, left ${remainingVolume ?? '?'}</dd>
+    <dt>Worked in the last ${paceDays} days</dt>
+    <dd>${workedOf(budget)}</dd>
+    <dt>Used up at this pace</dt>
+    <dd>${instantOf(endsAt) || 'not within reach'}</dd>
+    <dt>Work that waits</dt>
+    <dd>${waiting === 0 ? 'none' : html`<a href="${differingOf(budget)}">${waiting} days of trainers that the marketplace does not have as they were read</a>`}</dd>
+    <dt>Last read</dt>
+    <dd>${instantOf(askedAt) || 'not yet'}${failure !== null && html`: <span class="bad">${maskText(failure)}</span>`}</dd>
+    <dt>Next reading</dt>
+    <dd>${instantOf(nextReadAt) || 'none, as the contract is not active'}</dd>
+  </dl>`;
+}
+
+interface UsedDay {
+  day: Day;
+  used: number;
+}
+
+/** What was reported of each day, in the unit that is paid by. */
+async function usedByDay({ services, clock }: ConsoleParts, { install, contractId, unit }: EndingBudget) {
+  const to = clock.now().toISOString().slice(0, 10);
+  const from = addDays(to, 1 - chartDays);
+  const rows = await services.usage.deps.ledger.list({ install, contractIds: [contractId], firstDay: from });
+  const used = unit ?? 'seconds';
+  const days = sumByDay(rows, used).filter(({ day }) => day >= from);
+  const chart = chartOf({
+    title: `${used} that were reported from ${from} to ${to}, by day: the table beneath has the numbers`,
+    from,
+    to,
+    days: days.map((one) => ({ day: one.day, bar: toCharted(used, one.used) })),
+    legend: { bar: 'reported' },
+    say: describeCharted(used),
+  });
+  return html`<h2>What was used by day</h2>
+    ${days.length > 0 && chart}
+    ${tableOf(`What was reported of the last ${chartDays} days, the latest first`, days, usedColumns(used), noUse)}
+    <p><a href="${workOf({ install, contractId })}">The work, as it was read and as it was reported</a></p>`;
+}
+
+const noUse = 'Nothing was reported of these days. A day appears after its work was read and reported.';
+
+function sumByDay(rows: readonly LedgerRow[], unit: keyof Counts): UsedDay[] {
+  const days = Map.groupBy(rows, ({ day }) => day);
+  return [...days]
+    .map(([day, some]) => ({ day, used: some.reduce((sum, { answered }) => sum + (answered[unit] ?? 0), 0) }))
+    .sort((a, b) => (a.day < b.day ? 1 : -1));
+}
+
+function usedColumns(unit: keyof Counts): readonly Column<UsedDay>[] {
+  return [
+    ['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`],
+    ['reported', ({ used }) => describeCount(unit, used), 'number'],
+  ];
+}
+
+/** The last contract of the page before; undefined for anything that names none. */
+function toKey(text: string | null): ContractKey | undefined {
+  const key = (text ?? '').replaceAll(/\p{Cc}/gu, '').toWellFormed();
+  const slash = key.indexOf('/');
+  return slash < 1 ? undefined : { install: key.slice(0, slash), contractId: key.slice(slash + 1) };
+}
+
+/** Installs have no slash in their names. */
+function pagerAfter({ path, query }: Asked, last: ContractKey | undefined): Html | string {
+  const isFirst = !query.has('after');
+  if (isFirst && last === undefined) return '';
+  const to = (after?: ContractKey) => {
+    const next = new URLSearchParams(query);
+    next.delete('after');
+    if (after !== undefined) next.set('after', `${after.install}/${after.contractId}`);
+    return `${path}?${next}`;
+  };
+  return html`<p class="pager">
+    ${isFirst ? '' : html`<a href="${to()}">To the first</a>`}
+    ${last === undefined ? '' : html`<a href="${to(last)}" rel="next">Further ones</a>`}
+  </p>`;
+}

@@ -1,0 +1,139 @@
+import { html } from 'hono/html';
+import { maskText } from '../../lib/mask.ts';
+import { type DriftSide, describeFinding, driftSides, sayNext } from '../../operator/describe-drift.ts';
+import {
+  createFindingStore,
+  type FindingFilter,
+  type FindingStore,
+  type ListedFinding,
+  type ListedGroupDrift,
+} from '../../reconcile/drift/finding-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { Asked, Html, Page, View } from '../page.ts';
+import { trainerLink } from '../view/access-cells.ts';
+import { chosen, chosenOf, filterForm } from '../view/filter.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** Who is in a tool and should not be, and who should be and is not, by name. */
+export const driftViews: readonly View<ConsoleParts>[] = [{ path: '/drift', show: showDrift }];
+
+const sides = ['missing', 'extra', 'changed'] as const satisfies readonly DriftSide[];
+const pageSize = 100;
+/** So many groups a page names. */
+const mostGroups = 200;
+
+const titles: Record<DriftSide, string> = {
+  missing: 'Should be in and are not',
+  extra: 'Are in and have no reason',
+  changed: 'Are in as another account than is known',
+};
+
+async function showDrift(asked: Asked, { database, box, config }: ConsoleParts): Promise<Page> {
+  const { query } = asked;
+  const findings = createFindingStore(database, box);
+  const filter = { tool: chosen(query, 'tool'), groupId: chosen(query, 'group') };
+  const side = chosenOf(query, 'side', sides);
+  const groups = await findings.listGroups({ ...filter, limit: mostGroups });
+  return {
+    title: 'Drift',
+    body: html`
+      <p>
+        What differs between the members that a tool lists and the memberships that are known, by the latest complete
+        listing of each group. No member is removed because of what stands here.
+      </p>
+      ${filterForm(asked, [
+        { name: 'tool', label: 'tool', options: [...config.tools.keys()].sort() },
+        { name: 'group', label: 'group' },
+        { name: 'side', label: 'only', options: sides },
+      ])}
+      ${await Promise.all(sides.filter((one) => side === undefined || side === one).map((one) => sideOf(asked, findings, filter, one)))}
+      <h2>Groups</h2>
+      ${tableOf('The groups that were listed, and how much differs', groups, groupColumns, noGroups)}
+      ${groups.length === mostGroups && html`<p class="quiet">Further groups are left out: choose a tool or a group.</p>`}
+    `,
+  };
+}
+
+const noGroups =
+  'No group was listed yet. One appears after a trainer was let into it and its customer was read again, if its tool can list members.';
+
+async function sideOf(
+  asked: Asked,
+  findings: FindingStore,
+  filter: Pick<FindingFilter, 'tool' | 'groupId'>,
+  side: DriftSide,
+): Promise<Html> {
+  const { query } = asked;
+  const isAlone = query.get('side') === side;
+  const after = isAlone ? toKey(query.get('after')) : undefined;
+  const found = await findings.list({ ...filter, kinds: driftSides[side], after, limit: pageSize + 1 });
+  const shown = found.slice(0, pageSize);
+  const last = found.length > pageSize ? shown.at(-1) : undefined;
+  return html`<h2>${titles[side]}</h2>
+    ${tableOf(titles[side], shown, columnsFor(asked), 'None, as far as the groups were listed.')}
+    ${last !== undefined && html`<p class="pager"><a href="${pathAfter(query, side, last)}" rel="next">Further ones</a></p>`}`;
+}
+
+/** Addresses are for operators. */
+function columnsFor({ operator }: Asked): readonly Column<ListedFinding>[] {
+  return [
+    ['who', (found) => whoOf(found, operator.role === 'operator')],
+    ['group', ({ groupId }) => maskText(groupId)],
+    ['tool', ({ tool }) => tool],
+    ['what', ({ kind }) => describeFinding[kind]],
+    ['since', ({ since }) => instantOf(since)],
+    ['listed for', ({ install, listedAt }) => html`${install}, ${instantOf(listedAt)}`],
+    ['now', nowOf],
+    ['next', sayNext],
+  ];
+}
+
+function whoOf({ member, account }: ListedFinding, seesAddresses: boolean): Html | string {
+  if (member !== null) return trainerLink(member);
+  if (account === null) return '(cannot be read)';
+  const { id, email, name } = account;
+  const said = [name, email, `id ${id}`].filter((one) => one !== null && one !== '').join(', ');
+  return seesAddresses ? said : maskText(said);
+}
+
+function nowOf({ member, membershipId }: ListedFinding): Html | string {
+  if (member === null || membershipId === null) return '';
+  return html`<a href="/memberships/${membershipId}">${member.state}</a>`;
+}
+
+const groupColumns: readonly Column<ListedGroupDrift>[] = [
+  [
+    'group',
+    ({ tool, groupId }) =>
+      html`<a href="/drift?${new URLSearchParams({ tool, group: groupId })}">${maskText(groupId)}</a>`,
+  ],
+  ['tool', ({ tool }) => tool],
+  ['listed for', ({ install }) => install],
+  ['at', ({ listedAt }) => instantOf(listedAt)],
+  ['members', ({ listed }) => listed, 'number'],
+  ['missing', ({ counts }) => countOf(counts, 'missing'), 'number'],
+  ['without a reason', ({ counts, unkept }) => countOf(counts, 'extra') + unkept, 'number'],
+  ['as another account', ({ counts }) => countOf(counts, 'changed'), 'number'],
+  ['not listed here', ({ unkept }) => unkept || '', 'number'],
+];
+
+function countOf(counts: ListedGroupDrift['counts'], side: DriftSide): number {
+  return driftSides[side].reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
+}
+
+/** The last row of the page before, as `pathAfter` writes it. */
+function toKey(text: string | null): FindingFilter['after'] {
+  const [id = '', kind = '', tool = '', ...group] = (text ?? '')
+    .replaceAll(/\p{Cc}/gu, '')
+    .toWellFormed()
+    .split(' ');
+  return tool === '' ? undefined : { id, kind, tool, groupId: group.join(' ') };
+}
+
+function pathAfter(query: URLSearchParams, side: DriftSide, { id, kind, tool, groupId }: ListedFinding): string {
+  const next = new URLSearchParams(query);
+  next.set('side', side);
+  next.set('after', [id, kind, tool, groupId].join(' '));
+  return `/drift?${next}`;
+}

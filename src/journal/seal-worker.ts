@@ -1,0 +1,24 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createLoop, type Loop } from '../lib/loop.ts';
+import type { JournalStore } from './journal-store.ts';
+
+interface SealDeps {
+  journal: Pick<JournalStore, 'seal'>;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** Until a row is sealed, a change of it would not be noticed. */
+const intervalMs = 10_000;
+
+/** Gives the rows of the evidence journal their position in the chain. */
+export function createSealWorker({ journal, logger, clock }: SealDeps): Loop {
+  return createLoop({
+    name: 'journal',
+    intervalMs,
+    logger,
+    clock,
+    run: async () => ((await journal.seal()) === 0 ? 'idle' : 'more'),
+  });
+}

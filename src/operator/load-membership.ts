@@ -1,0 +1,52 @@
+import type { PairEvidence } from '../domain/evidence.ts';
+import { type Access, listAccess } from '../memberships/access-list-store.ts';
+import { findMembership } from '../memberships/look-store.ts';
+import type { Explanation } from './explain.ts';
+import { type ExplainDeps, explainSubject } from './explain-subject.ts';
+import { loadTimeline, type Timeline } from './timeline/load-timeline.ts';
+
+/** A membership with why it is as it is, and what happened. */
+export interface LoadedMembership {
+  access: Access;
+  nextAttemptAt: string | null;
+  /** Whether there is a call to make now. */
+  isWorkable: boolean;
+  /** Whether a contract gives a reason for it, or gave one. */
+  isReason(of: { install: string; contractId: string }): boolean;
+  /** Whether a contract and a link lead to it. */
+  isAsked(pair: PairEvidence): boolean;
+  explanations: Explanation[];
+  timeline: Timeline;
+}
+
+/** Undefined where there is no such membership. */
+export async function loadMembership(deps: ExplainDeps, id: number): Promise<LoadedMembership | undefined> {
+  const { database } = deps;
+  const membership = await findMembership(database.kysely, id);
+  if (membership === undefined) return undefined;
+  const { trainerId, nextAttemptAt, isWorkable } = membership;
+  // The list has the reasons; no other membership has an id between them.
+  const [access] = await listAccess(database.kysely, { before: id + 1, trainerId, limit: 1 });
+  if (access === undefined) return undefined;
+  const isReason = (one: { install: string; contractId: string }) =>
+    access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
+  const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
+    access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
+  const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
+  const { explanations, bearing } = await explainSubject(deps, trainerId, isAsked);
+  const about = {
+    contracts: bearing.contracts.filter(isReason),
+    links: bearing.links.filter(isLink),
+    grants: bearing.grants,
+    participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
+  };
+  return {
+    access,
+    nextAttemptAt,
+    isWorkable,
+    isReason,
+    isAsked,
+    explanations: explanations.filter(isReason),
+    timeline: await loadTimeline(database, { id }, about),
+  };
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import type { Member } from '../../adapters/adapter.ts';
+import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import type { DriftFindingRow } from '../../db/drift-tables.ts';
+import { jsonTexts } from '../../db/json-list.ts';
+import type { MembershipState } from '../../domain/membership.ts';
+import { driftFindingContext } from '../../keys/seal-contexts.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
+import { chunksOf } from '../../lib/chunks.ts';
+import type { Group } from './drift-store.ts';
+import type { DriftVerdict } from './judge-drift.ts';
+
+/**
+ * The only SQL of what the latest listing of each group showed, for people to see. No member is added or removed because
+ * of it.
+ */
+export interface FindingStore {
+  /** Replaces what an earlier listing of the group showed. What it showed too keeps its time. */
+  keep(group: Group, listing: KeptListing): Promise<void>;
+  /** Drops the groups that an install has listed and lists no longer, and what no install has listed since. */
+  keepGroups(install: string, groups: readonly Group[], listedSince: string): Promise<void>;
+  listGroups(filter: FindingFilter): Promise<ListedGroupDrift[]>;
+  /** Ordered by tool and group. */
+  list(filter: FindingFilter & { kinds: readonly FindingKind[] }): Promise<ListedFinding[]>;
+}
+
+export type FindingKind = DriftVerdict['kind'];
+
+/** What a tool shows of an account. */
+export type FoundAccount = Pick<Member, 'id' | 'email'> & { name: string | null };
+
+export interface Finding {
+  kind: FindingKind;
+  membershipId: number | null;
+  /** Null where there is a membership. */
+  account: FoundAccount | null;
+}
+
+export interface KeptListing {
+  install: string;
+  listedAt: string;
+  listed: number;
+  findings: readonly Finding[];
+}
+
+export interface FindingFilter {
+  tool?: string | undefined;
+  groupId?: string | undefined;
+  /** The last one of the page before. */
+  after?: { tool: string; groupId: string; kind?: string; id?: string } | undefined;
+  limit: number;
+}
+
+export interface ListedGroupDrift extends Group {
+  install: string;
+  listedAt: string;
+  listed: number;
+  unkept: number;
+  counts: Partial<Record<FindingKind, number>>;
+}
+
+export interface ListedFinding extends Finding, Group {
+  id: string;
+  since: string;
+  /** By whose reading it was listed, and when last. */
+  install: string;
+  listedAt: string;
+  /** Null where there is no membership. */
+  member: FoundMember | null;
+}
+
+interface FoundMember {
+  trainerId: string;
+  displayName: string | null;
+  state: MembershipState;
+  wanted: boolean;
+  removeAfter: string | null;
+}
+
+/** More strangers in one group are only counted. */
+const mostKept = 1000;
+const rowsAtOnce = 200;
+
+export function createFindingStore(database: Database, box: Pick<SecretBox, 'seal' | 'open' | 'digest'>): FindingStore {
+  const { kysely } = database;
+  return {
+    async keep(group, { install, listedAt, listed, findings }) {
+      const kept = findings.slice(0, mostKept);
+      await inTransaction(database, async (tx) => {
+        const listing = { install, listedAt, listed, unkept: findings.length - kept.length };
+        await tx
+          .insertInto('driftListing')
+          .values({ ...group, ...listing })
+          // It locks the row, so that two instances that list the group at once do so one after the other.
+          .onConflict((conflict) => conflict.columns(['tool', 'groupId']).doUpdateSet(listing))
+          .execute();
+        await replaceFindings(tx, box, group, kept, listedAt);
+      });
+    },
+
+    async keepGroups(install, groups, listedSince) {
+      const keys = new Set(groups.map(keyOf));
+      const listed = await kysely
+        .selectFrom('driftListing')
+        .select(['tool', 'groupId', 'install', 'listedAt'])
+        .where((eb) => eb.or([eb('install', '=', install), eb('listedAt', '<', listedSince)]))
+        .execute();
+      const gone = listed.filter((one) => one.listedAt < listedSince || !keys.has(keyOf(one)));
+      if (gone.length === 0) return;
+      await inTransaction(database, async (tx) => {
+        for (const { tool, groupId } of gone) {
+          for (const table of ['driftFinding', 'driftListing'] as const) {
+            await tx.deleteFrom(table).where('tool', '=', tool).where('groupId', '=', groupId).execute();
+          }
+        }
+      });
+    },
+
+    async listGroups({ tool, groupId, after, limit }) {
+      let query = kysely.selectFrom('driftListing').selectAll();
+      if (tool !== undefined) query = query.where('tool', '=', tool);
+      if (groupId !== undefined) query = query.where('groupId', '=', groupId);
+      if (after !== undefined) {
+        query = query.where((eb) => eb(eb.refTuple('tool', 'groupId'), '>', eb.tuple(after.tool, after.groupId)));
+      }
+      const groups = await query.orderBy('tool').orderBy('groupId').limit(limit).execute();
+      const counts = await countFindings(database, groups);
+      const byGroup = Map.groupBy(counts, keyOf);
+      return groups.map((group) => ({
+        ...group,
+        counts: Object.fromEntries((byGroup.get(keyOf(group)) ?? []).map(({ kind, count }) => [kind, Number(count)])),
+      }));
+    },
+
+    async list(filter) {
+      const rows = await selectFindings(kysely, filter).execute();
+      return rows.map(({ content, trainerId, displayName, state, wanted, removeAfter, ...row }) => ({
+        ...row,
+        kind: row.kind as FindingKind,
+        account: content === null ? null : openAccount(box, row.id, content),
+        member:
+          trainerId === null || state === null
+            ? null
+            : { trainerId, displayName, state, wanted: wanted === 1, removeAfter },
+      }));
+    },
+  };
+}
+
+async function replaceFindings(
+  tx: Transaction,
+  box: Pick<SecretBox, 'seal' | 'open' | 'digest'>,
+  { tool, groupId }: Group,
+  findings: readonly Finding[],
+  listedAt: string,
+): Promise<void> {
+  const rows = await tx
+    .selectFrom('driftFinding')
+    .selectAll()
+    .where('tool', '=', tool)
+    .where('groupId', '=', groupId)
+    .execute();
+  const known = new Map(rows.map((row) => [textOf(toFinding(box, row)), row]));
+  const found = new Map(findings.map((one) => [textOf(one), one]));
+  const gone = [...known].flatMap(([text, { id }]) => (found.has(text) ? [] : [id]));
+  // What a tool shows of an account may change; it is the same account all the same.
+  const since = new Map(rows.map((row) => [accountOf(toFinding(box, row)), row.since]));
+  for (const ids of chunksOf(gone, rowsAtOnce)) await tx.deleteFrom('driftFinding').where('id', 'in', ids).execute();
+  const added = [...found].flatMap(([text, one]) => (known.has(text) ? [] : [one]));
+  const values = added.map(({ kind, membershipId, account }) => {
+    const id = randomUUID();
+    const address = account?.email?.toLowerCase();
+    return {
+      id,
+      tool,
+      groupId,
+      kind,
+      membershipId,
+      since: since.get(accountOf({ kind, membershipId, account })) ?? listedAt,
+      content: account && box.seal(Buffer.from(JSON.stringify(account)), driftFindingContext(id)),
+      addressDigest: address === undefined ? null : box.digest(address),
+    };
+  });
+  for (const some of chunksOf(values, rowsAtOnce)) await tx.insertInto('driftFinding').values(some).execute();
+}
+
+function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, content }: DriftFindingRow): Finding {
+  return {
+    kind: kind as FindingKind,
+    membershipId,
+    account: content === null ? null : openAccount(box, id, content),
+  };
+}
+
+/** Null where its key is gone: the next listing shows the account again. */
+function openAccount(box: Pick<SecretBox, 'open'>, id: string, content: Buffer): FoundAccount | null {
+  try {
+    return JSON.parse(box.open(content, driftFindingContext(id)).toString('utf8')) as FoundAccount;
+  } catch {
+    return null;
+  }
+}
+
+function textOf({ kind, membershipId, account }: Finding): string {
+  return JSON.stringify([kind, membershipId, account?.id, account?.email, account?.name]);
+}
+
+function accountOf({ kind, membershipId, account }: Finding): string {
+  return JSON.stringify([kind, membershipId, account?.id]);
+}
+
+function keyOf({ tool, groupId }: Group): string {
+  return JSON.stringify([tool, groupId]);
+}
+
+async function countFindings(database: Database, groups: readonly Group[]) {
+  if (groups.length === 0) return [];
+  const groupIds = jsonTexts(
+    database,
+    groups.map(({ groupId }) => groupId),
+  );
+  return await database.kysely
+    .selectFrom('driftFinding')
+    .select(['tool', 'groupId', 'kind'])
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('tool', 'in', [...new Set(groups.map(({ tool }) => tool))])
+    .where('groupId', 'in', groupIds)
+    .groupBy(['tool', 'groupId', 'kind'])
+    .execute();
+}
+
+function selectFindings(
+  kysely: Transaction,
+  { tool, groupId, kinds, after, limit }: FindingFilter & { kinds: readonly FindingKind[] },
+) {
+  let query = kysely
+    .selectFrom('driftFinding')
+    .innerJoin('driftListing', (join) =>
+      join
+        .onRef('driftListing.tool', '=', 'driftFinding.tool')
+        .onRef('driftListing.groupId', '=', 'driftFinding.groupId'),
+    )
+    .leftJoin('membership', 'membership.id', 'driftFinding.membershipId')
+    .select(['driftFinding.id', 'driftFinding.tool', 'driftFinding.groupId', 'kind', 'membershipId', 'since'])
+    .select(['content', 'driftListing.install', 'listedAt', 'trainerId', 'state', 'wanted', 'removeAfter'])
+    .select((eb) =>
+      eb
+        .selectFrom('person')
+        .select((of) => of.fn.max('displayName').as('name'))
+        .whereRef('person.trainerId', '=', 'membership.trainerId')
+        .as('displayName'),
+    )
+    .where('kind', 'in', [...kinds]);
+  if (tool !== undefined) query = query.where('driftFinding.tool', '=', tool);
+  if (groupId !== undefined) query = query.where('driftFinding.groupId', '=', groupId);
+  const key = ['driftFinding.tool', 'driftFinding.groupId', 'kind', 'driftFinding.id'] as const;
+  if (after !== undefined) {
+    const { kind = '', id = '' } = after;
+    query = query.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.tool, after.groupId, kind, id)));
+  }
+  return query
+    .orderBy('driftFinding.tool')
+    .orderBy('driftFinding.groupId')
+    .orderBy('kind')
+    .orderBy('driftFinding.id')
+    .limit(limit);
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { beforeEach, expect, it } from 'vitest';
+import { answerOnce } from '../../src/api/answer-once.ts';
+import { createAnswerPurgeWorker } from '../../src/api/answer-purge-worker.ts';
+import { createKeptAnswerStore } from '../../src/api/kept-answer-store.ts';
+import type { Database } from '../../src/db/database.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
+import { createLogLines } from '../support/log-lines.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
+import { until } from '../support/until.ts';
+
+const hourMs = 3_600_000;
+const key = randomBytes(32);
+
+describeAnyDatabase('an act with a key', (openFresh) => {
+  let database: Database;
+  let clock: FakeClock;
+  let acts: number;
+
+  beforeEach(async () => {
+    database = await openFresh();
+    clock = createFakeClock('2026-03-15T12:00:00.000Z');
+    acts = 0;
+  });
+
+  const storeOf = (box = createSecretBox(key)) => createKeptAnswerStore(database, box);
+  const act = async () => {
+    acts += 1;
+    return { secret: 'open sesame', number: acts };
+  };
+  const once = (given: { key?: string; request?: string; run?: () => Promise<unknown>; box?: never } = {}) =>
+    answerOnce(
+      { answers: storeOf(), clock },
+      { key: given.key ?? 'k1', request: given.request ?? 'approve 1' },
+      given.run ?? act,
+    );
+  const rows = () => database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
+
+  it('is done once, and answered alike for a day', async () => {
+    const first = await once();
+    expect(first).toEqual({ status: 200, body: { secret: 'open sesame', number: 1 }, isReplayed: false });
+    clock.advance(24 * hourMs);
+    expect(await once()).toEqual({ ...first, isReplayed: true });
+    clock.advance(1);
+    expect(await once()).toMatchObject({ body: { number: 2 }, isReplayed: false });
+    expect(await once({ key: 'k2' })).toMatchObject({ body: { number: 3 }, isReplayed: false });
+  });
+
+  it('is refused where the key came with another request', async () => {
+    await once();
+    await expect(once({ request: 'approve 2' })).rejects.toMatchObject({ name: 'KeyReused' });
+    expect(acts).toBe(1);
+  });
+
+  it('is refused while it is under way, and after it was cut off', async () => {
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const first = once({ run: () => gate.then(act) });
+    await until('it is begun', rows, ({ length }) => length === 1);
+    await expect(once()).rejects.toMatchObject({ code: 'conflict' });
+    goOn();
+    expect(await first).toMatchObject({ body: { number: 1 } });
+    expect(await once()).toMatchObject({ body: { number: 1 }, isReplayed: true });
+
+    await storeOf().begin({ key: 'cut off', request: 'a' }, clock.now().toISOString(), '');
+    await expect(once({ key: 'cut off', request: 'a' })).rejects.toMatchObject({ code: 'conflict' });
+    expect(acts).toBe(1);
+  });
+
+  it('is done by one alone, however many ask at once', async () => {
+    const asked = await Promise.allSettled(Array.from({ length: 8 }, () => once()));
+    expect(acts).toBe(1);
+    for (const { status, ...rest } of asked) {
+      if (status === 'rejected') expect(rest).toMatchObject({ reason: { code: 'conflict' } });
+      else expect(rest).toMatchObject({ value: { body: { number: 1 } } });
+    }
+  });
+
+  it('keeps a refusal, and forgets what failed for now', async () => {
+    const refuse = async () => {
+      acts += 1;
+      throw new AppError('conflict', 'It was decided before');
+    };
+    await expect(once({ run: refuse })).rejects.toMatchObject({ code: 'conflict' });
+    expect(await once()).toMatchObject({ status: 409, body: { code: 'conflict' }, isReplayed: true });
+    expect(acts).toBe(1);
+
+    const fail = async () => {
+      throw new AppError('unavailable', 'The marketplace does not answer');
+    };
+    await expect(once({ key: 'k2', run: fail })).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await once({ key: 'k2' })).toMatchObject({ status: 200, isReplayed: false });
+  });
+
+  it('lies in the database without key, request or answer in clear, and opens after the key was rotated', async () => {
+    await once({ key: 'otto and k1', request: 'take invitation 7' });
+    const [row] = await rows();
+    const text = JSON.stringify({ ...row, answer: row?.answer?.toString('latin1') });
+    for (const clear of ['otto', 'invitation', 'sesame']) expect(text).not.toContain(clear);
+
+    const rotated = storeOf(createSecretBox(randomBytes(32), [key]));
+    const again = await rotated.begin(
+      { key: 'otto and k1', request: 'take invitation 7' },
+      clock.now().toISOString(),
+      '2026-01-01T00:00:00.000Z',
+    );
+    expect(again).toMatchObject({ outcome: 'answered', answer: { body: { secret: 'open sesame' } } });
+  });
+
+  it('is forgotten after a day, although no other key comes', async () => {
+    await once();
+    clock.advance(12 * hourMs);
+    await once({ key: 'k2' });
+    clock.advance(12 * hourMs + 1);
+    const loop = createAnswerPurgeWorker({ answers: storeOf(), logger: createLogLines().logger, clock });
+    loop.start();
+    await until('the first is gone', rows, ({ length }) => length === 1);
+    await loop.stop();
+    expect(await storeOf().purge(clock.now().toISOString(), 10)).toBe(1);
+  });
+});

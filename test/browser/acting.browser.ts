@@ -1,0 +1,88 @@
+import { expect, it } from 'vitest';
+import { sqlite } from '../support/databases.ts';
+import { openHeldPlan } from '../support/held-plan.ts';
+import { openJourney } from '../support/journey.ts';
+import { consoleTokens } from '../support/visitor.ts';
+import { openWaitingInvitation } from '../support/waiting-invitation.ts';
+import { inspectPage } from './inspect-page.ts';
+import { act, describeInBrowser, signIn, ways } from './open-browser.ts';
+
+describeInBrowser('what operators do', (open) => {
+  it.each(ways)('approving half of a plan (%s)', async (_, way) => {
+    const { consoleUrl, ids, size, quiet } = await openHeldPlan();
+    const visit = await open(consoleUrl, way);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.otto.token);
+    await page.getByRole('link', { name: 'Plans', exact: true }).click();
+    await page.getByRole('link', { name: 'Plan 1' }).click();
+    const boxes = page.getByRole('checkbox');
+    await page.waitForURL('**/plans/1');
+    expect(await boxes.count()).toBe(4);
+    for (const id of ids.slice(0, 2)) await page.locator(`input[value="${id}"]`).check();
+    await inspectPage(visit);
+    await act(visit, 'Approve the ticked');
+    await page.getByRole('cell', { name: 'approved' }).first().waitFor();
+    await quiet();
+    await page.reload();
+    await page.getByRole('cell', { name: 'removed' }).first().waitFor();
+    expect(await page.getByRole('cell', { name: 'removed' }).count()).toBe(2);
+    const left = await boxes.evaluateAll((all) => all.map((box) => box.getAttribute('value')));
+    expect(left.sort()).toEqual(ids.slice(2).sort());
+    expect(size()).toBe(2);
+    expect(complaints).toEqual([]);
+  });
+
+  it.each(ways)('handing out an invitation, which is shown once (%s)', async (_, way) => {
+    const { consoleUrl, id, password } = await openWaitingInvitation();
+    const visit = await open(consoleUrl, way);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.otto.token);
+    await page.getByRole('link', { name: 'Invitations', exact: true }).click();
+    await page.getByRole('button', { name: `Show once the invitation of ${id}` }).click();
+    await page.getByText(password, { exact: true }).waitFor();
+    await inspectPage(visit);
+    await page.getByRole('link', { name: 'Back to the invitations' }).click();
+    await page.getByText('No invitation waits.').waitFor();
+    expect(await page.content()).not.toContain(password);
+    expect(complaints).toEqual([]);
+  });
+
+  it.each(ways)('connecting a customer, and letting a trainer in (%s)', async (_, way) => {
+    const { consoleUrl, sandbox, quiet, roster } = await openJourney(sqlite, { projects: ['acme-*'] });
+    const { installId, token } = sandbox.createInstall();
+    const { id: job } = sandbox.createJob({ installId });
+    const visit = await open(consoleUrl, way);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.otto.token);
+    await page.getByRole('link', { name: 'Installs', exact: true }).click();
+    await page.getByRole('link', { name: 'Connect a customer' }).click();
+    await page.getByLabel('Your name for the customer').fill('beta');
+    await page.getByLabel('Projects of the customer').fill('beta-*');
+    await page.getByLabel('Platform token').fill('ot_pat_not-the-token');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('alert').waitFor();
+    // What was typed is still there, but for the token.
+    expect(await page.getByLabel('Your name for the customer').inputValue()).toBe('beta');
+    expect(await page.getByLabel('Platform token').inputValue()).toBe('');
+    await inspectPage(visit);
+
+    await page.getByLabel('Platform token').fill(token);
+    await page.getByRole('button', { name: 'Connect' }).click();
+    await page.getByRole('heading', { name: 'Install beta' }).waitFor();
+    await page.getByLabel('Project').fill('beta-1');
+    await page.getByLabel('Job').fill(job);
+    await act(visit, 'Link the project');
+    await quiet();
+    await page.reload();
+    await page.getByRole('link', { name: 'Unlink beta-1' }).waitFor();
+    const [trainer] = sandbox.hire({ jobId: job }).trainers;
+    const id = trainer?.opentrainUserId ?? '';
+    await act(visit, 'Read this customer now');
+    await quiet();
+    await page.goto('/access?install=beta&state=active');
+    await page.getByRole('cell', { name: id }).first().waitFor();
+    expect(roster()['beta-1']).toEqual([id]);
+    // The answer to a wrong token is 401, which a browser writes into its console.
+    expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { views } from '../../src/console/pages.ts';
+import { openHostileSite } from '../support/hostile-site.ts';
+import { consoleTokens } from '../support/visitor.ts';
+import { inspectPage } from './inspect-page.ts';
+import { describeInBrowser, signIn, type Visit } from './open-browser.ts';
+
+/** A browser offers them as files, and leaves the page where it was. */
+const files = ['/access.csv', '/deliveries/:id/body'];
+
+describeInBrowser('what strangers write', (open) => {
+  it.each([1280, 390])(
+    'runs nothing, loads nothing and pushes nothing aside on any page (%i pixels)',
+    async (width) => {
+      const { consoleUrl, addressOf } = await openHostileSite();
+      const visit = await open(consoleUrl, { width });
+      await signIn(visit, consoleTokens.otto.token);
+      for (const { path } of views) {
+        const address = addressOf(path);
+        if (files.includes(path)) continue;
+        const answer = await visit.page.goto(address);
+        expect([address, await elementsIn(visit)]).toEqual([address, 0]);
+        if (answer?.status() === 200) await inspectPage(visit);
+      }
+      // Where there is nothing at an address, the browser writes that into its console.
+      expect(visit.complaints.filter((one) => !one.includes('404'))).toEqual([]);
+    },
+  );
+
+  it('is text too when an open page brings itself up to date', async () => {
+    const { consoleUrl, sandbox, customer, quiet } = await openHostileSite();
+    const visit = await open(consoleUrl);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.vera.token);
+    await page.goto('/access');
+    const before = await page.locator('tbody tr').count();
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    await expect.poll(() => page.locator('tbody tr').count(), { timeout: 200_000 }).toBeGreaterThan(before);
+    expect(await elementsIn(visit)).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+});
+
+async function elementsIn({ page }: Visit): Promise<number> {
+  return await page.locator('evil-tag, [evil-attr], img, main script').count();
+}

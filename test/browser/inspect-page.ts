@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { expect } from 'vitest';
+import type { Visit } from './open-browser.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface AxeResult {
+  violations: { id: string; nodes: { html: string }[] }[];
+}
+
+/** Where pictures of the pages are left, for those who want to look at them. */
+const pictures = process.env['PICTURES'];
+
+/** That everyone can use the page that is shown now: it fits the screen, and axe finds nothing. */
+export async function inspectPage({ page, name, hasScripts }: Visit): Promise<void> {
+  const { pathname, search } = new URL(page.url());
+  const address = `${pathname}${search}`;
+  if (pictures !== undefined) {
+    const file = `${pictures}/${address.replaceAll(/\W+/g, '-')}-${name}.png`;
+    await page.screenshot({ path: file, fullPage: true });
+  }
+  // A wide table is scrolled by itself: the page never is.
+  const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  expect([address, overflow]).toEqual([address, 0]);
+  // It waits for timers, which do not run without JavaScript.
+  if (!hasScripts) return;
+  // The policy of the console lets no page run a script of another; the debugger of the browser may.
+  const { violations } = (await page.evaluate(`${axe}; axe.run()`)) as AxeResult;
+  const faults = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  expect([address, faults]).toEqual([address, []]);
+}

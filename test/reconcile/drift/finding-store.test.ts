@@ -1,0 +1,126 @@
+import { beforeEach, expect, it } from 'vitest';
+import {
+  createFindingStore,
+  type FindingStore,
+  type FoundAccount,
+} from '../../../src/reconcile/drift/finding-store.ts';
+import { clearFindingTraces, countFindingTraces } from '../../../src/reconcile/drift/finding-trace-store.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createEngine, type Engine } from '../../support/engine-harness.ts';
+
+const group = { tool: 'studio', groupId: 'street-signs' };
+const at = (minute: number) => `2026-03-15T10:0${minute}:00.000Z`;
+
+describeEachDatabase('what listings showed', (openFresh) => {
+  let engine: Engine;
+  let findings: FindingStore;
+
+  beforeEach(async () => {
+    engine = createEngine(await openFresh());
+    findings = createFindingStore(engine.database, engine.box);
+  });
+
+  const stranger = (id: string, email: string | null = `${id}@elsewhere.example`, name: string | null = null) => ({
+    kind: 'stranger' as const,
+    membershipId: null,
+    account: { id, email, name } satisfies FoundAccount,
+  });
+  const missing = (membershipId: number) => ({ kind: 'missing' as const, membershipId, account: null });
+  const keep = (minute: number, ...found: Parameters<FindingStore['keep']>[1]['findings']) =>
+    findings.keep(group, { install: 'acme', listedAt: at(minute), listed: 7, findings: found });
+  const kinds = ['missing', 'stranger'] as const;
+  const list = async () => {
+    const all = await findings.list({ kinds, limit: 100 });
+    return all.map(({ membershipId, account, since }) => [account?.id ?? membershipId, since]).sort();
+  };
+
+  it('is replaced by each listing, and keeps the time of what is still so', async () => {
+    await keep(1, stranger('a'), stranger('b'), missing(4));
+    await keep(2, stranger('b'), stranger('c'), missing(4));
+    expect(await list()).toEqual([
+      [4, at(1)],
+      ['b', at(1)],
+      ['c', at(2)],
+    ]);
+    await keep(3, stranger('b', 'new@elsewhere.example', 'Bea'));
+    expect(await findings.list({ kinds, limit: 100 })).toMatchObject([
+      {
+        ...group,
+        since: at(1),
+        listedAt: at(3),
+        install: 'acme',
+        account: { id: 'b', email: 'new@elsewhere.example', name: 'Bea' },
+        member: null,
+      },
+    ]);
+    expect(await findings.listGroups({ limit: 10 })).toEqual([
+      { ...group, install: 'acme', listedAt: at(3), listed: 7, unkept: 0, counts: { stranger: 1 } },
+    ]);
+  });
+
+  it('is sealed: no address and no name stands in the table', async () => {
+    await keep(1, stranger('a@elsewhere.example', 'a@elsewhere.example', 'Ada'));
+    const text = JSON.stringify(await engine.rows('driftFinding'));
+    expect(text).not.toMatch(/elsewhere|Ada/);
+    const [row] = await engine.database.kysely.selectFrom('driftFinding').selectAll().execute();
+    expect(row?.content?.toString('latin1')).not.toMatch(/elsewhere|Ada/);
+  });
+
+  it('has at most a thousand of a group, and says how many more there are', async () => {
+    const many = Array.from({ length: 1003 }, (_, index) => stranger(`s${index}`));
+    await keep(1, ...many);
+    await keep(2, ...many);
+    expect(await findings.listGroups({ limit: 10 })).toMatchObject([{ unkept: 3, counts: { stranger: 1000 } }]);
+    let seen = 0;
+    for (let page = await findings.list({ kinds, limit: 400 }); page.length > 0; ) {
+      seen += page.length;
+      const last = page.at(-1);
+      page = last === undefined ? [] : await findings.list({ kinds, limit: 400, after: last });
+    }
+    expect(seen).toBe(1000);
+  });
+
+  it('goes with the group, and after a month without a listing', async () => {
+    const other = { tool: 'studio', groupId: 'lamps' };
+    const listing = { listed: 1, findings: [stranger('a')] };
+    await findings.keep(group, { ...listing, install: 'acme', listedAt: at(1) });
+    await findings.keep(other, { ...listing, install: 'globex', listedAt: at(2) });
+    await findings.keepGroups('acme', [group], at(1));
+    expect(await findings.listGroups({ limit: 10 })).toHaveLength(2);
+    await findings.keepGroups('acme', [], at(1));
+    expect(await findings.listGroups({ limit: 10 })).toMatchObject([other]);
+    expect(await engine.rows('driftFinding')).toHaveLength(1);
+    await findings.keepGroups('acme', [], at(3));
+    expect(await findings.listGroups({ limit: 10 })).toEqual([]);
+    expect(await engine.rows('driftFinding')).toEqual([]);
+  });
+
+  it('is filtered by tool and group, and goes on after a group', async () => {
+    const [lamps, far] = [
+      { tool: 'studio', groupId: 'lamps' },
+      { tool: 'attic', groupId: 'lamps' },
+    ];
+    for (const one of [group, lamps, far]) {
+      await findings.keep(one, { install: 'acme', listedAt: at(1), listed: 1, findings: [stranger('a')] });
+    }
+    const groups = async (filter: Partial<Parameters<FindingStore['listGroups']>[0]>) =>
+      (await findings.listGroups({ limit: 10, ...filter })).map(({ tool, groupId }) => [tool, groupId].join());
+    expect(await groups({})).toEqual(['attic,lamps', 'studio,lamps', 'studio,street-signs']);
+    expect(await groups({ tool: 'studio', groupId: 'lamps' })).toEqual(['studio,lamps']);
+    expect(await groups({ after: lamps })).toEqual(['studio,street-signs']);
+    expect(await findings.list({ kinds, groupId: 'lamps', limit: 10 })).toHaveLength(2);
+    expect(await findings.list({ kinds: ['missing'], limit: 10 })).toEqual([]);
+  });
+
+  it('of a person is found by the addresses that an install knows, and cleared', async () => {
+    const digest = engine.box.digest('cmu1@opentrain.work');
+    const person = { install: 'acme', trainerId: 'cmu1', workEmailDigest: digest };
+    await engine.database.kysely.insertInto('person').values(person).execute();
+    await keep(1, stranger('x', 'CMU1@opentrain.work'), stranger('y', null));
+    const { kysely } = engine.database;
+    expect(await countFindingTraces(kysely, 'cmu1', ['globex'])).toBe(0);
+    expect(await countFindingTraces(kysely, 'cmu1', ['acme'])).toBe(1);
+    await clearFindingTraces(kysely, 'cmu1', ['acme']);
+    expect(await list()).toEqual([['y', at(1)]]);
+  });
+});

@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest';
+import { createApiClient } from '../../support/api-client.ts';
+import { type Dialect, sqlite } from '../../support/databases.ts';
+import { createLoginTool } from '../../support/inviting-tool.ts';
+import { openJourney } from '../../support/journey.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
+
+const minuteMs = 60_000;
+const group = 'street-signs';
+
+/** Four trainers whose removals the brake holds. */
+async function openHeld(dialect: Dialect) {
+  const journey = await openJourney(dialect);
+  const { customer, sandbox, quiet, pass, consoleUrl } = journey;
+  const linkId = await customer.link(group);
+  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
+  await quiet();
+  await pass(2 * 60 * minuteMs);
+  await customer.api('DELETE', `/project-links/${linkId}`);
+  await quiet();
+  await pass(20 * minuteMs);
+  const ids = (await journey.memberships()).map(({ id }) => id).sort((a, b) => a - b);
+  return { ...journey, ids, hired, api: createApiClient(consoleUrl) };
+}
+
+describeAnyDialect('an act by the API', (dialect) => {
+  it('approves half of a plan, rejects the rest, and is in the audit log with its origin', async () => {
+    const { api, ids, quiet, roster } = await openHeld(dialect);
+    const [one, two, three, four] = ids;
+    const approved = await api.ask('approvePlan', { params: { plan: 1 }, body: { only: [one, two] } });
+    expect(approved).toMatchObject({ plan: 1, install: 'acme', decided: 2, open: 2, isRead: true, dropped: [] });
+    await quiet();
+    expect(roster()[group]).toHaveLength(2);
+    const rejected = await api.ask('rejectPlan', { params: { plan: 1 }, body: { only: [three, four] } });
+    expect(rejected).toEqual({ plan: 1, install: 'acme', decided: 2, stale: 0, open: 0 });
+    expect(await api.send('rejectPlan', { params: { plan: 1 } })).toMatchObject({ status: 409 });
+    const { items } = await api.ask('listActs');
+    expect(items).toMatchObject([
+      { actor: 'otto', action: 'plans reject', origin: expect.stringMatching(/^api (::ffff:)?127\.0\.0\.1$/) },
+      { actor: 'otto', action: 'plans approve', subject: `plan 1, memberships ${one}, ${two}` },
+    ]);
+  });
+
+  it('replays deliveries by their ids, or all that match', async () => {
+    const { api, quiet } = await openHeld(dialect);
+    const { items } = await api.ask('listDeliveries', { query: { type: 'contract.started' } });
+    const [newest] = items as { id: number }[];
+    const one = await api.ask('replayDeliveries', { body: { ids: [newest?.id] } });
+    expect(one).toMatchObject({ replayed: [newest?.id], left: [] });
+    const all = await api.ask('replayDeliveries', {
+      body: { matching: { type: 'contract.started', install: 'acme' } },
+    });
+    expect((all['replayed'] as number[]).length).toBe((items as object[]).length);
+    await quiet();
+    const act = await api.ask('getAct', { params: { act: Number(all['act']) } });
+    expect(act).toMatchObject({ action: 'deliveries replay' });
+    for (const body of [{}, { ids: [1], matching: {} }, { ids: [] }]) {
+      expect(await api.send('replayDeliveries', { body })).toMatchObject({ status: 400 });
+    }
+    expect(await api.send('replayDeliveries', { body: { ids: [999] } })).toMatchObject({ status: 404 });
+  });
+
+  it('ends a contract and says that it goes on, links a project and unlinks it', async () => {
+    const { api, hired, quiet, storage } = await openHeld(dialect);
+    const contract = hired[0]?.contractId ?? '';
+    const ended = await api.ask('endContract', { params: { contract } });
+    expect(ended).toEqual({ install: 'acme', contractId: contract, decision: 'end' });
+    expect(await api.send('endContract', { params: { contract } })).toMatchObject({ status: 409 });
+    await api.ask('reopenContract', { params: { contract }, body: { install: 'acme' } });
+    const job = await storage.database.kysely.selectFrom('link').select('jobId').executeTakeFirst();
+    const linked = await api.ask('addLink', {
+      params: { install: 'acme' },
+      body: { project: 'cars', job: job?.jobId },
+    });
+    expect(linked).toMatchObject({ install: 'acme', project: 'cars' });
+    await quiet();
+    const { links } = await api.ask('listLinks');
+    expect(links).toMatchObject([{ linkId: linked['linkId'], project: 'cars', leads: 'here' }]);
+    const removed = await api.ask('removeLink', { params: { install: 'acme', link: 'cars' } });
+    expect(removed).toMatchObject({ linkId: linked['linkId'], isRemoved: true });
+    await quiet();
+    expect(await api.ask('listLinks')).toMatchObject({ links: [] });
+  });
+
+  it('releases and adopts a member, and has one looked at', async () => {
+    const journey = await openJourney(dialect);
+    const { customer, sandbox, quiet, consoleUrl } = journey;
+    const api = createApiClient(consoleUrl);
+    await customer.link(group);
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const params = { membership: 1 };
+    expect(await api.ask('convergeMembership', { params })).toEqual({ membership: 1, decision: 'converge' });
+    await quiet();
+    expect(await api.ask('releaseMember', { params })).toMatchObject({ decision: 'release', outcome: 'released' });
+    expect(await api.ask('adoptMember', { params, body: {} })).toMatchObject({ decision: 'adopt', outcome: 'kept' });
+    expect(await api.ask('getMembership', { params })).toMatchObject({ state: 'active', wanted: true });
+  });
+
+  it('forgets a person who is out, and only if that is said', async () => {
+    const { customer, sandbox, quiet, consoleUrl } = await openJourney(dialect);
+    const api = createApiClient(consoleUrl);
+    await customer.link(group);
+    const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
+    const person = trainers[0]?.opentrainUserId ?? '';
+    await quiet();
+    expect(await api.send('forget', { body: { person, dryRun: false } })).toMatchObject({ status: 409 });
+    sandbox.endContract(contractId);
+    await quiet();
+    expect(await api.send('forget', { body: { person } })).toMatchObject({ status: 400 });
+    const would = await api.ask('forget', { body: { person, dryRun: true } });
+    expect(would).toMatchObject({ trainerId: person, dryRun: true, installs: ['acme'], people: 1 });
+    expect(await api.ask('forget', { body: { person, dryRun: false } })).toEqual({ ...would, dryRun: false });
+    expect(await api.ask('searchAccess')).toMatchObject({ items: [{ trainerId: person, displayName: null }] });
+  });
+
+  it('retires only who is named', async () => {
+    const { consoleUrl } = await openJourney(dialect);
+    const api = createApiClient(consoleUrl);
+    expect(await api.send('retire', { body: {} })).toMatchObject({ status: 400 });
+    const retired = await api.ask('retire', { body: { all: true } });
+    expect(retired).toEqual({ orphans: [], retired: { removing: 0, released: 0 } });
+  });
+});
+
+describe('an act by the API', () => {
+  it('hands out an invitation this once', async () => {
+    const tool = createLoginTool();
+    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
+    const api = createApiClient(consoleUrl);
+    await customer.link(group);
+    const { trainers } = sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const password = tool.passwords.get(trainers[0]?.opentrainUserId ?? '');
+    const { items } = await api.ask('listWaiting');
+    expect(items).toMatchObject([{ id: 1, waitsFor: 'operator', invitation: { kind: 'password' } }]);
+    const params = { membership: 1 };
+    const taken = await api.ask('takeInvitation', { params });
+    expect(taken).toMatchObject({ membership: 1, invitation: { kind: 'password', password } });
+    expect(await api.send('takeInvitation', { params })).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(JSON.stringify(await api.ask('listActs'))).not.toContain(password);
+  });
+
+  it('with a key is done once, and its caller gets the same answer', async () => {
+    const tool = createLoginTool();
+    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite, { adapter: tool.adapter });
+    const api = createApiClient(consoleUrl);
+    await customer.link(group);
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const params = { membership: 1 };
+    const first = await api.send('takeInvitation', { params, key: 'a-1' });
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    const again = await api.send('takeInvitation', { params, body: {}, key: 'a-1' });
+    expect(again).toMatchObject({ status: 200, body: first.body });
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+
+    const other = await api.send('convergeMembership', { params, key: 'a-1' });
+    expect(other).toMatchObject({ status: 422, body: { code: 'key_reused', status: 422 } });
+    const refused = await api.send('takeInvitation', { params, key: 'a-2' });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const refusedAgain = await api.send('takeInvitation', { params, key: 'a-2' });
+    expect(refusedAgain).toMatchObject({ status: 409, body: refused.body });
+    expect(refusedAgain.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    const viewer = createApiClient(consoleUrl, 'vera');
+    expect(await viewer.send('takeInvitation', { params, key: 'a-1' })).toMatchObject({ status: 403 });
+    for (const key of ['', 'two words', 'x'.repeat(201)]) {
+      expect(await api.send('takeInvitation', { params, key })).toMatchObject({ status: 400 });
+    }
+  });
+
+  it('connects a customer, reads them, and forgets them', async () => {
+    const { sandbox, consoleUrl, quiet } = await openJourney(sqlite, { projects: ['acme-*'] });
+    const api = createApiClient(consoleUrl);
+    const { token } = sandbox.createInstall();
+    const params = { install: 'globex' };
+    expect(await api.send('connectInstall', { params, body: { tool: 'list', projects: ['globex-*'] } })).toMatchObject({
+      status: 422,
+      body: { code: 'unprocessable', detail: expect.stringContaining('no token') },
+    });
+    const connected = await api.ask('connectInstall', {
+      params,
+      body: { token, tool: 'list', projects: ['globex-*'] },
+    });
+    expect(connected).toMatchObject({ install: 'globex', links: 0, missing: [] });
+    expect(JSON.stringify(connected)).not.toContain(token);
+    await quiet();
+    const { installs } = await api.ask('listInstalls');
+    expect(installs).toMatchObject([{ install: 'acme' }, { install: 'globex', livesIn: 'database' }]);
+    expect(await api.ask('readInstalls', { body: {} })).toMatchObject({ installs: ['acme', 'globex'] });
+    await quiet();
+    expect(await api.ask('removeInstall', { params, body: {} })).toEqual(params);
+    expect(await api.send('readInstalls', { body: params })).toMatchObject({ status: 404 });
+    expect(await api.send('removeInstall', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
+  });
+
+  it('looks at everything as the doctor does, and keeps what was found', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const api = createApiClient(consoleUrl);
+    expect(await api.ask('getDoctor')).toEqual({ report: null });
+    const report = await api.ask('runDoctor');
+    expect(report).toMatchObject({ by: 'otto', checks: expect.any(Array) });
+    expect(await api.ask('getDoctor')).toEqual({ report });
+    expect(await api.send('acceptTool', { params: { tool: 'none' } })).toMatchObject({ status: 404 });
+    expect(await api.send('testNotifications', { body: {} })).toMatchObject({ status: 404 });
+    expect(await api.ask('reportUsage', { body: { install: 'acme' } })).toMatchObject({
+      installs: [{ install: 'acme' }],
+    });
+    expect(await api.send('decideHeldWork', { body: { contract: null } })).toMatchObject({ status: 404 });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { operations } from '../../../src/api/operations.ts';
+import { type ApiClient, createApiClient } from '../../support/api-client.ts';
+import { type Dialect, sqlite } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const minuteMs = 60_000;
+const group = 'street-signs';
+
+/** Four trainers whose removals the brake holds, and a body that is no event. */
+async function openWorld(dialect: Dialect) {
+  const journey = await openJourney(dialect);
+  const { customer, sandbox, quiet, pass, deliver } = journey;
+  const linkId = await customer.link(group);
+  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
+  await quiet();
+  await pass(2 * 60 * minuteMs);
+  await customer.api('DELETE', `/project-links/${linkId}`);
+  await quiet();
+  await pass(20 * minuteMs);
+  await deliver('no event');
+  await quiet();
+  return {
+    ...journey,
+    hired,
+    contractId: hired[0]?.contractId ?? '',
+    api: createApiClient(journey.consoleUrl, 'vera'),
+  };
+}
+
+/** Every page of a list. */
+async function listAll(api: ApiClient, id: string, query: Record<string, string | number>) {
+  const items: Record<string, unknown>[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await api.ask(id, { query: { ...query, ...(cursor !== undefined && { cursor }) } });
+    items.push(...(page['items'] as Record<string, unknown>[]));
+    cursor = page['next'] as string | null;
+  }
+  return items;
+}
+
+describeAnyDialect('the API', (dialect) => {
+  it('answers every question about a bridge with people, plans and deliveries', async () => {
+    const { api, consoleUrl, hired, contractId } = await openWorld(dialect);
+    const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
+    const [one] = (await api.ask('listMemberships'))['items'] as { id: number }[];
+    const [sent] = (await api.ask('listDeliveries'))['items'] as { id: number }[];
+    const visitor = createVisitor(consoleUrl);
+    await visitor.press((await visitor.signIn('otto')) && (await visitor.visit('/')), 'Read every customer now');
+    const given: Record<string, object> = {
+      getMembership: { params: { membership: one?.id } },
+      explain: { query: { subject: trainerId } },
+      getTrainerTimeline: { params: { trainer: trainerId } },
+      getContractTimeline: { params: { contract: contractId } },
+      getPlan: { params: { plan: 1 } },
+      getDelivery: { params: { delivery: sent?.id } },
+      getDeliveryBody: { params: { delivery: sent?.id } },
+      getAct: { params: { act: 1 } },
+      getUsage: { params: { contract: contractId } },
+      listLinks: { query: { install: 'acme' } },
+    };
+    for (const { id, method, role } of operations) {
+      if (method !== 'get') continue;
+      const asking = role === 'viewer' ? api : createApiClient(consoleUrl);
+      const { status, body } = await asking.send(id, given[id]);
+      expect([id, status, body]).toEqual([id, 200, expect.anything()]);
+    }
+  });
+
+  it('says the same of a trainer as the bridge knows', async () => {
+    const { api, hired, contractId } = await openWorld(dialect);
+    const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
+    const found = (await api.ask('searchAccess', { query: { trainer: trainerId } }))['items'];
+    expect(found).toMatchObject([
+      { trainerId, install: 'acme', groupId: group, wanted: false, reasons: [{ contractId }] },
+    ]);
+    const explained = await api.ask('explain', { query: { subject: contractId } });
+    expect(explained).toMatchObject({
+      explanations: [
+        { trainerId, contractId, steps: expect.arrayContaining([expect.objectContaining({ step: 'link' })]) },
+      ],
+    });
+    const { steps } = await api.ask('getContractTimeline', { params: { contract: contractId } });
+    expect((steps as { kind: string }[]).map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['delivery', 'evidence', 'wanted', 'receipt']),
+    );
+    const plan = await api.ask('getPlan', { params: { plan: 1 } });
+    expect(plan).toMatchObject({ state: 'open', size: 4, install: 'acme' });
+    expect((plan['items'] as object[]).length).toBe(4);
+  });
+
+  it.each(['listMemberships', 'searchAccess', 'listPlans', 'listDeliveries', 'listContracts', 'listNotifications'])(
+    'gives %s page by page, each row once and in one order',
+    async (id) => {
+      const { api } = await openWorld(dialect);
+      const whole = await listAll(api, id, { limit: 500 });
+      for (const limit of [1, 2, 3]) expect(await listAll(api, id, { limit })).toEqual(whole);
+      const keys = whole.map(({ id: number, contractId }) => number ?? contractId);
+      expect(new Set(keys).size).toBe(keys.length);
+    },
+  );
+
+  it('shows no address and no token, even if a name is one', async () => {
+    const { api, storage, customer, hired } = await openWorld(dialect);
+    const trainer = hired[0]?.trainers[0];
+    const { kysely } = storage.database;
+    await kysely.updateTable('person').set({ displayName: 'Write to <eve@evil.example>' }).execute();
+    await kysely.updateTable('contract').set({ title: 'eve@evil.example' }).execute();
+    await kysely.updateTable('delivery').set({ failure: 'no eve@evil.example' }).execute();
+    for (const { id, method, role } of operations.filter((one) => one.method === 'get')) {
+      if (role !== 'viewer' || method !== 'get') continue;
+      const { body } = await api.send(id, { params: { membership: 1, delivery: 1, plan: 1 } });
+      const text = JSON.stringify(body);
+      expect([id, text.includes(trainer?.workEmail ?? '@')]).toEqual([id, false]);
+      expect([id, text.includes(customer.token), text.includes('eve@evil.example')]).toEqual([id, false, false]);
+    }
+  });
+
+  it('says plainly what is not there', async () => {
+    const { api } = await openWorld(dialect);
+    const missing = [
+      ['getMembership', { params: { membership: 999 } }],
+      ['getPlan', { params: { plan: 999 } }],
+      ['getDelivery', { params: { delivery: 999 } }],
+      ['getAct', { params: { act: 999 } }],
+      ['explain', { query: { subject: 'unknown' } }],
+      ['getTrainerTimeline', { params: { trainer: 'none' } }],
+      ['getContractTimeline', { params: { contract: 'none' } }],
+      ['getUsage', { params: { contract: 'none' } }],
+      ['listLinks', { query: { install: 'unknown' } }],
+    ] as const;
+    for (const [id, given] of missing) {
+      expect(await api.send(id, given)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    }
+  });
+});
+
+describe('a cursor', () => {
+  it('of another list is refused', async () => {
+    const { api } = await openWorld(sqlite);
+    const { next } = await api.ask('listMemberships', { query: { limit: 1 } });
+    const answer = await api.send('listDeliveries', { query: { cursor: String(next) } });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'unprocessable' } });
+  });
+});

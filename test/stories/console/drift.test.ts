@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { createMemoryTool } from '../../support/memory-tool.ts';
+import { until } from '../../support/until.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const minuteMs = 60_000;
+
+/** A tool that lists its members, and a customer with one trainer in it. */
+async function openGroup() {
+  const tool = createMemoryTool('membership', { lists: true });
+  const journey = await openJourney(sqlite, { adapter: tool.adapter });
+  const { sandbox, customer, quiet, pass, clock, storage, consoleUrl } = journey;
+  await customer.link('street-signs');
+  const { trainers } = sandbox.hire({ jobId: customer.jobId });
+  const trainerId = trainers[0]?.opentrainUserId ?? '';
+  await quiet();
+  const otto = createVisitor(consoleUrl);
+  await otto.signIn('otto');
+  /** Has the customer read, which lists the group. */
+  async function read(): Promise<void> {
+    await pass(2 * minuteMs);
+    const since = clock.now().getTime() - minuteMs;
+    await otto.press(await otto.visit('/'), 'Read every customer now');
+    const listedAt = async () =>
+      (await storage.database.kysely.selectFrom('driftListing').select('listedAt').execute()).map(
+        (row) => row.listedAt,
+      );
+    await until('the group is listed', listedAt, ([at]) => at !== undefined && Date.parse(at) > since);
+    await quiet();
+  }
+  const vera = createVisitor(consoleUrl);
+  await vera.signIn('vera');
+  const rowsOf = (text: string, part: string) => text.split('\n').filter((line) => line.includes(part));
+  return { ...journey, tool, trainerId, read, otto, vera, rowsOf };
+}
+
+describe('the page of drift', () => {
+  it('says what would stand there before a group was listed', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    const page = await visitor.visit('/drift');
+    expect(page.text).toContain('No group was listed yet.');
+    expect((await visitor.visit('/drift?side=none')).status).toBe(400);
+    expect((await visitor.visit('/drift?side=extra&after=none')).status).toBe(200);
+  });
+
+  it('names strangers since when they are in, with whole addresses for operators alone', async () => {
+    const { tool, read, otto, vera, rowsOf } = await openGroup();
+    tool.seed('street-signs', 's1', 'ann@elsewhere.example');
+    await read();
+    const [first = ''] = rowsOf((await otto.visit('/drift')).text, 'ann@elsewhere.example');
+    expect(first).toMatch(
+      /^ann@elsewhere\.example, id s1 \| street-signs \| list \| belongs to no known trainer \| .* \| \| nothing: strangers are left alone$/,
+    );
+    const page = await vera.visit('/drift');
+    expect(page.body).not.toContain('ann@elsewhere.example');
+    expect(rowsOf(page.text, 'a…@elsewhere.example, id s1 |')).toHaveLength(1);
+    expect(rowsOf(page.text, 'street-signs | list | acme |')).toEqual([
+      expect.stringMatching(/\| 2 \| 0 \| 1 \| 0 \|$/),
+    ]);
+    await read();
+    const since = (row: string) => row.split(' | ')[4];
+    const [later = ''] = rowsOf((await otto.visit('/drift?side=extra')).text, 'ann@elsewhere.example');
+    expect(since(later)).toBe(since(first));
+    tool.unseat('street-signs', 's1');
+    await read();
+    expect((await otto.visit('/drift')).text).not.toContain('elsewhere.example');
+  });
+
+  it('names a trainer who should be in and was not, and what became of it', async () => {
+    const { tool, trainerId, read, vera, rowsOf } = await openGroup();
+    const [memberId = ''] = tool.members('street-signs');
+    tool.unseat('street-signs', memberId);
+    await read();
+    const page = await vera.visit('/drift?side=missing');
+    expect(page.html.querySelector('td a')?.getAttribute('href')).toBe(`/trainers/${trainerId}`);
+    expect(rowsOf(page.text, 'not in the tool although they should be')).toEqual([
+      expect.stringMatching(/ \| active \| they are looked for, and added back if they are not found$/),
+    ]);
+    expect(tool.members('street-signs')).toEqual([memberId]);
+  });
+});

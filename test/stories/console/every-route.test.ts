@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { acts, views } from '../../../src/console/pages.ts';
+import { sqlite } from '../../support/databases.ts';
+import { openJourney } from '../../support/journey.ts';
+import { askRaw, statusOf } from '../../support/raw-http.ts';
+import { cookieOf, createVisitor } from '../../support/visitor.ts';
+
+/** Every address of the console, so that a new page is tested with its first commit. */
+const gets = [...views.map(({ path }) => toAddress(path)), '/changes', '/sign-in', '/nothing/here'];
+const posts = [...acts.map(({ path }) => toAddress(path)), '/sign-in', '/sign-out'];
+
+function toAddress(path: string): string {
+  return path.replaceAll(':name', 'acme').replaceAll(/:\w+/g, '1');
+}
+
+async function open() {
+  const journey = await openJourney(sqlite);
+  const visitor = createVisitor(journey.consoleUrl);
+  const home = await visitor.signIn('otto');
+  const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
+  const acts = () => journey.storage.database.kysely.selectFrom('audit').selectAll().execute();
+  return { ...journey, visitor, csrf, acts, cookie: await cookieOf(journey.consoleUrl, 'otto') };
+}
+
+describe('every address of the console', () => {
+  it.each([
+    ['a name that a stranger points at it', { host: 'evil.example' }],
+    ['a name that a stranger points at it, forwarded', { host: 'evil.example', 'x-forwarded-host': 'localhost' }],
+    ['no name', { host: '' }],
+    ['a name with a path', { host: 'localhost/../evil.example' }],
+    ['two names', { host: 'localhost, evil.example' }],
+  ])('is refused by %s', async (_, headers) => {
+    const { consoleUrl, cookie, acts } = await open();
+    const lines = [...gets.map((path) => `GET ${path}`), ...posts.map((path) => `POST ${path}`), 'GET /assets/live.js'];
+    for (const line of lines) {
+      const answer = await askRaw(consoleUrl, line, { cookie, 'content-length': '0', ...headers });
+      expect([line, statusOf(answer)]).toEqual([line, 403]);
+    }
+    expect(await acts()).toEqual([]);
+  });
+
+  it('answers by no other method, and nothing is done by a link', async () => {
+    const { consoleUrl, cookie, acts } = await open();
+    const actsOnly = posts.filter((path) => !gets.includes(path));
+    const viewsOnly = gets.filter((path) => !posts.includes(path) && path !== '/changes');
+    const lines = [
+      ...actsOnly.map((path) => `GET ${path}`),
+      ...viewsOnly.map((path) => `POST ${path}`),
+      ...['PUT', 'OPTIONS', 'PATCH', 'DELETE', 'TRACE', 'QUERY'].flatMap((method) => {
+        return [...gets, ...posts].map((path) => `${method} ${path}`);
+      }),
+    ];
+    for (const line of lines) {
+      const headers = { cookie, 'content-length': '0', 'x-http-method-override': 'POST' };
+      const answer = await askRaw(consoleUrl, line, headers);
+      expect([line, statusOf(answer)]).toEqual([line, 404]);
+    }
+    expect(await acts()).toEqual([]);
+  });
+
+  it('refuses what is sent by another site or as anything but a form', async () => {
+    const { visitor, csrf, acts } = await open();
+    const types = ['text/plain', 'application/json', 'multipart/form-data; boundary=x'];
+    for (const path of posts) {
+      if (path === '/sign-in') continue;
+      for (const type of types) {
+        const body = `csrf=${csrf}`;
+        const answer = await visitor.send(path, { method: 'POST', body, headers: { 'content-type': type } });
+        expect([path, type, answer.status]).toEqual([path, type, 415]);
+      }
+      for (const site of ['cross-site', 'same-site']) {
+        const body = new URLSearchParams({ csrf });
+        const answer = await visitor.send(path, { method: 'POST', body, headers: { 'sec-fetch-site': site } });
+        expect([path, site, answer.status]).toEqual([path, site, 403]);
+      }
+    }
+    expect(await acts()).toEqual([]);
+  });
+
+  it('can be shown by no other site, is kept by no cache, and is what it says it is', async () => {
+    const { visitor, customer, sandbox, quiet } = await open();
+    await customer.link('street-signs');
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    for (const path of [...gets, '/assets/nothing.css']) {
+      const { headers, body } = await visitor.send(path);
+      await body?.cancel();
+      expect([path, Object.fromEntries(headers)]).toMatchObject([
+        path,
+        {
+          'content-security-policy': expect.stringContaining("default-src 'none'"),
+          'x-frame-options': 'DENY',
+          'x-content-type-options': 'nosniff',
+          'cross-origin-resource-policy': 'same-origin',
+          'referrer-policy': 'same-origin',
+          'cache-control': 'no-store',
+        },
+      ]);
+      expect([path, headers.get('x-powered-by'), headers.get('access-control-allow-origin')]).toEqual([
+        path,
+        null,
+        null,
+      ]);
+    }
+    // What is downloaded is never shown as a page.
+    for (const path of ['/access.csv', '/deliveries/1/body']) {
+      const { status, headers, body } = await visitor.send(path);
+      await body?.cancel();
+      expect([path, status, headers.get('content-disposition')]).toEqual([
+        path,
+        200,
+        expect.stringMatching(/^attachment; filename="?[\w.-]+"?$/),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,76 @@
+import { type HTMLElement, parse } from 'node-html-parser';
+import { expect, it } from 'vitest';
+import { views } from '../../../src/console/pages.ts';
+import { evil, openHostileSite } from '../../support/hostile-site.ts';
+import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
+
+/** Views where texts of strangers stand in this site. */
+const readers = [
+  '/access',
+  '/acts',
+  '/acts/:id',
+  '/contracts/:id',
+  '/deliveries',
+  '/deliveries/:id',
+  '/forecast',
+  '/installs',
+  '/installs/:name',
+  '/invitations',
+  '/memberships/:id',
+  '/notifications',
+  '/plans/:id',
+  '/trainers/:id',
+];
+
+const addressed = ['href', 'src', 'action', 'formaction'];
+
+/** Elements and attributes that no page of the console has by itself. */
+function foreignIn(html: HTMLElement): string[] {
+  return html.querySelectorAll('*').flatMap((element) => {
+    const { attributes, rawTagName: tag, text } = element;
+    const names = Object.keys(attributes).filter((name) => /^(evil|on|style$|srcdoc)/i.test(name));
+    const addresses = addressed.filter((name) => name in attributes && !/^[/#](?!\/)/.test(attributes[name] ?? ''));
+    const isForeign = /^(evil|img|iframe|object|base)/i.test(tag) || (tag === 'script' && text !== '');
+    return isForeign || names.length > 0 || addresses.length > 0 ? [element.outerHTML.slice(0, 200)] : [];
+  });
+}
+
+it.each(['vera', 'otto'] as const)('what strangers write stays text on every page that %s sees', async (name) => {
+  const { consoleUrl, addressOf } = await openHostileSite();
+  const visitor = createVisitor(consoleUrl);
+  await visitor.signIn(name);
+  const shown: string[] = [];
+  for (const { path } of views) {
+    const address = addressOf(path);
+    const page = await visitor.visit(address);
+    expect([address, page.status]).toEqual([address, expect.toBeOneOf([200, 403, 404])]);
+    if (page.status === 200 && page.body.includes('&lt;evil-tag')) shown.push(path);
+    if (page.type.startsWith('text/html')) expectWhole(page);
+  }
+  expect(shown).toEqual(expect.arrayContaining(readers));
+});
+
+it('what is typed into a filter or a form stays text in the answer', async () => {
+  const { consoleUrl } = await openHostileSite();
+  const visitor = createVisitor(consoleUrl);
+  await visitor.signIn('otto');
+  const names = ['q', 'state', 'install', 'tool', 'project', 'type', 'since', 'actor', 'back'];
+  const query = (name: string) => `?${new URLSearchParams({ [name]: evil })}`;
+  for (const { path } of views) {
+    if (path.includes(':')) continue;
+    for (const name of names) expectWhole(await visitor.visit(`${path}${query(name)}`));
+  }
+  const connect = await visitor.visit('/installs/connect');
+  const answer = await visitor.press(connect, 'Connect', { install: evil, token: evil, tool: evil, projects: evil });
+  expect([answer.status, answer.body.includes('&lt;evil-tag')]).toEqual([400, true]);
+  expectWhole(answer);
+  const stranger = createVisitor(consoleUrl);
+  expectWhole(await stranger.visit(`/sign-in${query('back')}`));
+});
+
+/** With all that stands after the text, and with nothing from it. */
+function expectWhole({ path, body, type }: VisitedPage): void {
+  if (!type.startsWith('text/html')) return;
+  expect([path, foreignIn(parse(body, { comment: true }))]).toEqual([path, []]);
+  expect([path, body.match(/<main|<\/main>|<\/html>|<!--/g)]).toEqual([path, ['<main', '</main>', '</html>']]);
+}

@@ -1,0 +1,89 @@
+import { type RawBuilder, sql } from 'kysely';
+import { writeAudit } from '../../src/db/audit-store.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { sqlite } from './databases.ts';
+import { fullEvent } from './event-bodies.ts';
+import { createLoginTool } from './inviting-tool.ts';
+import { type Journey, openJourney } from './journey.ts';
+
+/** What a stranger would write to be more than text: an element, attributes, a script, an end of what it stands in. */
+export const evil =
+  `"'><evil-tag evil-attr="1"></evil-tag><img src="/evil" onerror="alert(1)"><script>alert(1)</script>` +
+  `</td></main></textarea></title><!--`;
+
+/** Short enough for an id, in which the marketplace may have any character that can be shown. */
+const evilId = `e"'><evil-tag evil-attr=1>`;
+
+const minuteMs = 60_000;
+
+/** A journey in which whatever a stranger can choose is hostile, and everything that waits for an operator is there. */
+export interface HostileSite extends Journey {
+  /** The address of a view of which something stands there, where it has one. */
+  addressOf(path: string): string;
+}
+
+export async function openHostileSite(): Promise<HostileSite> {
+  const journey = await openJourney(sqlite, { adapter: createLoginTool().adapter });
+  const { customer, sandbox, quiet, pass, deliver, storage } = journey;
+  const leaving = await customer.link('street-signs');
+  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
+  await quiet();
+  await pass(2 * 60 * minuteMs);
+  await customer.api('DELETE', `/project-links/${leaving}`);
+  await quiet();
+  await pass(20 * minuteMs);
+  const link = await customer.link('street-lamps');
+  // Whose invitation waits.
+  sandbox.hire({ jobId: customer.jobId });
+  await quiet();
+  await deliver(evil);
+  await deliver(fullEvent({ type: 'contract.started', trainer: evilId, contract: evilId, project: evilId }));
+  await quiet();
+  const act = await poison(journey);
+  const [membership] = await journey.memberships();
+  const { trainers, contractId } = hired[0] ?? { trainers: [], contractId: '' };
+  const [{ id: delivery } = { id: 0 }] = await storage.inbox.list({ state: 'unprocessable', limit: 1 });
+  const addresses: Record<string, string> = {
+    '/deliveries/:id': `/deliveries/${delivery}`,
+    '/trainers/:id': `/trainers/${trainers[0]?.opentrainUserId}`,
+    '/contracts/:id': `/contracts/${contractId}`,
+    '/memberships/:id': `/memberships/${membership?.id}`,
+    '/installs/:name/unlink/:link': `/installs/acme/unlink/${link}`,
+    '/acts/:id': `/acts/${act}`,
+  };
+  const toAny = (path: string) => path.replace(':name', 'acme').replaceAll(/:\w+/g, '1');
+  return { ...journey, addressOf: (path) => addresses[path] ?? toAny(path) };
+}
+
+/** Writes into every text that comes from strangers, as if nothing had checked it on its way. */
+async function poison({ storage, clock }: Journey): Promise<number> {
+  const { database } = storage;
+  const at = clock.now().toISOString();
+  const texts: [table: string, column: string][] = [
+    ['person', 'display_name'],
+    ['link', 'external_project_name'],
+    ['contract', 'title'],
+    ['membership', 'failure'],
+    ['membership', 'doubted_id'],
+    ['receipt', 'message'],
+    ['invitation', 'failure'],
+    ['install_state', 'failure'],
+    ['run', 'failure'],
+    ['delivery', 'failure'],
+    ['delivery', 'delivery_id'],
+    ['delivery', 'subject_id'],
+  ];
+  const value: RawBuilder<unknown> = sql.lit(evil);
+  for (const [table, column] of texts) {
+    await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}`.execute(database.kysely);
+  }
+  const notices = createNoticeStore([{ name: evil, gatherMs: 0 }], clock);
+  const about = { install: evil, [evil]: evil };
+  return await inTransaction(database, async (tx) => {
+    const alert = { kind: 'alert.orphans', isOver: false, isRepeat: false, endsAtOnce: false, since: at } as const;
+    await notices.addAlert(tx, { ...alert, occurredAt: at, message: evil, about }, 'digest');
+    const change = { before: evil, after: evil };
+    return await writeAudit(tx, { actor: evil, at, origin: evil }, evil, evil, change);
+  });
+}

@@ -1,0 +1,148 @@
+import { expect, it } from 'vitest';
+import { acceptLowered, decideHeldWork } from '../../../src/operator/decide-work.ts';
+import { compareContract } from '../../../src/usage/compare/compare-work.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describeEachDatabase('the days on which tool and marketplace differ', (openFresh) => {
+  async function openWork({ maxLoweredFraction = 1 } = {}) {
+    const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
+    const { engine, tool, usage } = world;
+    await world.link('signs');
+    const { contractId, memberId, trainerId } = world.hire();
+    await world.learn();
+    const today = () => engine.clock.now().toISOString().slice(0, 10);
+    function work(id: string, seconds: number, by = memberId): void {
+      const at = engine.clock.now().toISOString();
+      const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
+      tool.items.set('signs', items.set(id, { memberId: by, seconds, labels: 1, at }));
+    }
+    const { comparisons } = usage.deps;
+    const compare = () => usage.deps.compare(new AbortController().signal, () => undefined);
+    const differing = async () => (await comparisons.list({ limit: 100 })).map(({ day, why }) => [day, why]);
+    const by = () => ({ actor: 'otto', at: engine.clock.now().toISOString() });
+    const deciding = () => ({ database: engine.database, usage: usage.deps, by: by() });
+    engine.clock.advance(60_000);
+    return { ...world, contractId, memberId, trainerId, today, work, comparisons, compare, differing, deciding };
+  }
+
+  it('are found with what was seen, what was sent, and why', async () => {
+    const { engine, read, report, work, comparisons, compare, trainerId, contractId, today } = await openWork();
+    expect(await comparisons.last()).toBeUndefined();
+    work('a', 60);
+    await read();
+    await report();
+    work('b', 40);
+    await read();
+    await compare();
+    const counts = (seconds: number, pieces: number) => ({ seconds, tasks: pieces, labels: pieces });
+    expect(await comparisons.list({ limit: 10 })).toMatchObject([
+      {
+        install: 'acme',
+        contractId,
+        trainerId,
+        day: today(),
+        why: 'not_sent',
+        seen: counts(100, 2),
+        sent: counts(60, 1),
+      },
+    ]);
+    const days = [{ day: today(), seen: counts(100, 2), sent: counts(60, 1), differing: 1, held: 0 }];
+    expect(await comparisons.listDays({ from: today(), to: today() })).toEqual(days);
+    expect(await comparisons.listDays({ install: 'other', from: today(), to: today() })).toEqual([]);
+    expect(await comparisons.countDays(today())).toBe(1);
+    expect(await comparisons.last()).toEqual({ at: engine.clock.now().toISOString(), left: 0 });
+    await report();
+    await compare();
+    expect(await comparisons.list({ limit: 10 })).toEqual([]);
+  });
+
+  it('stay known after they have left the look-back, and a year later no more', async () => {
+    const { engine, read, report, work, compare, differing, today, contractId, usage } = await openWork();
+    work('a', 60);
+    await read();
+    await report();
+    work('b', 40);
+    await read();
+    await compare();
+    const found = [[today(), 'not_sent']];
+    engine.clock.advance(100 * dayMs);
+    await compare();
+    expect(await differing()).toEqual(found);
+    await compareContract(usage.deps, { install: 'acme', contractId });
+    expect(await differing()).toEqual(found);
+    engine.clock.advance(310 * dayMs);
+    await compare();
+    expect(await differing()).toEqual([]);
+  });
+
+  it('are found where a day was refused and nothing of it is seen any more', async () => {
+    const { engine, sandbox, read, report, work, compare, differing, today, contractId, trainerId } = await openWork();
+    work('a', 60);
+    await read();
+    sandbox.replaceParticipant(contractId, { leaves: trainerId });
+    await report();
+    await engine.database.kysely.deleteFrom('usageDay').execute();
+    await compare();
+    expect(await differing()).toEqual([[today(), 'refused']]);
+  });
+
+  it('are gone for a contract whose lowering an operator accepts', async () => {
+    const world = await openWork({ maxLoweredFraction: 0.1 });
+    const { engine, tool, read, report, work, compare, differing, today, contractId, deciding } = world;
+    for (const id of ['a', 'b']) work(id, 60);
+    await read(true);
+    await report();
+    tool.items.get('signs')?.delete('a');
+    await read(true);
+    await report();
+    await compare();
+    expect(await differing()).toEqual([[today(), 'lowering_held']]);
+    await acceptLowered(deciding(), { install: 'acme', contractId }, new AbortController().signal);
+    expect(await differing()).toEqual([]);
+    const acts = await engine.database.kysely.selectFrom('audit').select(['actor', 'action', 'subject']).execute();
+    expect(acts).toEqual([{ actor: 'otto', action: 'usage report --accept-lowered', subject: contractId }]);
+  });
+
+  it('are final once they have left the look-back: held work can be decided no longer', async () => {
+    const { engine, read, work, compare, comparisons, today } = await openWork();
+    work('a', 90_000);
+    const day = today();
+    await read();
+    await compare();
+    engine.clock.advance(30 * dayMs);
+    await compare();
+    expect(await comparisons.list({ limit: 10, why: ['held'] })).toMatchObject([{ day, heldId: null }]);
+    expect(await comparisons.listDays({ from: day, to: day })).toMatchObject([{ differing: 1, held: 0 }]);
+  });
+
+  it('are known with what is held, until an operator assigns or discards it', async () => {
+    const { engine, read, report, work, compare, comparisons, contractId, differing, today, deciding } =
+      await openWork();
+    work('a', 90_000);
+    await read();
+    await report();
+    await compare();
+    const [held] = await comparisons.list({ limit: 10, why: ['held'] });
+    const workedOn = { by: 'scope', tool: 'studio', scope: 'signs' };
+    const contracts = [{ install: 'acme', contractId }];
+    expect(held).toMatchObject({
+      contractId,
+      day: today(),
+      seen: { seconds: 90_000 },
+      held: { reason: 'over_a_day', source: 'tool:studio', workedOn, contracts },
+    });
+    const days = await comparisons.listDays({ from: today(), to: today() });
+    expect(days).toMatchObject([{ differing: 0, held: 1, seen: { seconds: 90_000 } }]);
+    expect(await comparisons.findHeld(held?.heldId ?? '')).toEqual(held);
+    await decideHeldWork(deciding(), held?.heldId ?? '', null, held?.trainerId);
+    expect(await differing()).toEqual([]);
+    await compare();
+    expect(await differing()).toEqual([]);
+    const acts = await engine.database.kysely.selectFrom('audit').select(['action', 'subject']).execute();
+    expect(acts).toEqual([{ action: 'usage held', subject: `${held?.heldId} discarded` }]);
+  });
+});
