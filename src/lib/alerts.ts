@@ -79,6 +79,6 @@ export function createAlerts(logger: Logger, metrics: Metrics, listener = noList
  *
  * @param kind of an alert, or of its notice
  */
-export function runbookOf(kind: AlertKind | `alert.${string}`): string {
-  return `docs/alerts.md#${kind.replace('alert.', '')}`;
+export function runbookOf(kind: AlertKind | `${'alert' | 'budget'}.${string}`): string {
+  return `docs/alerts.md#${kind.replace('alert.', '').replace('budget.', 'budget_')}`;
 }

@@ -33,8 +33,12 @@ const advice: Readonly<Record<AlertKind, string>> = {
   disk_short: 'make room on the disk of the database',
 };
 
-/** @param kind of an alert, or of its notice; a newer version may have stored one that is not known */
+/**
+ * Null where there is nothing to do.
+ *
+ * @param kind of a notice; a newer version may have stored one that is not known
+ */
 export function adviceOf(kind: string): string | null {
-  const name = kind.replace('alert.', '');
+  const name = kind.replace('alert.', '').replace('budget.', 'budget_');
   return Object.hasOwn(advice, name) ? advice[name as AlertKind] : null;
 }

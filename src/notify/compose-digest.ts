@@ -77,13 +77,11 @@ function toLine(notice: NewNotice): string {
   if ('about' in notice) return toAlertLine(notice);
   const { kind, install, contractId, isRepeat, budget, occurredAt } = notice;
   const word = `${isRepeat ? 'still ' : ''}${words.get(kind)}`;
-  const facts = sayBudget(budget);
-  const parts = [word, `contract ${toShown(contractId)} of ${toShown(install)}`, ...facts, toMinute(occurredAt)];
-  return parts.join(' · ');
+  const subject = `contract ${toShown(contractId)} of ${toShown(install)}`;
+  return [word, subject, ...sayBudget(budget), toMinute(occurredAt), ...sayAdvice(kind)].join(' · ');
 }
 
 function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about }: AlertNotice): string {
-  const advice = adviceOf(kind);
   const word = isOver ? 'OVER' : `${isRepeat ? 'still ' : ''}ALERT`;
   return [
     word,
@@ -91,9 +89,14 @@ function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about
     ...Object.entries(about).map(([name, id]) => `${name} ${toShown(id)}`),
     toMinute(occurredAt),
     ...(isOver || isRepeat ? [`since ${toMinute(since)}`] : []),
-    ...(isOver || advice === null ? [] : [`do: ${advice}`]),
+    ...(isOver ? [] : sayAdvice(kind)),
     runbookOf(kind),
   ].join(' · ');
+}
+
+function sayAdvice(kind: string): string[] {
+  const advice = adviceOf(kind);
+  return advice === null ? [] : [`do: ${advice}`];
 }
 
 function toMinute(instant: string): string {

@@ -43,7 +43,10 @@ function toBody({ createdAt, notices: [notice] }: Message): object {
     return { type, timestamp, data: { state, isRepeat, endsAtOnce, since, message, about, ...help } };
   }
   const { install, contractId, isRepeat, budget } = notice;
-  return { type, timestamp, data: { install, contractId, isRepeat, budget } };
+  const subject = { install, contractId, isRepeat, budget };
+  if (type === 'budget.ok') return { type, timestamp, data: { state: 'over', ...subject } };
+  const help = { advice: adviceOf(type), runbook: runbookOf(type) };
+  return { type, timestamp, data: { state: 'raised', ...subject, ...help } };
 }
 
 /** The secret of a webhook: "whsec_" and 24 to 64 bytes in base64 (Standard Webhooks). */

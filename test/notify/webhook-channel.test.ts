@@ -40,6 +40,7 @@ describe('a webhook', () => {
       type: 'budget.low',
       timestamp: '2026-03-15T11:59:00.000Z',
       data: {
+        state: 'raised',
         install: 'acme',
         contractId: 'c1',
         isRepeat: false,
@@ -50,6 +51,8 @@ describe('a webhook', () => {
           remainingVolume: 15,
           consumedFraction: 0.85,
         },
+        advice: 'have the customer fund the next milestone',
+        runbook: 'docs/alerts.md#budget_low',
       },
     });
   });

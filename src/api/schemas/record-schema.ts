@@ -42,7 +42,10 @@ const notification = z
     messageId: maybeText,
     install: z.string().optional(),
     contractId: z.string().optional(),
-    isRepeat: z.boolean().optional(),
+    isRepeat: z.boolean().optional().describe('Whether it is a reminder.'),
+    isOver: z.boolean().optional().describe('Of an alert: whether it says that it is over.'),
+    endsAtOnce: z.boolean().optional().describe('Of an alert: whether no notice follows that says that it is over.'),
+    since: instant.optional().describe('Of an alert: when it was raised.'),
     budget: z
       .object({
         fundedVolume: z.number().nullable(),
