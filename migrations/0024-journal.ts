@@ -42,7 +42,6 @@ async function createJournal(db: Kysely<unknown>): Promise<void> {
     .where(sql.ref('seq'), 'is', null)
     .execute();
   await db.schema.createIndex('journal_by_key').on('journal').columns(['subject', 'key']).execute();
-  await db.schema.createIndex('journal_by_time').on('journal').column('at').execute();
 }
 
 /** A table whose rows are facts. */

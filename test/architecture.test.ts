@@ -47,6 +47,7 @@ const onlyIn: Record<string, RegExp> = {
   'zod-openapi': /^src\/api\/openapi-document\.ts$/,
   pino: /^src\/lib\/logger\.ts$/,
   commander: /^src\/cli\//,
+  '@modelcontextprotocol/sdk': /^src\/cli\/mcp-command\.ts$/,
   helmet: /^src\/console\//,
   'd3-scale': /^src\/console\/view\/chart\.ts$/,
   'd3-shape': /^src\/console\/view\/chart\.ts$/,
@@ -55,6 +56,7 @@ const onlyIn: Record<string, RegExp> = {
   'csv-parse': /^src\/lib\/read-csv\.ts$/,
   nodemailer: /^src\/mail\/send-mail\.ts$/,
   'p-retry': /^src\/lib\/retry\.ts$/,
+  '@opentelemetry/api': /^src\/lib\/tracing\.ts$/,
 };
 
 /** Tables that several folders write, and why. */

@@ -37,7 +37,7 @@ export function createDocument(): Document {
 }
 
 const refusals: Record<number, string> = {
-  400: 'The request is not valid.',
+  400: 'The request does not fit this document.',
   401: 'There is no token, or it is wrong.',
   403: 'The token does not allow this.',
   404: 'There is no such thing.',
@@ -45,7 +45,8 @@ const refusals: Record<number, string> = {
   409: 'It does not fit what is there.',
   413: 'The body is too large.',
   415: 'The body is no JSON.',
-  422: 'The Idempotency-Key came with another request before.',
+  422: 'It fits this document, and cannot be done; or the Idempotency-Key came with another request before.',
+  424: 'The marketplace or a tool refused it.',
   429: 'Too many wrong tokens came from this address.',
   500: 'It did not work, and the log says why.',
   503: 'It cannot be done now.',
@@ -69,8 +70,9 @@ function describe({
     description: role === 'operator' ? 'For operators.' : 'For viewers and operators.',
     'x-role': role,
     requestParams: { path: params, query, ...(method === 'post' && { header: actHeaders }) },
-    ...(method === 'post' &&
-      body !== undefined && { requestBody: { content: { 'application/json': { schema: body } } } }),
+    ...(body !== undefined && {
+      requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
+    }),
     responses: {
       200: { description: 'Done.', content: { 'application/json': { schema: answer } } },
       ...Object.fromEntries(

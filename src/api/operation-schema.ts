@@ -12,7 +12,7 @@ export interface Operation extends OperationTexts {
   params: z.ZodObject;
   query: z.ZodObject;
   /** Undefined where nothing is sent. */
-  body: z.ZodObject | undefined;
+  body: z.ZodType<Given> | undefined;
   answer: z.ZodObject;
   run(asked: AskedOf<Given, Given, Given>, parts: ApiParts): unknown;
 }
@@ -49,7 +49,7 @@ const none = z.strictObject({});
 interface Declared<
   Params extends z.ZodObject,
   Query extends z.ZodObject,
-  Body extends z.ZodObject,
+  Body extends z.ZodType<object>,
   Answer extends z.ZodObject,
 > extends OperationTexts {
   params?: Params;
@@ -68,7 +68,7 @@ export function defineOperation<
   Answer extends z.ZodObject,
   Params extends z.ZodObject = typeof none,
   Query extends z.ZodObject = typeof none,
-  Body extends z.ZodObject = typeof none,
+  Body extends z.ZodType<object> = typeof none,
 >(declared: Declared<Params, Query, Body, Answer>): Operation {
   const { params = none, query = none, body, role, run, ...texts } = declared;
   return {
@@ -77,7 +77,7 @@ export function defineOperation<
     params,
     query,
     // An act takes a body even where there is nothing to say: an empty one.
-    body: texts.method === 'post' ? (body ?? none) : undefined,
+    body: texts.method === 'post' ? ((body ?? none) as z.ZodType<Given>) : undefined,
     // What is given was checked by these very schemas.
     run: run as unknown as Operation['run'],
   };

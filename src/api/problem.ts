@@ -11,7 +11,7 @@ export interface Problem {
   code: ProblemCode;
 }
 
-export type ProblemCode = ErrorCode | 'key_reused';
+export type ProblemCode = ErrorCode | 'key_reused' | 'refused_elsewhere' | 'unprocessable';
 
 const titles: Record<ProblemCode, string> = {
   invalid: 'The request is not valid',
@@ -25,6 +25,8 @@ const titles: Record<ProblemCode, string> = {
   rate_limited: 'Too many tries',
   unavailable: 'This cannot be done now',
   internal: 'This did not work',
+  refused_elsewhere: 'Another system refused it',
+  unprocessable: 'The request is well-formed, and cannot be done',
   key_reused: 'The idempotency key belongs to another request',
 };
 
@@ -35,9 +37,32 @@ export class KeyReused extends Error {
   }
 }
 
+/**
+ * What an operation refuses by itself, after the request was let in and found well-formed: what the marketplace or a
+ * tool refused says nothing about the token of the caller, and what cannot be done says nothing against the document.
+ */
+class RefusedByOperation extends Error {
+  readonly code: 'refused_elsewhere' | 'unprocessable';
+
+  constructor({ code, message }: AppError) {
+    super(message);
+    this.name = 'RefusedByOperation';
+    this.code = code === 'invalid' ? 'unprocessable' : 'refused_elsewhere';
+  }
+}
+
+const refusals: ReadonlySet<ErrorCode> = new Set(['invalid', 'unauthenticated', 'forbidden', 'rate_limited']);
+
+export function ofOperation(thrown: unknown): unknown {
+  return thrown instanceof AppError && refusals.has(thrown.code) ? new RefusedByOperation(thrown) : thrown;
+}
+
 /** What was not foreseen says nothing of itself; the log says it. Pure. */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof KeyReused) return problemOf('key_reused', thrown.message, 422);
+  if (thrown instanceof RefusedByOperation) {
+    return problemOf(thrown.code, maskText(thrown.message), thrown.code === 'unprocessable' ? 422 : 424);
+  }
   const { code, message } = isForeseen(thrown) ? thrown : new AppError('internal', 'The log says why');
   return problemOf(code, maskText(message), httpStatusOf(code));
 }
@@ -49,7 +74,7 @@ export function isForeseen(thrown: unknown): thrown is AppError {
 
 /** Express gives errors of its own a status: an address that cannot be read, for one. */
 export function toApiError(thrown: unknown): unknown {
-  if (thrown instanceof AppError || thrown instanceof KeyReused) return thrown;
+  if ([AppError, KeyReused, RefusedByOperation].some((known) => thrown instanceof known)) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? thrown.status : undefined;
   if (status === 413) return new AppError('too_large', 'The body is too large', { cause: thrown });
   if (typeof status === 'number' && status >= 400 && status < 500) {

@@ -44,7 +44,7 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 /** @throws AppError `invalid` with what is wrong with it */
-export function checkGiven(schema: Operation['params'], given: unknown, what: string): Record<string, unknown> {
+export function checkGiven(schema: NonNullable<Operation['body']>, given: unknown, what: string) {
   const checked = schema.safeParse(given);
   if (checked.success) return checked.data;
   const faults = checked.error.issues.slice(0, mostNamed).map(({ path, message }) => {

@@ -11,7 +11,7 @@ import { createKeptAnswerStore } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
 import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
-import { isForeseen, toApiError, toProblem } from './problem.ts';
+import { isForeseen, ofOperation, toApiError, toProblem } from './problem.ts';
 import { checkGiven, readJson, readKey, readQuery } from './request.ts';
 import { cutToAnswer } from './to-answer.ts';
 
@@ -78,7 +78,7 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
     };
     const signal = patienceWith(operation, response);
     const by = byOf(operator, request, parts);
-    const act = async () => cutToAnswer(operation, await operation.run({ ...given, operator, by, signal }, parts));
+    const act = () => run(operation, { ...given, operator, by, signal }, parts);
     const key = operation.method === 'post' ? readKey(request) : undefined;
     if (key === undefined) {
       response.json(await act());
@@ -90,6 +90,14 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
     if (isReplayed) response.set('Idempotency-Replayed', 'true');
     sendJson(response, status, body);
   };
+}
+
+async function run(operation: Operation, asked: Parameters<Operation['run']>[0], parts: ApiParts): Promise<unknown> {
+  try {
+    return cutToAnswer(operation, await operation.run(asked, parts));
+  } catch (thrown) {
+    throw ofOperation(thrown);
+  }
 }
 
 function sendJson(response: Response, status: number, body: unknown): void {

@@ -25,7 +25,7 @@ import { createServices, type Services, type ServicesDeps } from './services.ts'
 export interface LoopsDeps extends ServicesDeps {
   /** Whether the receiver is storing deliveries right now. */
   isBusy(): boolean;
-  /** Why a small delivery of an install would not be stored now. */
+  /** Why a large delivery of an install would not be stored now. */
   wouldDefer: StorageGate['wouldDefer'];
 }
 

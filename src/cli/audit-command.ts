@@ -5,7 +5,7 @@ import { type Columns, formatList } from './table.ts';
 
 /** `gangway audit`: what operators decided, and who of them. */
 
-interface AuditFilter {
+export interface AuditFilter {
   actor: string | undefined;
   before: number | undefined;
   limit: number;
@@ -13,6 +13,10 @@ interface AuditFilter {
 
 export async function runAuditList(filter: AuditFilter, { storage }: StorageSession): Promise<Printed> {
   const acts = await listActs(storage.database, filter);
+  return printActs(acts);
+}
+
+export function printActs(acts: readonly Act[]): Printed {
   return {
     data: { acts },
     text: () => formatList(acts, columns, 'No operator has decided anything.'),

@@ -31,6 +31,7 @@ import {
   doctorCommand,
   initCommand,
   keyCommand,
+  mcpCommand,
   migrateCommand,
   startCommand,
   tryCommand,
@@ -71,6 +72,7 @@ const commands = [
   forgetCommand,
   auditCommand,
   keyCommand,
+  mcpCommand,
   migrateCommand,
   adapterCommand,
   sandboxCommand,
@@ -94,6 +96,7 @@ export function createProgram(terminal: Terminal): Command {
     .description('Keeps the members of an annotation tool equal to the people with an active contract.')
     .version(version, '--version', 'print the version')
     .option('--config <file>', 'the configuration, anywhere on the line (gangway.config.json)')
+    .option('--remote <url>', 'ask a running instance by its API, with the token in GANGWAY_API_TOKEN')
     .option('--env-file <file>', 'variables for it, in lines NAME=value; a variable that is already set wins');
   for (const create of commands) program.addCommand(create(terminal));
   program.addCommand(autoCommand(terminal), { hidden: true });

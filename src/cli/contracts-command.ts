@@ -13,7 +13,7 @@ import { decidedBy } from './with-storage.ts';
 
 /** `gangway contracts`: what is known of the contracts, and an operator's decision about one. */
 
-interface ContractFilter {
+export interface ContractFilter {
   install: string | undefined;
   status: ContractStatus | undefined;
   budget: BudgetState | undefined;
@@ -25,6 +25,10 @@ export async function runContractsList(filter: ContractFilter, session: StorageS
   const { install, status, budget, suspects, limit } = filter;
   const contracts = await listContracts(session.storage.database, { install, status, budget, suspects, limit });
   if (contracts.length === 0) await refuseUnknownInstall(session, install);
+  return printContracts(contracts);
+}
+
+export function printContracts(contracts: readonly ListedContract[]): Printed {
   return { data: { contracts }, text: () => formatList(contracts, columns, 'There are no such contracts.') };
 }
 
@@ -40,7 +44,7 @@ const columns: Columns<ListedContract> = [
   ['title', ({ title }) => title],
 ];
 
-interface NamedContract {
+export interface NamedContract {
   contract: string;
   install: string | undefined;
 }
@@ -62,9 +66,19 @@ async function decide(
   const evidence = createEvidenceStore(database, box);
   const deps = { database, contracts, evidence, memberships, by: decidedBy() };
   const { install } = await decideContract(deps, decision, id, named);
-  const said = decision === 'end' ? 'has ended' : 'goes on';
+  return printDecided({ install, contractId: id, decision });
+}
+
+export interface DecidedContract {
+  install: string;
+  contractId: string;
+  decision: ContractDecision;
+}
+
+export function printDecided(decided: DecidedContract): Printed {
+  const said = decided.decision === 'end' ? 'has ended' : 'goes on';
   return {
-    data: { install, contractId: id, decision },
-    text: () => `The contract ${id} counts as one that ${said}.`,
+    data: decided,
+    text: () => `The contract ${decided.contractId} counts as one that ${said}.`,
   };
 }

@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { maskText } from '../lib/mask.ts';
 import type { Input, Inputs, ValuesOf } from './options.ts';
-import type { Session, Sessions } from './session.ts';
+import type { RemoteSession, Session, Sessions } from './session.ts';
 import { withoutMilliseconds } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -50,6 +50,8 @@ interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, O
   callsTools?: boolean;
   /** Whether the services must not write anything. */
   isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
+  /** Imports what asks a running instance instead, for `--remote`. */
+  remote?(): Promise<(given: Given<Arguments, Options>, session: RemoteSession) => Promise<Printed | undefined>>;
   /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
   /** Imports the function that the command runs. */
@@ -78,6 +80,10 @@ export function defineCommand<
       const given = readGiven(command, declaration) as Given<Arguments, Options>;
       const misuse = declaration.misuse?.(given);
       if (misuse) session.misuse(misuse);
+      if (session.line.remote !== undefined) {
+        print(terminal, given.json, await runRemote({ declaration, given }, session, session.line.remote));
+        return;
+      }
       const run = await declaration.run();
       await openFor({ declaration, given }, session, async (opened) => {
         print(terminal, given.json, await run(given, opened));
@@ -155,6 +161,19 @@ function createSession(terminal: Terminal, command: Command): Session {
 interface Opening<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
   declaration: CommandDeclaration<Arguments, Options, Opens>;
   given: Given<Arguments, Options>;
+}
+
+async function runRemote<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions>(
+  { declaration, given }: Opening<Arguments, Options, Opens>,
+  session: Session,
+  url: string,
+): Promise<Printed | undefined> {
+  if (declaration.remote === undefined) {
+    return session.misuse(`"${declaration.name}" works on what is here, and not with --remote`);
+  }
+  const { openRemote } = await import('./remote/open-remote.ts');
+  const run = await declaration.remote();
+  return await run(given, openRemote(session, url));
 }
 
 /** Opens what a command needs, and closes it after the work. */

@@ -11,7 +11,7 @@ import { decidedBy } from './with-storage.ts';
 
 /** `gangway deliveries`: the deliveries that were received, and how they were handled. */
 
-interface DeliveryFilter {
+export interface DeliveryFilter {
   install: string | undefined;
   state: DeliveryState | undefined;
   limit: number;
@@ -23,13 +23,16 @@ export async function runDeliveriesList(
 ): Promise<Printed> {
   const deliveries = await session.storage.inbox.list({ install, state, limit });
   if (deliveries.length === 0) await refuseUnknownInstall(session, install);
-  return {
-    data: { deliveries: deliveries.map(toShown) },
-    text: () => formatList(deliveries, columns, 'There are no deliveries.'),
-  };
+  return printDeliveries(deliveries.map(toShown));
 }
 
-const columns: Columns<ListedDelivery> = [
+export type ShownDelivery = ReturnType<typeof toShown>;
+
+export function printDeliveries(deliveries: readonly ShownDelivery[]): Printed {
+  return { data: { deliveries }, text: () => formatList(deliveries, columns, 'There are no deliveries.') };
+}
+
+const columns: Columns<ShownDelivery> = [
   ['id', ({ id }) => id],
   ['received', ({ receivedAt }) => receivedAt],
   ['install', ({ install }) => install],
@@ -47,7 +50,10 @@ export async function runDeliveriesShow(
     terminal.stdout.write(found(id, await inbox.findBody(id)));
     return undefined;
   }
-  const shown = toShown(found(id, await inbox.find(id)));
+  return printDelivery(toShown(found(id, await inbox.find(id))));
+}
+
+export function printDelivery(shown: ShownDelivery): Printed {
   const lines = Object.entries(shown).map(([name, value]) => `${name.padEnd(13)} ${toLine(value)}`);
   return { data: shown, text: () => lines.join('\n') };
 }
@@ -67,7 +73,11 @@ export async function runDeliveriesReplay(
     { database: storage.database, inbox, by: decidedBy() },
     { ids, failed },
   );
-  return { data: { replayed: replayed.length }, text: () => toReplayed(replayed.length, left.length) };
+  return printReplayed(replayed.length, left.length);
+}
+
+export function printReplayed(replayed: number, left: number): Printed {
+  return { data: { replayed }, text: () => toReplayed(replayed, left) };
 }
 
 function toReplayed(replayed: number, left: number): string {

@@ -33,7 +33,10 @@ interface DoctorOptions {
 
 /** `gangway doctor`: looks at everything, changes nothing, and says what to do. */
 export async function runDoctor(options: DoctorOptions, session: Session): Promise<Printed> {
-  const checks = await runChecks(options, session);
+  return printChecks(await runChecks(options, session));
+}
+
+export function printChecks(checks: readonly Check[]): Printed {
   const failed = checks.filter(({ status }) => status === 'failure').length;
   return {
     data: { checks },

@@ -26,6 +26,10 @@ export async function runEndpointStatus({ install: named }: NamedInstall, sessio
   for (const install of pickInstalls(session, session.services.installs, named)) {
     endpoints.push(await describe(install, session));
   }
+  return printEndpoints(endpoints);
+}
+
+export function printEndpoints(endpoints: readonly Described[]): Printed {
   return {
     data: { endpoints },
     text: () => endpoints.map(toText).join('\n\n'),
@@ -33,7 +37,7 @@ export async function runEndpointStatus({ install: named }: NamedInstall, sessio
   };
 }
 
-type Described = Partial<DescribedSubscription> & { install: string; failure: string | null };
+export type Described = Partial<DescribedSubscription> & { install: string; failure: string | null };
 
 async function describe(install: string, { terminal, services }: ServicesSession): Promise<Described> {
   try {
@@ -66,6 +70,10 @@ export async function runEndpointRotate({ install: named }: NamedInstall, sessio
   const { terminal, services } = session;
   const install = pickInstall(session, services.installs, named);
   const rotated = await rotateSecret({ ...services, by: decidedBy() }, install, terminal.signal);
+  return printRotated(install, rotated);
+}
+
+export function printRotated(install: string, rotated: RotatedEndpoint): Printed {
   return { data: { install, ...rotated }, text: () => toRotatedText(install, rotated) };
 }
 
@@ -86,6 +94,10 @@ export async function runEndpointRedeliver(
   const install = pickInstall(session, services.installs, named);
   const asked = await redeliver(services.subscription, install, delivery, terminal.signal);
   await noteAct(storage, 'endpoint redeliver', install);
+  return printRedelivered(install, asked);
+}
+
+export function printRedelivered(install: string, asked: Redelivered): Printed {
   return { data: { install, ...asked }, text: () => toRedeliveredText(asked) };
 }
 

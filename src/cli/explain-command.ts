@@ -3,9 +3,10 @@ import { AppError } from '../domain/errors.ts';
 import { systemClock } from '../lib/clock.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning } from '../operator/about-instances.ts';
+import type { Attention } from '../operator/attention.ts';
 import { type Explanation, isToChange } from '../operator/explain.ts';
 import { explainAt } from '../operator/explain-at.ts';
-import { explainBudgets } from '../operator/explain-budgets.ts';
+import { type ExplainedBudget, explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
@@ -26,9 +27,10 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
   const adapters = await loadAdapters(config);
   if (at !== undefined) {
     const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
-    if (explanations.length === 0)
+    if (explanations.length === 0) {
       throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
-    return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
+    }
+    return printExplained({ explanations, budgets: [], attention: [] });
   }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
@@ -38,12 +40,23 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
   }
   const budgets = await explainBudgets(database, subject);
   const isRunning = instances.some(({ state }) => state === 'running');
-  const stopped = isRunning || !explanations.some(isToChange) ? [] : attention;
-  return {
-    data: { explanations, budgets },
-    text: () =>
-      [...explanations.map(toText), ...budgets.map(toBudgetText), ...stopped.map(toAttentionText)].join('\n\n'),
-  };
+  return printExplained({
+    explanations,
+    budgets,
+    attention: isRunning || !explanations.some(isToChange) ? [] : attention,
+  });
+}
+
+export interface Explained {
+  explanations: Explanation[];
+  budgets: ExplainedBudget[];
+  /** What keeps the bridge from acting on it. */
+  attention: Attention[];
+}
+
+export function printExplained({ explanations, budgets, attention }: Explained): Printed {
+  const parts = () => [...explanations.map(toText), ...budgets.map(toBudgetText), ...attention.map(toAttentionText)];
+  return { data: { explanations, budgets }, text: () => parts().join('\n\n') };
 }
 
 function toText(explanation: Explanation): string {

@@ -15,6 +15,10 @@ export async function runForecast(
   const { managedDomains } = config.marketplace;
   const wish = { now: systemClock.now(), days, limit, managedDomains, hasMail: config.mail !== undefined };
   const expected = await forecast(storage.database, wish);
+  return printForecast(expected);
+}
+
+export function printForecast(expected: Forecast): Printed {
   return { data: expected, text: () => toText(expected) };
 }
 

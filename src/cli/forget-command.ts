@@ -7,7 +7,7 @@ import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
-interface ForgetOptions {
+export interface ForgetOptions {
   person: string;
   install: string | undefined;
   dryRun: boolean;
@@ -29,6 +29,10 @@ export async function runForget(
     lockEvidence: createEvidenceStore(database, box).lock,
   };
   const forgotten = await forgetPerson(deps, person, { dryRun, by: decidedBy(), install });
+  return printForgotten(forgotten, dryRun);
+}
+
+export function printForgotten(forgotten: Forgotten, dryRun: boolean): Printed {
   return { data: { ...forgotten, dryRun }, text: () => toText(forgotten, dryRun) };
 }
 

@@ -18,12 +18,16 @@ export async function runInstallsList(_given: object, session: StorageSession): 
     const { readBeganAt: readAt = null, failure = null } = states.get(install) ?? {};
     return { install, livesIn, tool, projects, readAt, failure };
   });
+  return printInstalls(installs);
+}
+
+export function printInstalls(installs: readonly ListedInstall[]): Printed {
   const whenEmpty = 'No customer is connected yet: gangway connect <a name for them>';
   return { data: { installs }, text: () => formatList(installs, columns, whenEmpty) };
 }
 
 /** An install as an operator may see it: without its token. */
-interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {
+export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {
   install: string;
   /** When the last complete reading began; null before the first. */
   readAt: string | null;
@@ -48,5 +52,9 @@ export async function runInstallsRemove(
   const install = pickInstall(session, services.installs, named);
   const installStore = createInstallStore(storage.database, storage.box);
   await removeInstall({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
+  return printRemoved(install);
+}
+
+export function printRemoved(install: string): Printed {
   return { data: { install }, text: () => `${install} is forgotten, with its token.` };
 }

@@ -12,6 +12,10 @@ export async function runMembersInvitation(
   { storage: { database, box } }: StorageSession,
 ): Promise<Printed> {
   const handover = await createHandoverStore(database, box).take(membership, decidedBy());
+  return printInvitation(membership, handover);
+}
+
+export function printInvitation(membership: number, handover: Handover): Printed {
   const { content, expiresAt } = handover;
   return { data: { membership, invitation: { ...content, expiresAt } }, text: () => toText(handover) };
 }
@@ -23,6 +27,10 @@ export async function runMembersRenew(
   const adapters = await loadAdapters(config);
   const canRenew = (tool: string) => adapters.get(tool)?.renewInvitation !== undefined;
   await createHandoverStore(database, box).renew(membership, canRenew, decidedBy());
+  return printRenewed(membership);
+}
+
+export function printRenewed(membership: number): Printed {
   return {
     data: { membership, decision: 'renew' },
     text: () => `Membership ${membership} is invited anew by a running "gangway start".`,

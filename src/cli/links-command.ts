@@ -26,6 +26,10 @@ export async function runLinksList(
     scopes: await scopes.list(),
   };
   const listed = await listLinks(deps, pickInstalls(session, installs, install), terminal.signal);
+  return printLinks(listed);
+}
+
+export function printLinks(listed: ListedLinks): Printed {
   const [unread] = listed.unread;
   return {
     data: listed,
@@ -62,7 +66,7 @@ function leadsOf({ leads, outside }: ListedLink): string {
   return outside === null ? leads : `${leads} (${outside.replace('_', ' ')})`;
 }
 
-interface NewLink {
+export interface NewLink {
   project: string;
   install: string | undefined;
   job: string | undefined;
@@ -86,10 +90,20 @@ export async function runLinksAdd(
   };
   const deps = { ...services, adapters, by: decidedBy() };
   const { id } = await addLink(deps, apiOf(services, install), install, wanted, terminal.signal);
-  return { data: { install, linkId: id, project }, text: () => `Linked ${project}: ${id}` };
+  return printLinked({ install, linkId: id, project });
 }
 
-interface NamedLink {
+export interface Linked {
+  install: string;
+  linkId: string;
+  project: string;
+}
+
+export function printLinked(linked: Linked): Printed {
+  return { data: linked, text: () => `Linked ${linked.project}: ${linked.linkId}` };
+}
+
+export interface NamedLink {
   link: string;
   install: string | undefined;
   yes: boolean;
@@ -106,11 +120,15 @@ export async function runLinksRemove(
   const found = await findLink(api, link, signal);
   const { id, externalProjectId: project } = found;
   if (yes) await removeLink({ ...services, by: decidedBy() }, api, install, found, signal);
-  const what = `the link ${id} of ${install} to ${project}`;
+  return printUnlinked({ install, linkId: id, project }, yes);
+}
+
+export function printUnlinked(link: Linked, isRemoved: boolean): Printed {
+  const what = `the link ${link.linkId} of ${link.install} to ${link.project}`;
   return {
-    data: { install, linkId: id, project, isRemoved: yes },
+    data: { ...link, isRemoved },
     text: () =>
-      yes
+      isRemoved
         ? `Removed ${what}; people are taken out after the grace, unless it is linked again.`
         : `This would remove ${what}. Nothing was done: --yes removes it.`,
   };

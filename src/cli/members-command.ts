@@ -15,7 +15,7 @@ import { decidedBy } from './with-storage.ts';
 
 /** `gangway members`: the memberships, their states, and which of them are ours. */
 
-interface MemberFilter {
+export interface MemberFilter {
   tool: string | undefined;
   state: MembershipState | undefined;
   waiting: boolean;
@@ -23,7 +23,7 @@ interface MemberFilter {
 }
 
 /** If a membership waits, the state says what it waits for. */
-type Listed = ListedMembership & Partial<WaitingMember>;
+export type Listed = ListedMembership & Partial<WaitingMember>;
 
 export async function runMembers(
   { tool, state, waiting, limit }: MemberFilter,
@@ -34,6 +34,10 @@ export async function runMembers(
     ? await listWaiting(storage, { tool, limit, ...toReach(config) })
     : await storage.memberships.list({ tool, state, limit });
   if (members.length === 0) refuseUnknownTool(session, tool);
+  return printMembers(members, waiting);
+}
+
+export function printMembers(members: readonly Listed[], waiting: boolean): Printed {
   return {
     data: { members: members.map(toShown) },
     text: () =>
@@ -51,9 +55,9 @@ const outcomes = {
   released: 'counts as not ours and stays',
 };
 
-type Outcome = keyof typeof outcomes;
+export type Outcome = keyof typeof outcomes;
 
-interface Adoption {
+export interface Adoption {
   membership: number;
   account: boolean;
   address: string | undefined;
@@ -70,7 +74,7 @@ export async function runMembersRelease(
   return toDecided(membership, 'release', await release(storage, membership, config.marketplace.managedDomains));
 }
 
-function toDecided(membership: number, decision: 'adopt' | 'release', outcome: Outcome): Printed {
+export function toDecided(membership: number, decision: 'adopt' | 'release', outcome: Outcome): Printed {
   return {
     data: { membership, decision, outcome },
     text: () => `Membership ${membership} ${outcomes[outcome]}.`,

@@ -16,6 +16,10 @@ export async function runNotificationsList(
   { storage }: StorageSession,
 ): Promise<Printed> {
   const notifications = await createDispatchStore(storage.database).list({ state, limit });
+  return printNotifications(notifications);
+}
+
+export function printNotifications(notifications: readonly ListedDispatch[]): Printed {
   return {
     data: { notifications },
     text: () => formatList(notifications, columns, 'There are no notifications.'),
@@ -29,6 +33,10 @@ export async function runNotificationsTest(
   const { config } = loadCommandConfig(session);
   const channels = createConfiguredChannels({ config, clock: systemClock });
   const trials = await tryChannels(pick(channels, channel), systemClock, session.terminal.signal);
+  return printTrials(trials);
+}
+
+export function printTrials(trials: readonly Trial[]): Printed {
   return {
     data: { trials },
     text: () => formatList(trials, trialColumns, 'No channel was tried.'),

@@ -5,7 +5,7 @@ import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan } from '../operator/decide-plan.ts';
-import { createPlanStore, type Plan, type PlanItem } from '../removals/plan-store.ts';
+import { createPlanStore, type Plan, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
@@ -15,7 +15,7 @@ import { decidedBy } from './with-storage.ts';
 
 /** `gangway plans`: the removals that the brake holds, and the decisions about them. */
 
-interface PlanFilter {
+export interface PlanFilter {
   install: string | undefined;
   state: PlanState | undefined;
   all: boolean;
@@ -25,6 +25,10 @@ export async function runPlansList({ install, state, all }: PlanFilter, session:
   const wanted = all ? undefined : (state ?? 'open');
   const plans = await createPlanStore(session.storage.database).list({ install, state: wanted });
   if (plans.length === 0) await refuseUnknownInstall(session, install);
+  return printPlans(plans);
+}
+
+export function printPlans(plans: readonly Plan[]): Printed {
   return { data: { plans }, text: () => toTable(plans) };
 }
 
@@ -45,7 +49,12 @@ export async function runPlansShow({ plan: id }: { plan: number }, { storage }: 
   const store = createPlanStore(storage.database);
   const plan = await store.find(id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
-  const items = (await store.show(id)).map(toShown);
+  return printPlan(plan, (await store.show(id)).map(toShown));
+}
+
+export type ShownItem = ReturnType<typeof toShown>;
+
+export function printPlan(plan: Plan, items: readonly ShownItem[]): Printed {
   return {
     data: { ...plan, items },
     text: () => `${toTable([plan])}\n\n${formatList(items, itemColumns, 'It is empty.')}`,
@@ -59,7 +68,7 @@ function toShown(item: PlanItem) {
   return { ...item, because: describeCause(cause), displayName: name };
 }
 
-const itemColumns: Columns<ReturnType<typeof toShown>> = [
+const itemColumns: Columns<ShownItem> = [
   ['membership', ({ membershipId }) => membershipId],
   ['tool', ({ tool }) => tool],
   ['group', ({ groupId }) => groupId],
@@ -70,7 +79,7 @@ const itemColumns: Columns<ReturnType<typeof toShown>> = [
   ['now', ({ isStale, outcome }) => (isStale ? 'stale' : (outcome ?? 'held'))],
 ];
 
-interface Approval {
+export interface Approval {
   plan: number;
   only: number[];
   withoutReading: boolean;
@@ -89,10 +98,15 @@ export async function runPlansApprove(
     only: toOnly(only),
     isUnread: withoutReading,
   });
+  return printApproved(plan, approved, wait > 0);
+}
+
+/** @param isAwaited whether what is left is a failure */
+export function printApproved(plan: number, approved: Approved, isAwaited: boolean): Printed {
   return {
     data: { plan, ...approved },
     text: () => toApprovedText(approved),
-    status: wait > 0 && approved.left > 0 ? 1 : 0,
+    status: isAwaited && approved.left > 0 ? 1 : 0,
   };
 }
 
@@ -129,6 +143,10 @@ export async function runPlansReject(
   const rejected = await decidePlan({ database, plans, evidence, by: decidedBy() }, 'reject', plan, {
     only: toOnly(only),
   });
+  return printRejected(plan, rejected);
+}
+
+export function printRejected(plan: number, rejected: PlanResult): Printed {
   return {
     data: { plan, ...rejected },
     text: () => `${rejected.decided} are kept until there is new evidence.${sayStale(rejected)}`,
@@ -136,7 +154,7 @@ export async function runPlansReject(
 }
 
 /** Without the option, the whole plan is decided. */
-function toOnly(only: number[]): number[] | undefined {
+export function toOnly(only: number[]): number[] | undefined {
   return only.length === 0 ? undefined : only;
 }
 

@@ -5,7 +5,7 @@ import type { StorageSession } from './session.ts';
 import { formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
-interface RetireOptions {
+export interface RetireOptions {
   install: string | undefined;
   tool: string | undefined;
   yes: boolean;
@@ -21,8 +21,15 @@ export async function runRetire({ install, tool, yes }: RetireOptions, session: 
     refuseUnknownTool(session, tool);
   }
   const tools = new Set(session.config.tools.keys());
-  if (!yes) return { data: { orphans, retired: null }, text: () => toTable(orphans, tools) };
-  const retired = await ownership.retire(orphans, tools, decidedBy());
+  if (!yes) return printOrphans(orphans, tools);
+  return printRetired(orphans, await ownership.retire(orphans, tools, decidedBy()));
+}
+
+export function printOrphans(orphans: readonly OrphanedMembership[], tools: ReadonlySet<string>): Printed {
+  return { data: { orphans, retired: null }, text: () => toTable(orphans, tools) };
+}
+
+export function printRetired(orphans: readonly OrphanedMembership[], retired: Retired): Printed {
   return { data: { orphans, retired }, text: () => toText(retired) };
 }
 

@@ -10,7 +10,7 @@ import type { Terminal } from './terminal.ts';
 export interface Session {
   terminal: Terminal;
   /** The options of the command line that name the configuration. */
-  line: { config?: string; envFile?: string };
+  line: { config?: string; envFile?: string; remote?: string };
   /** Ends the command as used wrongly: with this error, and status 64. */
   misuse(error: string): never;
 }
@@ -26,6 +26,24 @@ export interface ServicesSession extends StorageSession {
   services: Services;
   registry: InstallRegistry;
   adapters: ReadonlyMap<string, Adapter>;
+}
+
+/** A running instance answers instead of the database here. */
+export interface RemoteSession extends Session {
+  /** @throws AppError by the answer */
+  ask<Answer>(operation: OperationName, given?: RemoteGiven): Promise<Answer>;
+  /** As many rows of a list, from as many pages as it takes. */
+  list<Row>(operation: OperationName, query: RemoteGiven['query'], limit: number): Promise<Row[]>;
+}
+
+/** As the document of the API writes it: `GET /plans/{plan}`. */
+export type OperationName = `${'GET' | 'POST'} /${string}`;
+
+export interface RemoteGiven {
+  params?: Readonly<Record<string, string | number>>;
+  /** What is undefined is left out. */
+  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  body?: object;
 }
 
 /** The session of a command, by what the command declares that it opens. */

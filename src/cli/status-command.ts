@@ -17,6 +17,10 @@ export async function runStatus({ since }: { since: number }, session: StorageSe
   const running = await loadRunning(storage.database, systemClock);
   const attention = [...running.attention, ...status.attention];
   const all = { ...status, ...running, attention };
+  return printStatus(all);
+}
+
+export function printStatus(all: Status & Running): Printed {
   return { data: all, text: () => toText(all) };
 }
 

@@ -9,6 +9,10 @@ import { decidedBy } from './with-storage.ts';
 
 export async function runToolsList(_given: object, { config, storage }: StorageSession): Promise<Printed> {
   const tools = await listServers(storage.database, config.tools);
+  return printTools(tools);
+}
+
+export function printTools(tools: readonly ToolServer[]): Printed {
   return { data: { tools }, text: () => formatList(tools, columns, 'No tool is configured.') };
 }
 
@@ -28,6 +32,10 @@ export async function runToolsAccept(
   }
   const deps = { database: services.database, by: decidedBy() };
   const server = await acceptServer(deps, { tool, adapter, settings }, terminal.signal);
+  return printAccepted(tool, server);
+}
+
+export function printAccepted(tool: string, server: Server): Printed {
   return { data: { tool, ...server }, text: () => `${tool} is ${sayServer(server)} now.` };
 }
 

@@ -38,6 +38,7 @@ export const variables: readonly Variable[] = [
 export const otherVariables = {
   GANGWAY_CONFIG: 'the configuration file',
   GANGWAY_INSTALL: 'the name of the one install and its tool, else "default"',
+  GANGWAY_API_TOKEN: 'the token that commands with --remote send',
   GANGWAY_CONNECT_TOKEN: 'the platform token that "gangway connect" is to use',
   GANGWAY_SECRET_KEY: '32 bytes that everything secret is encrypted with',
   GANGWAY_SECRET_KEY_PREVIOUS: 'the keys before it, while data is encrypted anew',

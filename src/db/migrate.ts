@@ -18,6 +18,7 @@ import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
 import { up as addIdempotency } from '../../migrations/0018-idempotency.ts';
 import { up as createAlerts } from '../../migrations/0019-alert.ts';
+import { up as addTraceContext } from '../../migrations/0020-trace-context.ts';
 import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
 import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
@@ -48,6 +49,7 @@ const migrations: Record<string, Migration> = {
   '0017-met-after': { up: addMetAfter },
   '0018-idempotency': { up: addIdempotency },
   '0019-alert': { up: createAlerts },
+  '0020-trace-context': { up: addTraceContext },
   '0021-drift': { up: createDrift },
   '0022-usage-difference': { up: createUsageDifference },
   '0023-missed-event': { up: createMissedEvent },

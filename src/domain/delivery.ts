@@ -18,6 +18,8 @@ export interface NewDelivery {
   /** The sender's id for the delivery. It is not signed, so it is a hint and never a key. */
   deliveryId: string | null;
   receivedAt: string;
+  /** The span that it belongs to, as a W3C `traceparent`. */
+  traceContext?: string | null;
 }
 
 /** The result of storing a delivery, which may have been stored before. */
@@ -27,6 +29,9 @@ export interface Appended {
   /** Whether another delivery with the same id but another body was stored before. */
   isIdReused: boolean;
 }
+
+/** The largest body of a delivery. */
+export const maxBodyBytes = 256 * 1024;
 
 /** The approximate size of a stored delivery beside its body and headers. */
 export const rowOverheadBytes = 512;

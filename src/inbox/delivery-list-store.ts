@@ -21,7 +21,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt'>;
+export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt' | 'traceContext'>;
 
 export const listedColumns = [
   'id',

@@ -7,12 +7,15 @@ import { pendingAgain } from './append-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 
-export type DueDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
+export type DueDelivery = Pick<
+  DeliveryRow,
+  'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body' | 'traceContext'
+>;
 
 export function selectDue(db: Transaction, now: string) {
   return db
     .selectFrom('delivery')
-    .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body'])
+    .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body', 'traceContext'])
     .where(isDue(now));
 }
 

@@ -68,12 +68,16 @@ export function createJournalStore(database: Database): JournalStore {
     since: async () => (await readSetting(kysely, 'journal_since')) ?? '',
 
     async positionAt(instant) {
-      const last = await kysely
-        .selectFrom('journal')
-        .select((eb) => eb.fn.max('seq').as('seq'))
-        .where('at', '<=', instant)
-        .executeTakeFirst();
-      return Number(last?.seq ?? 0);
+      // Rows are in the order of time, but for some milliseconds; an index of the time would cost each change.
+      let [first, last] = [0, (await readHead(kysely)).seq];
+      while (first < last) {
+        const middle = Math.ceil((first + last) / 2);
+        const row = kysely.selectFrom('journal').select('at').where('seq', '=', middle);
+        const { at } = await row.executeTakeFirstOrThrow();
+        if (at <= instant) first = middle;
+        else last = middle - 1;
+      }
+      return first;
     },
 
     async list(after, limit) {

@@ -31,12 +31,12 @@ export function tokenContext(install: string): string {
   return `connected_install.token:${install}`;
 }
 
-/** For an account that a tool lists and that belongs to no known trainer. */
-export function driftFindingContext(id: string): string {
-  return `drift_finding.content:${id}`;
-}
-
 /** For what an act by the API was answered with. */
 export function keptAnswerContext(id: number): string {
   return `kept_answer.answer:${id}`;
+}
+
+/** For an account that a tool lists and that belongs to no known trainer. */
+export function driftFindingContext(id: string): string {
+  return `drift_finding.content:${id}`;
 }

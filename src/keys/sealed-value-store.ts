@@ -97,17 +97,17 @@ export const sealedColumns: readonly SealedColumn[] = [
     contextOf: ({ membershipId }) => invitationContext(Number(membershipId)),
   },
   {
+    table: 'keptAnswer',
+    column: 'answer',
+    key: ['id'],
+    contextOf: ({ id }) => keptAnswerContext(Number(id)),
+  },
+  {
     table: 'driftFinding',
     column: 'content',
     key: ['id'],
     contextOf: ({ id }) => driftFindingContext(String(id)),
     digest: { column: 'addressDigest', textOf: (plain) => addressIn(plain) },
-  },
-  {
-    table: 'keptAnswer',
-    column: 'answer',
-    key: ['id'],
-    contextOf: ({ id }) => keptAnswerContext(Number(id)),
   },
 ];
 

@@ -46,7 +46,8 @@ export function createAlertNotices(deps: AlertNoticesDeps): AlertNotices {
       next(kind, () => keepRaised(deps, found));
     },
     observe(kind, scope, standing) {
-      next(kind, () => keepObserved(deps, kind, scope, standing));
+      const observed = { kind, scope, standing, at: toInstant(clock.now()) };
+      next(kind, () => keepObserved(deps, observed));
     },
     settled: () => pending,
   };
@@ -112,20 +113,23 @@ function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: s
   return { ...plain, kind: `alert.${kind}`, since: raisedAt, occurredAt, message, about };
 }
 
-async function keepObserved(
-  deps: AlertNoticesDeps,
-  kind: AlertKind,
-  scope: object,
-  standing: readonly object[],
-): Promise<void> {
-  const { database, alertStore, clock } = deps;
+interface Observed {
+  kind: AlertKind;
+  scope: object;
+  standing: readonly object[];
+  at: string;
+}
+
+async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at }: Observed): Promise<void> {
+  const { database, alertStore } = deps;
   const known = await alertStore.standing({ kind, scope: scopeOf(kind, scope) });
   if (known.length === 0) return;
   const digests = new Set(
     standing.map((fields) => digestOf(kind, pickIds({ ...scope, ...fields }, alertRules[kind].subject))),
   );
-  const at = toInstant(clock.now());
   for (const row of known) {
+    // Another instance has found it later.
+    if (row.seenAt > at) continue;
     if (!digests.has(row.digest)) await endAlert(deps, row);
     else if (!isKept(row, at)) {
       await inTransaction(database, async (tx) => {

@@ -35,7 +35,7 @@ export interface Asked {
   store: StandingStore;
   walls: Walls;
   suspects: SuspectStore;
-  /** Why a small delivery of the install would not be stored now. */
+  /** Why a large delivery of the install would not be stored now. */
   deferralOf(install: string): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
   now: Date;
 }
@@ -68,7 +68,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   marketplace_refuses: asked(['install'], isInstallUnread),
   other_customer: asked(['install'], isInstallUnread),
   other_server: { ...observed(['tool'], ['tool'], isToolConfigured), quietMs: hourMs },
-  managed_address_leaked: observed(['tool', 'group'], ['tool', 'group'], isToolConfigured),
+  managed_address_leaked: observed(['tool', 'group', 'member'], ['tool', 'group'], isToolConfigured),
   removed_member_returned: asked(['membership'], isStillToGo),
   member_keeps_vanishing: asked(['membership'], hasVanishedLately),
   address_changed: observed(['tool', 'group', 'membership'], ['tool', 'group'], isConfiguredAndWanted),

@@ -13,6 +13,7 @@ const shownFields = [
   'contract',
   'trainer',
   'membership',
+  'member',
   'link',
   'project',
   'plan',

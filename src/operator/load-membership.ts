@@ -1,3 +1,4 @@
+import type { PairEvidence } from '../domain/evidence.ts';
 import { type Access, listAccess } from '../memberships/access-list-store.ts';
 import { findMembership } from '../memberships/look-store.ts';
 import type { Explanation } from './explain.ts';
@@ -10,6 +11,10 @@ export interface LoadedMembership {
   nextAttemptAt: string | null;
   /** Whether there is a call to make now. */
   isWorkable: boolean;
+  /** Whether a contract gives a reason for it, or gave one. */
+  isReason(of: { install: string; contractId: string }): boolean;
+  /** Whether a contract and a link lead to it. */
+  isAsked(pair: PairEvidence): boolean;
   explanations: Explanation[];
   timeline: Timeline;
 }
@@ -27,7 +32,7 @@ export async function loadMembership(deps: ExplainDeps, id: number): Promise<Loa
     access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
   const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
     access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
-  const isAsked = (pair: { install: string; contractId: string; linkId: string }) => isReason(pair) && isLink(pair);
+  const isAsked = (pair: PairEvidence) => isReason(pair) && isLink(pair);
   const { explanations, bearing } = await explainSubject(deps, trainerId, isAsked);
   const about = {
     contracts: bearing.contracts.filter(isReason),
@@ -39,6 +44,8 @@ export async function loadMembership(deps: ExplainDeps, id: number): Promise<Loa
     access,
     nextAttemptAt,
     isWorkable,
+    isReason,
+    isAsked,
     explanations: explanations.filter(isReason),
     timeline: await loadTimeline(database, { id }, about),
   };

@@ -1,4 +1,4 @@
-import { rowOverheadBytes } from '../domain/delivery.ts';
+import { maxBodyBytes, rowOverheadBytes } from '../domain/delivery.ts';
 import type { Clock } from '../lib/clock.ts';
 
 /** Keeps one install from filling the disk of all. */
@@ -9,7 +9,7 @@ export interface StorageGate {
    * @returns why the delivery must not be stored now; undefined if it may
    */
   check(install: string, bodyBytes: number): Promise<StorageDeferral | undefined>;
-  /** The same of a small delivery that does not come: nothing is counted. */
+  /** The same of a delivery of the largest size that does not come: nothing is counted. */
   wouldDefer(install: string): Promise<StorageDeferral | undefined>;
 }
 
@@ -39,8 +39,6 @@ const measuredForMs = 1000;
  * log again. The fourth time stands for the evidence that is written because of it.
  */
 const timesWritten = 4;
-/** About as much as an event has. */
-const smallBytes = 1024;
 
 /**
  * When the disk is short, each install may store its share of the reserve and no more. What it had
@@ -100,7 +98,7 @@ export function createStorageGate(deps: StorageGateDeps): StorageGate {
       if (deferral === undefined) unseen.add(install, bytes);
       return deferral;
     },
-    wouldDefer: (install) => judge(install, smallBytes + rowOverheadBytes),
+    wouldDefer: (install) => judge(install, maxBodyBytes + rowOverheadBytes),
   };
 }
 

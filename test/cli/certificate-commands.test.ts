@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createRunStore } from '../../src/reconcile/runs/run-store.ts';
+import { pauseBetween } from '../support/between.ts';
 import { openIdleMarketplace } from '../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -23,17 +24,6 @@ describe('proof of access on the command line', () => {
 
   const run = (...argv: string[]): Promise<CommandResult> => runCommand(...argv, '--config', workspace.configFile);
 
-  /** Later than all that was done, and earlier than all that will be. */
-  async function pause(): Promise<string> {
-    const nextMillisecond = async (than: number) => {
-      while (Date.now() <= than) await new Promise((resolve) => setImmediate(resolve));
-    };
-    await nextMillisecond(Date.now());
-    const now = Date.now();
-    await nextMillisecond(now);
-    return new Date(now).toISOString();
-  }
-
   /** As after a reading of the whole install. */
   async function readWhole(): Promise<void> {
     await workspace.withStorage(async ({ database }) => {
@@ -49,7 +39,7 @@ describe('proof of access on the command line', () => {
   }
 
   it('explains who had access before it ended', async () => {
-    const before = await pause();
+    const before = await pauseBetween();
     await workspace.receive(ended);
     const then = await run('explain', 'cmu1', '--at', before);
     expect(then).toMatchObject({ status: 0, stderr: '' });
@@ -70,7 +60,7 @@ describe('proof of access on the command line', () => {
 
   it('writes a certificate that can be checked without the database, and not once it was changed', async () => {
     await readWhole();
-    const from = await pause();
+    const from = await pauseBetween();
     await workspace.receive(ended);
     const exported = await exportTo(file, '--from', from);
     expect(exported).toMatchObject({ status: 0, accesses: 1, stderr: '' });

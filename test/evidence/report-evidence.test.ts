@@ -39,3 +39,14 @@ it.each<[string, string, [AlertKind, string | undefined][]]>([
   report({ ...emptyEvidence(), links: [{ ...emptyLink('acme', 'l1'), externalProjectId }] }, []);
   expect(raised).toEqual(expected);
 });
+
+it('an operator learns nothing of a link that is gone', () => {
+  const installs = new Map([['acme', { tool: 'studio', projects: ['signs'] }]]);
+  const walls = { installs, adapters: new Map([['studio', createMemoryTool().adapter]]) };
+  const raised: string[] = [];
+  const report = createReportEvidence(walls, { raise: (kind) => void raised.push(kind) }, createFakeClock());
+  const outside = { ...emptyLink('acme', 'l1'), externalProjectId: 'cars' };
+  report({ ...emptyEvidence(), links: [outside] }, []);
+  report({ ...emptyEvidence(), links: [{ ...outside, removedEventAt: '2026-03-15T12:00:00.000Z' }] }, []);
+  expect(raised).toEqual(['link_outside']);
+});

@@ -82,7 +82,10 @@ describeEachDatabase('alerts', (openFresh) => {
     listener.raise('address_changed', { ...group, group: 'cars', membership: 3 }, 'changed');
     for (let look = 0; look < 3; look += 1) {
       listener.observe('address_changed', group, [{ membership: 2 }]);
-      open(ops).alerts.observe('address_changed', group, [{ membership: '2' }]);
+      await alerting.announced('address_changed');
+      const other = open(ops);
+      other.alerts.observe('address_changed', group, [{ membership: '2' }]);
+      await other.settled();
     }
     expect(await alerting.announced('address_changed')).toEqual(['raised', 'raised', 'raised', 'over']);
     found(1);

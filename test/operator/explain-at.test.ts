@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Install } from '../../src/installs/install.ts';
-import { toInstant } from '../../src/lib/clock.ts';
 import { createExplainStore } from '../../src/memberships/explain-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { withoutUnkept } from '../../src/operator/bearing-at.ts';
 import { type Explanation, explain } from '../../src/operator/explain.ts';
 import { explainAt } from '../../src/operator/explain-at.ts';
+import { pauseBetween } from '../support/between.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -27,19 +27,6 @@ async function explainNow(engine: Engine, past: Past, subject: string): Promise<
 function installsOf({ installs }: Past): Map<string, Install> {
   const install = { token: '', webhookSecrets: [], tool: 'studio', projects: ['*'], livesIn: 'database' } as const;
   return new Map(installs.map((name) => [name, install]));
-}
-
-/** An instant after all that was written, and before all that will be. */
-async function pauseBetween(): Promise<string> {
-  await nextMillisecond();
-  const instant = toInstant(new Date());
-  await nextMillisecond();
-  return instant;
-}
-
-async function nextMillisecond(): Promise<void> {
-  const before = Date.now();
-  while (Date.now() <= before) await new Promise((resolve) => setImmediate(resolve));
 }
 
 interface Stop {

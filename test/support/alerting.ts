@@ -1,5 +1,7 @@
+import type { Database } from '../../src/db/database.ts';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import type { AlertKind, Alerts } from '../../src/lib/alerts.ts';
+import type { Logger } from '../../src/lib/logger.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { Asked } from '../../src/notify/alert-rules.ts';
 import { createAlertStore } from '../../src/notify/alert-store.ts';
@@ -9,9 +11,13 @@ import { createDispatchStore } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createStandingStore } from '../../src/notify/standing-store.ts';
 import { createSuspectStore } from '../../src/reconcile/runs/suspect-store.ts';
-import type { Telling } from './notices.ts';
+import type { FakeClock } from './fake-clock.ts';
 
-export type HeardOf = Pick<Telling, 'database' | 'clock' | 'logger'>;
+interface HeardOf {
+  database: Database;
+  clock: FakeClock;
+  logger: Logger;
+}
 
 /** The announcing of alerts as the bridge wires it, to one channel, and asked when the test says so. */
 export interface Alerting {
@@ -19,6 +25,8 @@ export interface Alerting {
   hears(parts: HeardOf): Alerts;
   /** Asks of every alert whether it still stands, a minute from now as an instance does that has just started. */
   ask(): Promise<void>;
+  /** How many alerts of a kind stand. */
+  standing(kind: AlertKind): Promise<number>;
   /** What was announced about a kind, oldest first: `raised`, `still`, `over`, or `raised and over`. */
   announced(kind: AlertKind): Promise<string[]>;
 }
@@ -67,6 +75,11 @@ export function createAlerting({
       await settled();
       parts.clock.advance(minuteMs);
       await askAlerts(deps, never, () => undefined);
+    },
+    async standing(kind) {
+      const { deps, settled } = open();
+      await settled();
+      return (await deps.alertStore.countStanding()).find((one) => one.kind === kind)?.count ?? 0;
     },
     async announced(kind) {
       const { parts, settled } = open();

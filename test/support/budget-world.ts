@@ -13,6 +13,7 @@ import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
+import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type Front, openFront } from './front.ts';
 
@@ -39,8 +40,8 @@ export interface BudgetWorld {
   rows(): Promise<BudgetRow[]>;
 }
 
-export async function openBudgetWorld(database: Database): Promise<BudgetWorld> {
-  const engine = createEngine(database);
+export async function openBudgetWorld(database: Database, hears?: Alerting['hears']): Promise<BudgetWorld> {
+  const engine = createEngine(database, hears && { hears });
   const { clock } = engine;
   const market = await openWorld({ clock });
   const front = await openFront(market.baseUrl);

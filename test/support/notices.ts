@@ -8,6 +8,7 @@ import type { Channel } from '../../src/notify/channel.ts';
 import { createDispatchStore, type DispatchStore } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createNotifying, type NotifyDeps } from '../../src/notify/notify-worker.ts';
+import type { Alerting } from './alerting.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 
@@ -48,7 +49,7 @@ export interface Telling extends Omit<NotifyDeps, 'channel'> {
 
 type DispatchRow = Awaited<ReturnType<typeof readRows>>[number];
 
-export function createTelling(database: Database): Telling {
+export function createTelling(database: Database, hears?: Alerting['hears']): Telling {
   const clock = createFakeClock();
   const log = createLogLines();
   const metrics = createMetrics();
@@ -61,7 +62,7 @@ export function createTelling(database: Database): Telling {
     logger,
     metrics,
     dispatches,
-    alerts: createAlerts(logger, metrics),
+    alerts: createAlerts(logger, metrics, hears?.({ database, clock, logger })),
     add: (channels, ...notices) => addNotices({ database, clock }, channels, notices),
     async sendAll(channel, through = dispatches) {
       const notify = createNotifying({ ...telling, channel, dispatches: through });

@@ -17,8 +17,9 @@ import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers
 import { createRateLimit, type Rates } from '../../src/receiver/rate-limit.ts';
 import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
 import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
-import { createStorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
+import { createStorageGate, type StorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
 import { toSigningKey } from '../../src/receiver/verify-signature.ts';
+import type { Alerting } from './alerting.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { sign } from './sign.ts';
@@ -38,6 +39,7 @@ export interface TestReceiver {
   store: InboxStore;
   /** Posts a signed delivery; what is given replaces what is usual. */
   deliver(body: string | Uint8Array, changes?: Changes): Promise<Answer>;
+  wouldDefer: StorageGate['wouldDefer'];
   /** A signature header that is right now. */
   signatureOf(body: string | Uint8Array, secret?: string): string;
   /** How many deliveries have come as far as the inbox. */
@@ -78,6 +80,8 @@ interface ReceiverOptions {
   limits?: Partial<Rates & StorageLimits>;
   /** What another process has stored meanwhile; unless given, nothing. */
   loadInstalls?: (signingKeys: Map<string, KeyObject[]>) => void;
+  /** Has the alerts heard. */
+  hears?: Alerting['hears'];
   /** What the disk has left. Without it, that is unknown. */
   freeBytes?: () => number | null;
 }
@@ -128,7 +132,7 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
       metrics,
       logger,
       quiet,
-      alerts: createAlerts(logger, metrics),
+      alerts: createAlerts(logger, metrics, options.hears?.({ database, clock, logger })),
       alertQuiet: createQuiet(clock, 3_600_000),
     }),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched: () => undefined }),
@@ -156,6 +160,7 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     url,
     port: Number(new URL(url).port),
     key,
+    wouldDefer: gate.wouldDefer,
     clock,
     log,
     metrics,

@@ -16,6 +16,7 @@ import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
+import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 
 /** A tool whose work can be read, the usage side of a bridge, and the sandbox as the marketplace. */
@@ -189,14 +190,20 @@ export async function openUsageWorld(
     maxLoweredFraction = 1,
     timeZone = 'UTC',
     deletedTasks = 'keep',
-  }: { maxLoweredFraction?: number; timeZone?: string; deletedTasks?: 'keep' | 'lower' } = {},
+    hears,
+  }: {
+    hears?: Alerting['hears'];
+    maxLoweredFraction?: number;
+    timeZone?: string;
+    deletedTasks?: 'keep' | 'lower';
+  } = {},
   onAnswer: OnAnswer = async () => undefined,
 ): Promise<UsageWorld> {
   const tool = createWorkTool();
   const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
   const adapters = new Map([['studio', tool.adapter]]);
   const routeLink = createLinkRouter(installs, adapters);
-  const engine = createEngine(database, { routeLink });
+  const engine = createEngine(database, { routeLink, ...(hears && { hears }) });
   const { clock } = engine;
   const sandbox = createSandbox({ timeScale: 0, seed: 'usage', clock });
   const { baseUrl } = await sandbox.start();

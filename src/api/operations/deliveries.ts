@@ -69,19 +69,16 @@ const replay = defineOperation({
   tag,
   body: replayBody,
   answer: replayAnswer,
-  async run({ body: { ids = [], failed, matching }, by }, { database, inbox }) {
-    const isByName = ids.length > 0 || failed === true;
-    if (isByName === (matching !== undefined)) {
-      throw new AppError('invalid', 'Say either which match, or which by their ids or as failed');
-    }
+  async run({ body, by }, { database, inbox }) {
     const deps = { database, inbox, by };
-    if (matching === undefined) {
-      for (const id of ids) found(id, await inbox.find(id));
-      return await replayDeliveries(deps, { ids, failed: failed === true });
+    if ('matching' in body) {
+      const { since, until, ...filter } = body.matching;
+      const chosenBy = Object.entries(body.matching).map(([name, value = '']) => `${name}=${maskText(value)}`);
+      return await replayMatching(deps, { ...filter, ...toInstants({ since, until }) }, chosenBy.join(' ') || 'any');
     }
-    const { since, until, ...filter } = matching;
-    const chosenBy = Object.entries(matching).map(([name, value = '']) => `${name}=${maskText(value)}`);
-    return await replayMatching(deps, { ...filter, ...toInstants(matching) }, chosenBy.join(' ') || 'any');
+    const ids = 'ids' in body ? body.ids : [];
+    for (const id of ids) found(id, await inbox.find(id));
+    return await replayDeliveries(deps, { ids, failed: body.failed === true });
   },
 });
 

@@ -9,13 +9,14 @@ import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
+import { contractParams } from '../schemas/customer-schema.ts';
 import {
   explainAnswer,
   explainQuery,
   membershipAnswer,
   membershipParams,
   timelineAnswer,
-  timelineQuery,
+  trainerParams,
 } from '../schemas/membership-schema.ts';
 import { toMember } from './to-member.ts';
 
@@ -63,26 +64,37 @@ const explain = defineOperation({
   },
 });
 
-const getTimeline = defineOperation({
-  id: 'getTimeline',
+const getTrainerTimeline = defineOperation({
+  id: 'getTrainerTimeline',
   method: 'get',
-  path: '/timeline',
-  summary: 'What happened about a trainer or a contract, step by step',
+  path: '/trainers/{trainer}/timeline',
+  summary: 'What happened about a trainer, step by step',
   tag,
-  query: timelineQuery,
+  params: trainerParams,
   answer: timelineAnswer,
-  async run({ query: { trainer, contract } }, parts) {
-    if ((trainer === undefined) === (contract === undefined)) {
-      throw new AppError('invalid', 'Name either a trainer or a contract');
-    }
-    const { bearing } = await explainSubject(await toDeps(parts), trainer ?? contract ?? '');
-    const isOf = (one: { trainerId: string | null; contractId: string }) =>
-      trainer === undefined ? one.contractId === contract : one.trainerId === trainer;
-    const participations = bearing.participations.filter(isOf);
-    const contracts = bearing.contracts.filter((one) => contract === undefined || one.contractId === contract);
-    if (participations.length + (contract === undefined ? 0 : contracts.length) === 0) throw unknown();
-    const of = trainer === undefined ? { contractId: contract ?? '' } : { trainerId: trainer };
-    return await loadTimeline(parts.database, of, { ...bearing, contracts, participations });
+  async run({ params: { trainer: trainerId } }, parts) {
+    const { bearing } = await explainSubject(await toDeps(parts), trainerId);
+    const participations = bearing.participations.filter((one) => one.trainerId === trainerId);
+    if (participations.length === 0) throw unknown();
+    return await loadTimeline(parts.database, { trainerId }, { ...bearing, participations });
+  },
+});
+
+const getContractTimeline = defineOperation({
+  id: 'getContractTimeline',
+  method: 'get',
+  path: '/contracts/{contract}/timeline',
+  summary: 'What happened about a contract, step by step',
+  tag,
+  params: contractParams,
+  answer: timelineAnswer,
+  async run({ params: { contract: contractId } }, parts) {
+    const { bearing } = await explainSubject(await toDeps(parts), contractId);
+    const isIt = (one: { contractId: string }) => one.contractId === contractId;
+    const contracts = bearing.contracts.filter(isIt);
+    if (contracts.length === 0) throw unknown();
+    const participations = bearing.participations.filter(isIt);
+    return await loadTimeline(parts.database, { contractId }, { ...bearing, contracts, participations });
   },
 });
 
@@ -97,4 +109,4 @@ async function toDeps({ database, box, installs, adapters, config, clock }: ApiP
   return { database, box, installs, adapters, managedDomains, tools };
 }
 
-export const explainOperations = [getMembership, explain, getTimeline];
+export const explainOperations = [getMembership, explain, getTrainerTimeline, getContractTimeline];

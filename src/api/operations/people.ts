@@ -1,4 +1,3 @@
-import { AppError } from '../../domain/errors.ts';
 import { createEvidenceStore } from '../../evidence/evidence-store.ts';
 import { createOwnershipStore } from '../../memberships/ownership-store.ts';
 import { forgetPerson } from '../../privacy/forget-person.ts';
@@ -39,12 +38,9 @@ const retire = defineOperation({
   tag,
   body: retireBody,
   answer: retiredAnswer,
-  async run({ body: { install, tool, all }, by }, { database, memberships, config }) {
-    if (install === undefined && tool === undefined && all !== true) {
-      throw new AppError('invalid', 'Name an install or a tool, or say all');
-    }
+  async run({ body, by }, { database, memberships, config }) {
     const ownership = createOwnershipStore(database, memberships);
-    const orphans = await ownership.orphans({ install, tool });
+    const orphans = await ownership.orphans('all' in body ? {} : body);
     return { orphans, retired: await ownership.retire(orphans, new Set(config.tools.keys()), by) };
   },
 });

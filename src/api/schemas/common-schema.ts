@@ -27,10 +27,7 @@ export const text = z
   // The same for programs, some of which know no classes of characters.
   .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' });
 
-export const flag = z
-  .enum(['true', 'false'])
-  .transform((value) => value === 'true')
-  .meta({ override: { type: 'boolean' } });
+export const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 
 export const day = z.iso.date().describe('Such as 2026-03-15.');
 

@@ -50,13 +50,16 @@ export const bodyAnswer = z.object({
   body: z.string().describe('The bytes as they came, in base64. It names people.'),
 });
 
-export const replayBody = z
-  .strictObject({
-    ids: z.array(rowNumberInBody).min(1).max(1000).optional(),
-    matching: z.strictObject(filter).optional().describe('The newest 1,000 that match. An empty filter matches all.'),
-    failed: z.boolean().optional().describe('All that could not be handled.'),
-  })
-  .describe('Exactly one of `matching`, or `ids` and `failed`.');
+const ids = z.array(rowNumberInBody).min(1).max(1000);
+const failed = z.literal(true).describe('All that could not be handled.');
+
+export const replayBody = z.union([
+  z.strictObject({ ids, failed: failed.optional() }),
+  z.strictObject({ failed }),
+  z
+    .strictObject({ matching: z.strictObject(filter) })
+    .describe('The newest 1,000 that match; an empty filter matches all.'),
+]);
 
 export const replayAnswer = z.object({
   replayed: z.array(z.int()),

@@ -154,10 +154,7 @@ export const explainAnswer = z.object({
   attention: z.array(attention).describe('What keeps the bridge from acting on it; mostly empty.'),
 });
 
-export const timelineQuery = z.strictObject({
-  trainer: text.optional().describe('Exactly one of the two is given.'),
-  contract: text.optional(),
-});
+export const trainerParams = z.strictObject({ trainer: text });
 
 export const timelineAnswer = timeline;
 

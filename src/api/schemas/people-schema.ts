@@ -13,15 +13,15 @@ const orphan = z
   })
   .meta({ id: 'OrphanedMembership' });
 
-const filter = { install: text.optional(), tool: text.optional() };
-
-export const orphansQuery = z.strictObject(filter);
+export const orphansQuery = z.strictObject({ install: text.optional(), tool: text.optional() });
 
 export const orphansAnswer = z.object({ orphans: z.array(orphan) });
 
-export const retireBody = z
-  .strictObject({ ...filter, all: z.boolean().optional() })
-  .describe('At least one of the three.');
+export const retireBody = z.union([
+  z.strictObject({ install: text, tool: text.optional() }),
+  z.strictObject({ tool: text }),
+  z.strictObject({ all: z.literal(true) }),
+]);
 
 export const retiredAnswer = z.object({
   orphans: z.array(orphan),

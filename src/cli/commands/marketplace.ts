@@ -18,6 +18,7 @@ export const notificationsCommand = defineGroup(
       json: jsonInsteadOfTable,
       opens: 'storage',
       run: async () => (await import('../notifications-command.ts')).runNotificationsList,
+      remote: async () => (await import('../remote/marketplace.ts')).askNotificationsList,
     }),
     defineCommand({
       name: 'test',
@@ -25,6 +26,7 @@ export const notificationsCommand = defineGroup(
       options: { channel: option('<name>', 'only to this channel') },
       json: jsonInsteadOfTable,
       run: async () => (await import('../notifications-command.ts')).runNotificationsTest,
+      remote: async () => (await import('../remote/marketplace.ts')).askNotificationsTest,
     }),
   ],
 );
@@ -41,6 +43,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     opens: 'services',
     isDry: true,
     run: async () => (await import('../links-command.ts')).runLinksList,
+    remote: async () => (await import('../remote/marketplace.ts')).askLinksList,
   }),
   defineCommand({
     name: 'add',
@@ -55,6 +58,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     },
     opens: 'services',
     run: async () => (await import('../links-command.ts')).runLinksAdd,
+    remote: async () => (await import('../remote/marketplace.ts')).askLinksAdd,
   }),
   defineCommand({
     name: 'remove',
@@ -64,6 +68,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     opens: 'services',
     isDry: ({ yes }) => !yes,
     run: async () => (await import('../links-command.ts')).runLinksRemove,
+    remote: async () => (await import('../remote/marketplace.ts')).askLinksRemove,
   }),
 ]);
 
@@ -87,6 +92,7 @@ export const contractsCommand = defineGroup(
       json: jsonInsteadOfTable,
       opens: 'storage',
       run: async () => (await import('../contracts-command.ts')).runContractsList,
+      remote: async () => (await import('../remote/marketplace.ts')).askContractsList,
     }),
     defineCommand({
       name: 'end',
@@ -95,6 +101,7 @@ export const contractsCommand = defineGroup(
       options: { install: installOfContract },
       opens: 'storage',
       run: async () => (await import('../contracts-command.ts')).runContractsEnd,
+      remote: async () => (await import('../remote/marketplace.ts')).askContractsEnd,
     }),
     defineCommand({
       name: 'reopen',
@@ -103,6 +110,7 @@ export const contractsCommand = defineGroup(
       options: { install: installOfContract },
       opens: 'storage',
       run: async () => (await import('../contracts-command.ts')).runContractsReopen,
+      remote: async () => (await import('../remote/marketplace.ts')).askContractsReopen,
     }),
   ],
 );
@@ -117,6 +125,7 @@ export const installsCommand = defineGroup(
       json: jsonInsteadOfTable,
       opens: 'storage',
       run: async () => (await import('../installs-command.ts')).runInstallsList,
+      remote: async () => (await import('../remote/marketplace.ts')).askInstallsList,
     }),
     defineCommand({
       name: 'remove',
@@ -125,6 +134,7 @@ export const installsCommand = defineGroup(
       options: { acceptOrphans: flag('do it although the install leads to people who are in a tool: they are kept') },
       opens: 'services',
       run: async () => (await import('../installs-command.ts')).runInstallsRemove,
+      remote: async () => (await import('../remote/marketplace.ts')).askInstallsRemove,
     }),
   ],
 );
@@ -139,6 +149,7 @@ export const toolsCommand = defineGroup(
       json: jsonInsteadOfTable,
       opens: 'storage',
       run: async () => (await import('../tools-command.ts')).runToolsList,
+      remote: async () => (await import('../remote/marketplace.ts')).askToolsList,
     }),
     defineCommand({
       name: 'accept',
@@ -147,6 +158,7 @@ export const toolsCommand = defineGroup(
       opens: 'services',
       callsTools: true,
       run: async () => (await import('../tools-command.ts')).runToolsAccept,
+      remote: async () => (await import('../remote/marketplace.ts')).askToolsAccept,
     }),
   ],
 );
@@ -166,6 +178,7 @@ export const deliveriesCommand = defineGroup(
       json: jsonInsteadOfTable,
       opens: 'storage',
       run: async () => (await import('../deliveries-command.ts')).runDeliveriesList,
+      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesList,
     }),
     defineCommand({
       name: 'show',
@@ -175,6 +188,7 @@ export const deliveriesCommand = defineGroup(
       misuse: ({ raw, json }) => raw && json && "option '--raw' cannot be used with option '--json'",
       opens: 'storage',
       run: async () => (await import('../deliveries-command.ts')).runDeliveriesShow,
+      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesShow,
     }),
     defineCommand({
       name: 'replay',
@@ -184,6 +198,7 @@ export const deliveriesCommand = defineGroup(
       misuse: ({ ids, failed }) => ids.length === 0 && !failed && 'name deliveries by their numbers, or use --failed',
       opens: 'storage',
       run: async () => (await import('../deliveries-command.ts')).runDeliveriesReplay,
+      remote: async () => (await import('../remote/marketplace.ts')).askDeliveriesReplay,
     }),
   ],
 );
@@ -201,6 +216,7 @@ export const endpointCommand = defineGroup(
       opens: 'services',
       isDry: true,
       run: async () => (await import('../endpoint-command.ts')).runEndpointStatus,
+      remote: async () => (await import('../remote/marketplace.ts')).askEndpointStatus,
     }),
     defineCommand({
       name: 'rotate',
@@ -208,6 +224,7 @@ export const endpointCommand = defineGroup(
       arguments: { install },
       opens: 'services',
       run: async () => (await import('../endpoint-command.ts')).runEndpointRotate,
+      remote: async () => (await import('../remote/marketplace.ts')).askEndpointRotate,
     }),
     defineCommand({
       name: 'redeliver',
@@ -217,6 +234,7 @@ export const endpointCommand = defineGroup(
       opens: 'services',
       isDry: true,
       run: async () => (await import('../endpoint-command.ts')).runEndpointRedeliver,
+      remote: async () => (await import('../remote/marketplace.ts')).askEndpointRedeliver,
     }),
   ],
 );

@@ -24,6 +24,7 @@ export const statusCommand = defineCommand({
   options: { since: durationOption('how far back to count', '24h') },
   opens: 'storage',
   run: async () => (await import('../status-command.ts')).runStatus,
+  remote: async () => (await import('../remote/people.ts')).askStatus,
 });
 
 const membership = argument('<membership>', 'its number in the list', toRowNumber);
@@ -40,6 +41,7 @@ export const membersCommand = defineCommand({
   json: jsonInsteadOfTable,
   opens: 'storage',
   run: async () => (await import('../members-command.ts')).runMembers,
+  remote: async () => (await import('../remote/people.ts')).askMembers,
   subcommands: [
     defineCommand({
       name: 'invitation',
@@ -47,6 +49,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../invitation-commands.ts')).runMembersInvitation,
+      remote: async () => (await import('../remote/people.ts')).askInvitation,
     }),
     defineCommand({
       name: 'renew',
@@ -54,6 +57,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../invitation-commands.ts')).runMembersRenew,
+      remote: async () => (await import('../remote/people.ts')).askRenew,
     }),
     defineCommand({
       name: 'adopt',
@@ -68,6 +72,7 @@ export const membersCommand = defineCommand({
       },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersAdopt,
+      remote: async () => (await import('../remote/people.ts')).askAdopt,
     }),
     defineCommand({
       name: 'release',
@@ -76,6 +81,7 @@ export const membersCommand = defineCommand({
       arguments: { membership },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersRelease,
+      remote: async () => (await import('../remote/people.ts')).askRelease,
     }),
   ],
 });
@@ -87,6 +93,7 @@ export const explainCommand = defineCommand({
   options: { at: option('<instant>', 'as it was then, such as 2026-03-15T12:00:00Z', toInstantOption) },
   opens: 'storage',
   run: async () => (await import('../explain-command.ts')).runExplain,
+  remote: async () => (await import('../remote/people.ts')).askExplain,
 });
 
 export const driftCommand = defineCommand({
@@ -116,6 +123,7 @@ export const forecastCommand = defineCommand({
 have lost their reason already, and wait for a grace period or for a decision about a plan.`,
   opens: 'storage',
   run: async () => (await import('../forecast-command.ts')).runForecast,
+  remote: async () => (await import('../remote/people.ts')).askForecast,
 });
 
 export const reconcileCommand = defineCommand({
@@ -152,6 +160,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansList,
+    remote: async () => (await import('../remote/people.ts')).askPlansList,
   }),
   defineCommand({
     name: 'show',
@@ -160,6 +169,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansShow,
+    remote: async () => (await import('../remote/people.ts')).askPlansShow,
   }),
   defineCommand({
     name: 'approve',
@@ -173,6 +183,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     opens: 'services',
     callsTools: true,
     run: async () => (await import('../plans-command.ts')).runPlansApprove,
+    remote: async () => (await import('../remote/people.ts')).askPlansApprove,
   }),
   defineCommand({
     name: 'reject',
@@ -181,6 +192,7 @@ export const plansCommand = defineGroup('plans', 'removals that the brake holds,
     options: { only },
     opens: 'storage',
     run: async () => (await import('../plans-command.ts')).runPlansReject,
+    remote: async () => (await import('../remote/people.ts')).askPlansReject,
   }),
 ]);
 
@@ -197,6 +209,7 @@ export const retireCommand = defineCommand({
     install === undefined && tool === undefined && !all && 'name them with --install or --tool, or use --all',
   opens: 'storage',
   run: async () => (await import('../retire-command.ts')).runRetire,
+  remote: async () => (await import('../remote/people.ts')).askRetire,
 });
 
 export const forgetCommand = defineCommand({
@@ -212,4 +225,5 @@ export const forgetCommand = defineCommand({
   misuse: ({ dryRun, yes }) => !(dryRun || yes) && 'this cannot be undone: look with --dry-run, do it with --yes',
   opens: 'storage',
   run: async () => (await import('../forget-command.ts')).runForget,
+  remote: async () => (await import('../remote/people.ts')).askForget,
 });

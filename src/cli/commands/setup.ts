@@ -111,6 +111,7 @@ export const doctorCommand = defineCommand({
     return !rehearse && (tool !== undefined || group !== undefined) && '--tool and --group are for --rehearse';
   },
   run: async () => (await import('../doctor-command.ts')).runDoctor,
+  remote: async () => (await import('../remote/marketplace.ts')).askDoctor,
 });
 
 export const auditCommand = defineGroup('audit', 'what operators decided and had done, and who of them', [
@@ -125,6 +126,7 @@ export const auditCommand = defineGroup('audit', 'what operators decided and had
     json: jsonInsteadOfTable,
     opens: 'storage',
     run: async () => (await import('../audit-command.ts')).runAuditList,
+    remote: async () => (await import('../remote/marketplace.ts')).askAuditList,
   }),
   defineCommand({
     name: 'export',
@@ -160,6 +162,16 @@ export const keyCommand = defineGroup('key', 'the key that everything secret is 
     run: async () => (await import('../key-command.ts')).runKeyRotate,
   }),
 ]);
+
+export const mcpCommand = defineCommand({
+  name: 'mcp',
+  description: 'let a model read a running instance (--remote): tools of the Model Context Protocol over stdio',
+  json: 'changes nothing: what is printed is the protocol',
+  notes: `It needs the package @modelcontextprotocol/sdk beside Gangway. Every tool only reads; give it the token of a
+viewer.`,
+  run: async () => (await import('../mcp-command.ts')).runMcp,
+  remote: async () => (await import('../mcp-command.ts')).askMcp,
+});
 
 export const migrateCommand = defineCommand({
   name: 'migrate',

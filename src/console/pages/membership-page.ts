@@ -2,12 +2,15 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { PairEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
+import { createJournalStore } from '../../journal/journal-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
-import { findMembership } from '../../memberships/look-store.ts';
 import { loadTools } from '../../operator/about-tools.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
-import { explainSubject } from '../../operator/explain-subject.ts';
+import type { Explanation } from '../../operator/explain.ts';
+import { explainAt } from '../../operator/explain-at.ts';
+import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
+import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
@@ -22,6 +25,7 @@ import {
 } from '../view/access-cells.ts';
 import { toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
+import { instantAsked, instantForm } from '../view/past.ts';
 import { tableOf } from '../view/table.ts';
 import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
 
@@ -38,44 +42,46 @@ export const membershipActs: readonly Act<ConsoleParts>[] = [{ path: '/membershi
 const mostListed = 200;
 
 async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { kysely } = parts.database;
   const id = idOf(asked);
-  const membership = await findMembership(kysely, id);
-  if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  const { trainerId } = membership;
-  // The list has the reasons; no other membership has an id between them.
-  const [access] = await listAccess(kysely, { before: id + 1, trainerId, limit: 1 });
-  if (access === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  const isReason = (one: { install: string; contractId: string }) =>
-    access.reasons.some(({ install, contractId }) => install === one.install && contractId === one.contractId);
-  const isLink = ({ install, linkId }: { install: string; linkId: string }) =>
-    access.reasons.some((reason) => reason.install === install && reason.linkId === linkId);
-  const { explanations, bearing } = await explainIn(parts, trainerId, (pair) => isReason(pair) && isLink(pair));
-  const timeline = await loadTimeline(
-    parts.database,
-    { id },
-    {
-      contracts: bearing.contracts.filter(isReason),
-      links: bearing.links.filter(isLink),
-      grants: bearing.grants,
-      participations: bearing.participations.filter((one) => one.trainerId === trainerId && isReason(one)),
-    },
-  );
+  const found = await loadMembership(await depsOf(parts), id);
+  if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
+  const { access, nextAttemptAt, isWorkable, isReason, isAsked, explanations, timeline } = found;
   return {
     title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
     body: html`
-      ${factsOf(access, membership.nextAttemptAt)}
+      ${factsOf(access, nextAttemptAt)}
       ${
-        membership.isWorkable
+        isWorkable
           ? formOf(asked, `/memberships/${id}/converge`, html`<button>Converge now</button>`)
           : html`<p class="quiet">There is no call to make now: it waits for something else than its turn.</p>`
       }
       <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isReason))}
+      ${await whyIn(asked, parts, { subject: access.trainerId, explanations, isOf: isReason, isAsked })}
       <h2>What happened</h2>
       ${timelineTable(timeline)}
     `,
   };
+}
+
+interface Why {
+  /** A trainer or a contract. */
+  subject: string;
+  /** As it is now. */
+  explanations: readonly Explanation[];
+  /** Which of them the page is about. */
+  isOf(explanation: Explanation): boolean;
+  isAsked?(pair: PairEvidence): boolean;
+}
+
+/** Why it is so, or was at the instant that is asked about. */
+async function whyIn(asked: Asked, parts: ConsoleParts, { subject, explanations, isOf, isAsked }: Why): Promise<Html> {
+  const { database, clock } = parts;
+  const at = instantAsked(asked, clock);
+  const past = at === undefined ? undefined : await explainAt(parts, subject, at, isAsked);
+  return html`
+    ${instantForm(asked, at, await createJournalStore(database).since(), clock)}
+    ${explanationsOf((past?.explanations ?? explanations).filter(isOf))}
+  `;
 }
 
 function factsOf(access: Access, nextAttemptAt: string | null): Html {
@@ -108,7 +114,7 @@ async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { kysely } = parts.database;
   const trainerId = textIdOf(asked);
   const memberships = await listAccess(kysely, { trainerId, limit: mostListed });
-  const { explanations, bearing } = await explainIn(parts, trainerId);
+  const { explanations, bearing } = await explainSubject(await depsOf(parts), trainerId);
   const isOf = (one: { trainerId: string | null }) => one.trainerId === trainerId;
   if (memberships.length === 0 && !bearing.participations.some(isOf)) {
     throw new AppError('not_found', 'No event and no reading has named such a trainer');
@@ -121,7 +127,7 @@ async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Access</h2>
       ${tableOf('Projects of this trainer', memberships, accessColumns, noAccess)}
       <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isOf))}
+      ${await whyIn(asked, parts, { subject: trainerId, explanations, isOf })}
       <h2>What happened</h2>
       ${timelineTable(await loadTimeline(parts.database, { trainerId }, bearing))}
     `,
@@ -133,7 +139,7 @@ const noAccess = 'There is no membership. One appears when a contract begins who
 async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { kysely } = parts.database;
   const contractId = textIdOf(asked);
-  const { explanations, bearing } = await explainIn(parts, contractId);
+  const { explanations, bearing } = await explainSubject(await depsOf(parts), contractId);
   const isIt = (one: { contractId: string }) => one.contractId === contractId;
   const contracts = bearing.contracts.filter(isIt);
   const [contract] = contracts;
@@ -163,21 +169,17 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Access</h2>
       ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}
       <h2>Why</h2>
-      ${explanationsOf(explanations.filter(isIt))}
+      ${await whyIn(asked, parts, { subject: contractId, explanations, isOf: isIt })}
       <h2>What happened</h2>
       ${timelineTable(timeline)}
     `,
   };
 }
 
-async function explainIn(
-  { database, box, installs, adapters, config, clock }: ConsoleParts,
-  subject: string,
-  isAsked?: (pair: PairEvidence) => boolean,
-) {
+async function depsOf({ database, box, installs, adapters, config, clock }: ConsoleParts): Promise<ExplainDeps> {
   const { managedDomains } = config.marketplace;
   const { tools } = await loadTools(database, clock.now());
-  return await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject, isAsked);
+  return { database, box, installs, adapters, managedDomains, tools };
 }
 
 function idOf({ params }: Asked): number {

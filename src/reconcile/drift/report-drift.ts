@@ -125,20 +125,23 @@ function findingsOf(drift: GroupDrift): DriftFinding[] {
 /** At most this many accounts are named. */
 const maxNamed = 5;
 
-/** One alert for the whole group, however many leaks it has. */
+/** An alert for each leak, or one for the whole group where there are many. */
 function findLeaks(verdicts: DriftVerdict[]): DriftFinding[] {
   const ids = verdicts.flatMap((verdict) => (verdict.kind === 'leak' ? [verdict.memberId] : []));
   if (ids.length === 0) return [];
-  // In some tools the ids are addresses.
-  const members = ids.slice(0, maxNamed).map((id) => maskText(id).slice(0, 60));
-  return [
-    {
-      key: `leak ${JSON.stringify(ids.toSorted())}`,
-      alert: 'managed_address_leaked',
-      fields: { leaks: ids.length, members },
-      message: 'Accounts with a managed address are in a group without a reason: not removed by us',
-    },
-  ];
+  const toFinding = (key: string, fields: object): DriftFinding => ({
+    key: `leak ${key}`,
+    alert: 'managed_address_leaked',
+    fields: { leaks: ids.length, ...fields },
+    message: 'An account with a managed address is in a group without a reason: not removed by us',
+  });
+  if (ids.length <= maxNamed) return ids.map((id) => toFinding(id, { member: toShown(id) }));
+  return [toFinding('many', { members: ids.slice(0, maxNamed).map(toShown) })];
+}
+
+/** In some tools the ids are addresses. */
+function toShown(id: string): string {
+  return maskText(id).slice(0, 60);
 }
 
 function toAddressChanged(

@@ -175,8 +175,8 @@ describe('an act by the API', () => {
     const { token } = sandbox.createInstall();
     const params = { install: 'globex' };
     expect(await api.send('connectInstall', { params, body: { tool: 'list', projects: ['globex-*'] } })).toMatchObject({
-      status: 400,
-      body: { detail: expect.stringContaining('no token') },
+      status: 422,
+      body: { code: 'unprocessable', detail: expect.stringContaining('no token') },
     });
     const connected = await api.ask('connectInstall', {
       params,
@@ -191,7 +191,7 @@ describe('an act by the API', () => {
     await quiet();
     expect(await api.ask('removeInstall', { params, body: {} })).toEqual(params);
     expect(await api.send('readInstalls', { body: params })).toMatchObject({ status: 404 });
-    expect(await api.send('removeInstall', { params: { install: 'acme' } })).toMatchObject({ status: 400 });
+    expect(await api.send('removeInstall', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
   });
 
   it('looks at everything as the doctor does, and keeps what was found', async () => {

@@ -52,7 +52,8 @@ describeAnyDialect('the API', (dialect) => {
     const given: Record<string, object> = {
       getMembership: { params: { membership: one?.id } },
       explain: { query: { subject: trainerId } },
-      getTimeline: { query: { trainer: trainerId } },
+      getTrainerTimeline: { params: { trainer: trainerId } },
+      getContractTimeline: { params: { contract: contractId } },
       getPlan: { params: { plan: 1 } },
       getDelivery: { params: { delivery: sent?.id } },
       getDeliveryBody: { params: { delivery: sent?.id } },
@@ -81,7 +82,7 @@ describeAnyDialect('the API', (dialect) => {
         { trainerId, contractId, steps: expect.arrayContaining([expect.objectContaining({ step: 'link' })]) },
       ],
     });
-    const { steps } = await api.ask('getTimeline', { query: { contract: contractId } });
+    const { steps } = await api.ask('getContractTimeline', { params: { contract: contractId } });
     expect((steps as { kind: string }[]).map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['delivery', 'evidence', 'wanted', 'receipt']),
     );
@@ -125,14 +126,14 @@ describeAnyDialect('the API', (dialect) => {
       ['getDelivery', { params: { delivery: 999 } }],
       ['getAct', { params: { act: 999 } }],
       ['explain', { query: { subject: 'unknown' } }],
-      ['getTimeline', { query: { contract: 'none' } }],
+      ['getTrainerTimeline', { params: { trainer: 'none' } }],
+      ['getContractTimeline', { params: { contract: 'none' } }],
       ['getUsage', { params: { contract: 'none' } }],
       ['listLinks', { query: { install: 'unknown' } }],
     ] as const;
     for (const [id, given] of missing) {
       expect(await api.send(id, given)).toMatchObject({ status: 404, body: { code: 'not_found' } });
     }
-    expect(await api.send('getTimeline')).toMatchObject({ status: 400, body: { code: 'invalid' } });
   });
 });
 
@@ -141,6 +142,6 @@ describe('a cursor', () => {
     const { api } = await openWorld(sqlite);
     const { next } = await api.ask('listMemberships', { query: { limit: 1 } });
     const answer = await api.send('listDeliveries', { query: { cursor: String(next) } });
-    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid' } });
+    expect(answer).toMatchObject({ status: 422, body: { code: 'unprocessable' } });
   });
 });

@@ -149,13 +149,13 @@ describe('the API', () => {
         const url = `/api/v1${path.replaceAll(/\{\w+\}/g, part)}`;
         const given = { method: method.toUpperCase(), headers: { ...bearing('otto'), ...json } };
         const answer = await send(consoleUrl, url, method === 'post' ? { ...given, body: '{}' } : given);
-        expect([id, answer.status]).toEqual([id, expect.toBeOneOf([400, 404])]);
+        expect([id, answer.status]).toEqual([id, expect.toBeOneOf([400, 404, 422])]);
         expect(answer.headers['set-cookie']).toBeUndefined();
       }
     },
   );
 
-  it.each(['no-such-name=1', 'limit=1&limit=2', 'limit=0', 'limit=1e2', 'limit=501', 'limit=', 'cursor=bm90'])(
+  it.each(['no-such-name=1', 'limit=1&limit=2', 'limit=0', 'limit=1e2', 'limit=501', 'limit=', 'cursor='])(
     'refuses the query %s of a list',
     async (query) => {
       const { consoleUrl } = await openJourney(sqlite);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { pauseBetween } from '../../support/between.ts';
 import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { openJourney } from '../../support/journey.ts';
@@ -33,6 +34,25 @@ describe('the pages of access', () => {
     // It is explained by the link that leads there, and by no other one.
     expect(text).not.toContain('street-lamps');
     expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on it`);
+  });
+
+  it('say why it was so at an instant of the past', async () => {
+    const { visitor, id, trainerId, contractId, sandbox, quiet } = await openHired();
+    const then = await pauseBetween();
+    sandbox.endContract(contractId);
+    await quiet();
+    await visitor.signIn('vera');
+    for (const path of [`/memberships/${id}`, `/trainers/${trainerId}`, `/contracts/${contractId}`]) {
+      const now = await visitor.visit(path);
+      expect(now.text).toContain('no | contract | the contract is ended');
+      const past = await visitor.press(now, 'Show', { at: then.slice(0, 23) });
+      expect(past.text).toContain('by the evidence journal');
+      expect(past.text).toContain('yes | contract | the contract is active');
+      expect(past.text).toContain('active in street-signs of ');
+      expect(past.text).not.toContain('To do');
+    }
+    expect((await visitor.visit(`/memberships/${id}?at=2020-01-01T00:00:00`)).status).toBe(400);
+    expect((await visitor.visit(`/memberships/${id}?at=yesterday`)).status).toBe(400);
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {

@@ -1,0 +1,202 @@
+import type { Act } from '../../db/audit-store.ts';
+import type { Server } from '../../domain/binding.ts';
+import type { DispatchState } from '../../domain/notice.ts';
+import type { Redelivered } from '../../installs/subscription/describe-subscription.ts';
+import type { RotatedEndpoint } from '../../installs/subscription/rotate-endpoint.ts';
+import type { Trial } from '../../notify/channel.ts';
+import type { ListedDispatch } from '../../notify/dispatch-store.ts';
+import type { ContractDecision } from '../../operator/decide-contract.ts';
+import type { Check } from '../../operator/doctor-checks.ts';
+import type { ListedLinks } from '../../operator/links/list-links.ts';
+import type { ListedContract } from '../../operator/list-contracts.ts';
+import type { ToolServer } from '../../operator/tool-servers.ts';
+import { type AuditFilter, printActs } from '../audit-command.ts';
+import {
+  type ContractFilter,
+  type DecidedContract,
+  type NamedContract,
+  printContracts,
+  printDecided,
+} from '../contracts-command.ts';
+import type { Printed } from '../define-command.ts';
+import {
+  type DeliveryFilter,
+  printDeliveries,
+  printDelivery,
+  printReplayed,
+  type ShownDelivery,
+} from '../deliveries-command.ts';
+import { printChecks } from '../doctor-command.ts';
+import { type Described, printEndpoints, printRedelivered, printRotated } from '../endpoint-command.ts';
+import { type ListedInstall, printInstalls, printRemoved } from '../installs-command.ts';
+import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
+import { printNotifications, printTrials } from '../notifications-command.ts';
+import type { RemoteSession } from '../session.ts';
+import { printAccepted, printTools } from '../tools-command.ts';
+import { pickRemote } from './pick-remote.ts';
+
+/** What the marketplace says, what it has sent, and who is connected to it, as a running instance says. */
+
+interface OfInstall {
+  install: string | undefined;
+}
+
+export async function askLinksList({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
+  return printLinks(await remote.ask<ListedLinks>('GET /links', { query: { install } }));
+}
+
+export async function askLinksAdd(
+  { install: named, project, job, name, url, managed }: NewLink,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const install = await pickRemote(remote, named);
+  const body = { project, job, name, url, managed };
+  return printLinked(await remote.ask<Linked>('POST /installs/{install}/links', { params: { install }, body }));
+}
+
+export async function askLinksRemove(
+  { link, install: named, yes }: NamedLink,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const install = await pickRemote(remote, named);
+  if (yes) {
+    const asked = { params: { install, link } };
+    const { isRemoved: _, ...removed } = await remote.ask<Linked & { isRemoved: true }>(
+      'POST /installs/{install}/links/{link}/remove',
+      asked,
+    );
+    return printUnlinked(removed, true);
+  }
+  const { links } = await remote.ask<ListedLinks>('GET /links', { query: { install } });
+  const found = links.find(({ linkId }) => linkId === link) ?? links.find(({ project }) => project === link);
+  if (found === undefined) return remote.misuse(`there is no link ${link}, and none of such a project`);
+  return printUnlinked({ install, linkId: found.linkId, project: found.project }, false);
+}
+
+export async function askContractsList(
+  { install, status, budget, suspects, limit }: ContractFilter,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const query = { install, status, budget, suspects: suspects || undefined };
+  return printContracts(await remote.list<ListedContract>('GET /contracts', query, limit));
+}
+
+export async function askContractsEnd(named: NamedContract, remote: RemoteSession): Promise<Printed> {
+  return await decide('end', named, remote);
+}
+
+export async function askContractsReopen(named: NamedContract, remote: RemoteSession): Promise<Printed> {
+  return await decide('reopen', named, remote);
+}
+
+async function decide(
+  decision: ContractDecision,
+  { contract, install }: NamedContract,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const operation = decision === 'end' ? 'POST /contracts/{contract}/end' : 'POST /contracts/{contract}/reopen';
+  return printDecided(await remote.ask<DecidedContract>(operation, { params: { contract }, body: { install } }));
+}
+
+export async function askInstallsList(_given: object, remote: RemoteSession): Promise<Printed> {
+  const { installs } = await remote.ask<{ installs: ListedInstall[] }>('GET /installs');
+  return printInstalls(installs);
+}
+
+export async function askInstallsRemove(
+  { install, acceptOrphans }: { install: string; acceptOrphans: boolean },
+  remote: RemoteSession,
+): Promise<Printed> {
+  await remote.ask('POST /installs/{install}/remove', { params: { install }, body: { acceptOrphans } });
+  return printRemoved(install);
+}
+
+export async function askToolsList(_given: object, remote: RemoteSession): Promise<Printed> {
+  return printTools((await remote.ask<{ tools: ToolServer[] }>('GET /tools')).tools);
+}
+
+export async function askToolsAccept({ tool }: { tool: string }, remote: RemoteSession): Promise<Printed> {
+  const { tool: _, ...server } = await remote.ask<Server & { tool: string }>('POST /tools/{tool}/accept', {
+    params: { tool },
+  });
+  return printAccepted(tool, server);
+}
+
+export async function askDeliveriesList(
+  { install, state, limit }: DeliveryFilter,
+  remote: RemoteSession,
+): Promise<Printed> {
+  return printDeliveries(await remote.list<ShownDelivery>('GET /deliveries', { install, state }, limit));
+}
+
+export async function askDeliveriesShow(
+  { id, raw }: { id: number; raw: boolean },
+  remote: RemoteSession,
+): Promise<Printed | undefined> {
+  const asked = { params: { delivery: id } };
+  if (!raw) return printDelivery(await remote.ask<ShownDelivery>('GET /deliveries/{delivery}', asked));
+  const { body } = await remote.ask<{ body: string }>('GET /deliveries/{delivery}/body', asked);
+  remote.terminal.stdout.write(Buffer.from(body, 'base64'));
+  return undefined;
+}
+
+export async function askDeliveriesReplay(
+  { ids, failed }: { ids: number[]; failed: boolean },
+  remote: RemoteSession,
+): Promise<Printed> {
+  const body = { ...(ids.length > 0 && { ids }), ...(failed && { failed }) };
+  const { replayed, left } = await remote.ask<{ replayed: number[]; left: number[] }>('POST /deliveries/replay', {
+    body,
+  });
+  return printReplayed(replayed.length, left.length);
+}
+
+export async function askEndpointStatus({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
+  return printEndpoints(
+    (await remote.ask<{ endpoints: Described[] }>('GET /endpoints', { query: { install } })).endpoints,
+  );
+}
+
+export async function askEndpointRotate({ install: named }: OfInstall, remote: RemoteSession): Promise<Printed> {
+  const install = await pickRemote(remote, named);
+  const { install: _, ...rotated } = await remote.ask<RotatedEndpoint & { install: string }>(
+    'POST /installs/{install}/endpoint/rotate',
+    { params: { install } },
+  );
+  return printRotated(install, rotated);
+}
+
+export async function askEndpointRedeliver(
+  { install: named, delivery }: OfInstall & { delivery: string | undefined },
+  remote: RemoteSession,
+): Promise<Printed> {
+  const install = await pickRemote(remote, named);
+  const { install: _, ...asked } = await remote.ask<Redelivered & { install: string }>(
+    'POST /installs/{install}/endpoint/redeliver',
+    { params: { install }, body: { delivery } },
+  );
+  return printRedelivered(install, asked);
+}
+
+export async function askNotificationsList(
+  { state, limit }: { state: DispatchState | undefined; limit: number },
+  remote: RemoteSession,
+): Promise<Printed> {
+  return printNotifications(await remote.list<ListedDispatch>('GET /notifications', { state }, limit));
+}
+
+export async function askNotificationsTest(
+  { channel }: { channel: string | undefined },
+  remote: RemoteSession,
+): Promise<Printed> {
+  return printTrials((await remote.ask<{ trials: Trial[] }>('POST /notifications/test', { body: { channel } })).trials);
+}
+
+export async function askAuditList({ actor, before, limit }: AuditFilter, remote: RemoteSession): Promise<Printed> {
+  return printActs(await remote.list<Act>('GET /acts', { actor, before }, limit));
+}
+
+export async function askDoctor({ rehearse }: { rehearse: boolean }, remote: RemoteSession): Promise<Printed> {
+  if (rehearse) return remote.misuse("option '--rehearse' cannot be used with option '--remote'");
+  return printChecks((await remote.ask<{ checks: Check[] }>('POST /doctor')).checks);
+}

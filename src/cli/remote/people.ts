@@ -1,0 +1,173 @@
+import type { Handover } from '../../converge/handover-store.ts';
+import type { InvitationContent } from '../../domain/invitation.ts';
+import type { OrphanedMembership, Retired } from '../../memberships/ownership-store.ts';
+import type { Approved } from '../../operator/approve-plan.ts';
+import type { Forecast } from '../../operator/forecast.ts';
+import type { Forgotten } from '../../privacy/forget-person.ts';
+import type { Plan, PlanResult } from '../../removals/plan-store.ts';
+import type { Printed } from '../define-command.ts';
+import { type Explained, printExplained } from '../explain-command.ts';
+import { printForecast } from '../forecast-command.ts';
+import { type ForgetOptions, printForgotten } from '../forget-command.ts';
+import { printInvitation, printRenewed } from '../invitation-commands.ts';
+import {
+  type Adoption,
+  type Listed,
+  type MemberFilter,
+  type Outcome,
+  printMembers,
+  toDecided,
+} from '../members-command.ts';
+import {
+  type Approval,
+  type PlanFilter,
+  printApproved,
+  printPlan,
+  printPlans,
+  printRejected,
+  type ShownItem,
+  toOnly,
+} from '../plans-command.ts';
+import { printOrphans, printRetired, type RetireOptions } from '../retire-command.ts';
+import type { RemoteSession } from '../session.ts';
+import { printStatus } from '../status-command.ts';
+
+/** Who is in the tools, why, and who is to leave, as a running instance says. */
+
+export async function askStatus({ since }: { since: number }, remote: RemoteSession): Promise<Printed> {
+  const minutes = Math.max(1, Math.ceil(since / 60_000));
+  const asked = minutes < 10_000 ? `${minutes}m` : `${Math.ceil(minutes / 60)}h`;
+  return printStatus(await remote.ask('GET /status', { query: { since: asked } }));
+}
+
+type Answered = Omit<Listed, 'wanted'> & { wanted: boolean };
+
+export async function askMembers(
+  { tool, state, waiting, limit }: MemberFilter,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const found = waiting
+    ? await listWaiting(remote, tool, limit)
+    : await remote.list<Answered>('GET /memberships', { tool, state }, limit);
+  return printMembers(found.map(toListed), waiting);
+}
+
+async function listWaiting(remote: RemoteSession, tool: string | undefined, limit: number): Promise<Answered[]> {
+  const query = { tool, limit: Math.min(limit, mostWaiting) };
+  return (await remote.ask<{ items: Answered[] }>('GET /waiting', { query })).items;
+}
+
+/** That list has one page. */
+const mostWaiting = 500;
+
+function toListed({ wanted, ...member }: Answered): Listed {
+  return { ...member, wanted: wanted ? 1 : 0 };
+}
+
+interface OfMembership {
+  membership: number;
+}
+
+export async function askInvitation({ membership }: OfMembership, remote: RemoteSession): Promise<Printed> {
+  const params = { membership };
+  const { invitation } = await remote.ask<{ invitation: InvitationContent & Pick<Handover, 'expiresAt'> }>(
+    'POST /memberships/{membership}/invitation',
+    { params },
+  );
+  const { expiresAt, ...content } = invitation;
+  return printInvitation(membership, { content, expiresAt });
+}
+
+export async function askRenew({ membership }: OfMembership, remote: RemoteSession): Promise<Printed> {
+  await remote.ask('POST /memberships/{membership}/invitation/renew', { params: { membership } });
+  return printRenewed(membership);
+}
+
+export async function askAdopt({ membership, account, address }: Adoption, remote: RemoteSession): Promise<Printed> {
+  const asked = { params: { membership }, body: { account, address } };
+  const { outcome } = await remote.ask<{ outcome: Outcome }>('POST /memberships/{membership}/adopt', asked);
+  return toDecided(membership, 'adopt', outcome);
+}
+
+export async function askRelease({ membership }: OfMembership, remote: RemoteSession): Promise<Printed> {
+  const asked = { params: { membership } };
+  const { outcome } = await remote.ask<{ outcome: Outcome }>('POST /memberships/{membership}/release', asked);
+  return toDecided(membership, 'release', outcome);
+}
+
+interface ExplainWish {
+  subject: string;
+  at: string | undefined;
+}
+
+export async function askExplain({ subject, at }: ExplainWish, remote: RemoteSession): Promise<Printed> {
+  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject, at } }));
+}
+
+interface ForecastWish {
+  days: number;
+  limit: number;
+}
+
+export async function askForecast({ days, limit }: ForecastWish, remote: RemoteSession): Promise<Printed> {
+  const query = { days: Math.min(days, 365), limit: Math.min(limit, 500) };
+  const { waiting, ...expected } = await remote.ask<Omit<Forecast, 'waiting'> & { waiting: Answered[] }>(
+    'GET /forecast',
+    { query },
+  );
+  return printForecast({ ...expected, waiting: waiting.map(toListed) as Forecast['waiting'] });
+}
+
+const mostPlans = 10_000;
+
+export async function askPlansList({ install, state, all }: PlanFilter, remote: RemoteSession): Promise<Printed> {
+  const wanted = all ? undefined : (state ?? 'open');
+  const plans = await remote.list<Plan>('GET /plans', { install, state: wanted }, mostPlans);
+  return printPlans(plans.reverse());
+}
+
+export async function askPlansShow({ plan: id }: { plan: number }, remote: RemoteSession): Promise<Printed> {
+  const { items, ...plan } = await remote.ask<Plan & { items: ShownItem[] }>('GET /plans/{plan}', {
+    params: { plan: id },
+  });
+  return printPlan(plan, items);
+}
+
+/** The instance carries it out, and is not waited for. */
+export async function askPlansApprove(
+  { plan, only, withoutReading }: Approval,
+  remote: RemoteSession,
+): Promise<Printed> {
+  const body = { only: toOnly(only), withoutReading };
+  const asked = { params: { plan }, body };
+  const { plan: _, ...approved } = await remote.ask<Approved & { plan: number }>('POST /plans/{plan}/approve', asked);
+  return printApproved(plan, approved, false);
+}
+
+export async function askPlansReject(
+  { plan, only }: { plan: number; only: number[] },
+  remote: RemoteSession,
+): Promise<Printed> {
+  const asked = { params: { plan }, body: { only: toOnly(only) } };
+  const { plan: _, ...rejected } = await remote.ask<PlanResult & { plan: number }>('POST /plans/{plan}/reject', asked);
+  return printRejected(plan, rejected);
+}
+
+export async function askRetire({ install, tool, yes }: RetireOptions, remote: RemoteSession): Promise<Printed> {
+  if (!yes) {
+    const { orphans } = await remote.ask<{ orphans: OrphanedMembership[] }>('GET /orphans', {
+      query: { install, tool },
+    });
+    const { tools } = await remote.ask<{ tools: { tool: string }[] }>('GET /tools');
+    return printOrphans(orphans, new Set(tools.map((one) => one.tool)));
+  }
+  const body = install === undefined && tool === undefined ? { all: true } : { install, tool };
+  const answer = await remote.ask<{ orphans: OrphanedMembership[]; retired: Retired }>('POST /retire', { body });
+  return printRetired(answer.orphans, answer.retired);
+}
+
+export async function askForget({ person, install, dryRun }: ForgetOptions, remote: RemoteSession): Promise<Printed> {
+  const body = { person, install, dryRun };
+  const { dryRun: isDry, ...forgotten } = await remote.ask<Forgotten & { dryRun: boolean }>('POST /forget', { body });
+  return printForgotten(forgotten, isDry);
+}

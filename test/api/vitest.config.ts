@@ -1,0 +1,16 @@
+import { defineConfig } from 'vitest/config';
+import { bundledThreads } from '../support/built-program.ts';
+import { compileOnce } from '../support/compile-once.ts';
+
+compileOnce();
+
+/** What sends whatever the API's own document allows, and what it does not: schemathesis, which npm does not bring. */
+export default defineConfig({
+  plugins: [bundledThreads],
+  test: {
+    include: ['test/api/**/*.fuzz.ts'],
+    globalSetup: ['test/support/built-program.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+});

@@ -1,0 +1,179 @@
+import { globSync, readFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { operations } from '../../src/api/operations.ts';
+import { runAuditList } from '../../src/cli/audit-command.ts';
+import { runContractsList } from '../../src/cli/contracts-command.ts';
+import type { Printed } from '../../src/cli/define-command.ts';
+import { runDeliveriesList, runDeliveriesShow } from '../../src/cli/deliveries-command.ts';
+import { runForecast } from '../../src/cli/forecast-command.ts';
+import { runMembers } from '../../src/cli/members-command.ts';
+import { runNotificationsList } from '../../src/cli/notifications-command.ts';
+import { runPlansList, runPlansShow } from '../../src/cli/plans-command.ts';
+import type { StorageSession } from '../../src/cli/session.ts';
+import { withoutMilliseconds } from '../../src/cli/table.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import { sqlite } from '../support/databases.ts';
+import { openJourney } from '../support/journey.ts';
+import { runCommand } from '../support/run-command.ts';
+import { consoleTokens } from '../support/visitor.ts';
+
+const minuteMs = 60_000;
+const limit = 50;
+const none = undefined;
+
+/** Four trainers whose removals the brake holds. */
+async function openHeld() {
+  const journey = await openJourney(sqlite);
+  const { customer, sandbox, quiet, pass } = journey;
+  const linkId = await customer.link('street-signs');
+  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
+  await quiet();
+  await pass(2 * 60 * minuteMs);
+  await customer.api('DELETE', `/project-links/${linkId}`);
+  await quiet();
+  await pass(20 * minuteMs);
+  const remote = (...argv: string[]) => runCommand(...argv, '--remote', journey.consoleUrl);
+  return { ...journey, hired, remote };
+}
+
+beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token));
+afterEach(() => void vi.unstubAllEnvs());
+
+describe('a command with --remote', () => {
+  it('prints what the same command prints beside the database', async () => {
+    const { remote, storage } = await openHeld();
+    await remote('plans', 'reject', '1', '--only', '1');
+    const session = { storage, config: Config.parse({}) } as StorageSession;
+    const same: [string[], Promise<Printed | undefined>][] = [
+      [['plans'], runPlansList({ install: none, state: none, all: false }, session)],
+      [
+        ['plans', 'list', '--all', '--install', 'acme'],
+        runPlansList({ install: 'acme', state: none, all: true }, session),
+      ],
+      [['plans', 'show', '1'], runPlansShow({ plan: 1 }, session)],
+      [['members', '--limit', '3'], runMembers({ tool: none, state: none, waiting: false, limit: 3 }, session)],
+      [['deliveries'], runDeliveriesList({ install: none, state: none, limit }, session)],
+      [['deliveries', 'show', '1'], runDeliveriesShow({ id: 1, raw: false }, session)],
+      [
+        ['contracts', 'list', '--status', 'active'],
+        runContractsList({ install: none, status: 'active', budget: none, suspects: false, limit }, session),
+      ],
+      [['notifications'], runNotificationsList({ state: none, limit }, session)],
+      [['audit'], runAuditList({ actor: none, before: none, limit }, session)],
+    ];
+    for (const [argv, running] of same) {
+      const local = await running;
+      const json = await remote(...argv, '--json');
+      expect([argv, json.status, JSON.parse(json.stdout)]).toEqual([argv, 0, JSON.parse(JSON.stringify(local?.data))]);
+      const text = await remote(...argv);
+      expect([argv, text.stdout]).toEqual([argv, `${withoutMilliseconds(local?.text?.() ?? '')}\n`]);
+    }
+    const { data } = await runForecast({ days: 7, limit }, session);
+    const ahead = JSON.parse((await remote('forecast', '--json')).stdout);
+    expect(Object.keys(ahead).sort()).toEqual(Object.keys(data as object).sort());
+  });
+
+  it('answers for all that it is declared for', async () => {
+    const { remote, hired } = await openHeld();
+    const contract = hired[0]?.contractId ?? '';
+    const asked: [string[], number, string][] = [
+      [['status', '--since', '90d'], 0, 'plan 1 holds removals of acme: 4'],
+      [['members', '--waiting'], 0, 'No trainer waits.'],
+      [['explain', contract], 0, `by contract ${contract} of acme`],
+      [['explain', contract, '--at', new Date().toISOString()], 0, `by contract ${contract} of acme`],
+      [['installs'], 0, 'acme'],
+      [['tools'], 0, 'list'],
+      [['links'], 0, 'No project is linked.'],
+      [['links', 'add', 'cars'], 0, 'Linked cars'],
+      [['links', 'remove', 'cars'], 0, 'Nothing was done'],
+      [['links', 'remove', 'cars', '--yes'], 0, 'Removed the link'],
+      [['endpoint', 'status'], 1, 'acme: '],
+      [['contracts', 'end', contract], 0, 'counts as one that has ended'],
+      [['contracts', 'reopen', contract], 0, 'counts as one that goes on'],
+      [['plans', 'approve', '1', '--only', '2'], 0, '1 will be removed.'],
+      [['deliveries', 'replay', '1'], 0, '1 to be looked at again.'],
+      [['deliveries', 'show', '1', '--raw'], 0, '{'],
+      [['members', 'release', '3'], 0, 'counts as not ours and stays'],
+      [['retire', '--all'], 0, 'There is no trainer to retire'],
+      [['retire', '--all', '--yes'], 0, 'There is no trainer to retire'],
+    ];
+    for (const [argv, status, says] of asked) {
+      const { stdout, stderr, ...ended } = await remote(...argv);
+      expect([argv, ended.status, stdout, stderr]).toEqual([argv, status, expect.stringContaining(says), stderr]);
+    }
+    const doctor = await remote('doctor', '--json');
+    expect(JSON.parse(doctor.stdout)).toMatchObject({ checks: expect.any(Array) });
+  });
+
+  it('says why it was refused, and ends with status 1', async () => {
+    const { remote } = await openHeld();
+    const missing = await remote('plans', 'show', '99');
+    expect(missing).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('There is no plan 99') });
+    vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
+    const viewer = await remote('plans', 'reject', '1');
+    expect(viewer).toMatchObject({ status: 1, stderr: expect.stringContaining('only operators can do this') });
+    expect(await remote('plans')).toMatchObject({ status: 0 });
+    vi.stubEnv('GANGWAY_API_TOKEN', 'no-token-of-the-console');
+    const stranger = await remote('plans');
+    expect(stranger).toMatchObject({ status: 1, stderr: expect.stringContaining('answered 401') });
+    expect(stranger.stderr).not.toContain('no-token-of-the-console');
+  });
+
+  it.each([
+    [['key', 'show'], 'works on what is here, and not with --remote'],
+    [['reconcile'], 'works on what is here, and not with --remote'],
+    [['usage', 'template'], 'works on what is here, and not with --remote'],
+    [['doctor', '--rehearse', '--tool', 'x', '--group', 'y'], "'--rehearse' cannot be used with option '--remote'"],
+  ])('%j is used wrongly', async (argv, says) => {
+    const ended = await runCommand(...argv, '--remote', 'http://127.0.0.1:9');
+    expect(ended).toMatchObject({ status: 64, stdout: '', stderr: expect.stringContaining(says) });
+  });
+
+  it.each([
+    ['http://gangway.example.com', 'in plain text'],
+    ['gangway.example.com', 'takes the address of an instance'],
+    ['file:///etc/passwd', 'takes the address of an instance'],
+    ['https://me:secret@gangway.example.com', 'without a user'],
+    ['https://gangway.example.com/?a=b', 'without a user, a query'],
+  ])('sends no token to %s', async (url, says) => {
+    const ended = await runCommand('status', '--remote', url);
+    expect(ended).toMatchObject({ status: 64, stderr: expect.stringContaining(says) });
+  });
+
+  it('needs a token', async () => {
+    vi.stubEnv('GANGWAY_API_TOKEN', '');
+    const ended = await runCommand('status', '--remote', 'http://127.0.0.1:9');
+    expect(ended).toMatchObject({ status: 64, stderr: expect.stringContaining('GANGWAY_API_TOKEN') });
+  });
+
+  it('follows no redirect with its token, and believes no page', async () => {
+    const seen: (string | undefined)[] = [];
+    const elsewhere = await listen((request, response) => {
+      seen.push(request.headers.authorization);
+      response.end('{}');
+    });
+    const redirecting = await listen((_request, response) => response.writeHead(302, { location: elsewhere }).end());
+    const ended = await runCommand('plans', '--remote', redirecting);
+    expect(ended).toMatchObject({ status: 1, stderr: expect.stringContaining('answered 302') });
+    expect(seen).toEqual([]);
+    const page = await listen((_request, response) => response.end('<!doctype html>'));
+    expect(await runCommand('plans', '--remote', page)).toMatchObject({ status: 1, stdout: '' });
+  });
+
+  it('asks for nothing that the API does not have', () => {
+    const source = globSync('src/cli/remote/*.ts').map((file) => readFileSync(file, 'utf8'));
+    const asked = [...source.join('\n').matchAll(/'((?:GET|POST) \/[^']+)'/g)].map(([, operation]) => operation);
+    const known = operations.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect(asked.length).toBeGreaterThan(30);
+    expect(asked.filter((operation) => !known.includes(operation ?? ''))).toEqual([]);
+  });
+});
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

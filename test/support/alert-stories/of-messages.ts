@@ -1,0 +1,162 @@
+import { createHandoverStore } from '../../../src/converge/handover-store.ts';
+import { createMailStore } from '../../../src/mail/mail-store.ts';
+import { createMailing } from '../../../src/mail/mail-worker.ts';
+import { createSendMail } from '../../../src/mail/send-mail.ts';
+import { createWebhookChannel } from '../../../src/notify/webhook-channel.ts';
+import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
+import { createAlerting } from '../alerting.ts';
+import { openSandbox } from '../bad-day/day-market.ts';
+import { convergeDue } from '../converging.ts';
+import type { OpenFresh } from '../databases.ts';
+import { contractStarted } from '../deliveries.ts';
+import { fullEvent } from '../event-bodies.ts';
+import { toDatabaseClock } from '../fake-clock.ts';
+import { answering, openHook } from '../hook.ts';
+import { hours, minutes } from '../incident.ts';
+import { createSharedLinkTool } from '../inviting-tool.ts';
+import { openMailBox, refusal } from '../mail-box.ts';
+import { createTelling, newNotice, secret } from '../notices.ts';
+import { openReceiver, type TestReceiver } from '../receiver-harness.ts';
+import { openSubscriptionWorld } from '../subscription-world.ts';
+import { type AlertStories, openIncident } from './alert-story.ts';
+
+const never = new AbortController().signal;
+const mib = 1024 * 1024;
+
+/** A receiver that is asked itself whether it would store a delivery. */
+async function openAsked(openFresh: OpenFresh, options: Parameters<typeof openReceiver>[1]) {
+  let receiver: TestReceiver | undefined;
+  const alerting = createAlerting({ deferralOf: async (install) => await receiver?.wouldDefer(install) });
+  const database = await openFresh();
+  receiver = await openReceiver(database, { ...options, hears: alerting.hears });
+  return { alerting, database, receiver };
+}
+
+/** A signed event of the largest size. Each number gives another one. */
+function largest(number: number): string {
+  const text = contractStarted(number);
+  return text.padEnd(mib / 4 - (Buffer.byteLength(text) - text.length));
+}
+
+/** What comes in and goes out: deliveries, endpoints, mails, notices, and the time. */
+export const messageStories = {
+  async storage_used_up(openFresh) {
+    const { alerting, database, receiver } = await openAsked(openFresh, { limits: { storedBytes: mib } });
+    let number = 0;
+    for (; number < 3; number += 1) await receiver.deliver(largest(number));
+    return {
+      alerting,
+      find: () => receiver.deliver(largest(number)),
+      async end() {
+        await database.kysely.updateTable('delivery').set({ nextAttemptAt: null }).execute();
+        await receiver.store.purge('2099-01-01T00:00:00.000Z', 100);
+      },
+    };
+  },
+
+  async disk_short(openFresh) {
+    let free = 40 * mib;
+    const limits = { reserveBytes: 32 * mib };
+    const { alerting, receiver } = await openAsked(openFresh, { limits, freeBytes: () => free });
+    await receiver.deliver(largest(0));
+    let number = 1;
+    return {
+      alerting,
+      async find() {
+        free = 20 * mib;
+        for (let count = 0; count < 24; count += 1) {
+          await receiver.deliver(largest(number));
+          number += 1;
+          receiver.clock.advance(2000);
+        }
+      },
+      async end() {
+        free = 40 * mib;
+        receiver.clock.advance(minutes);
+      },
+    };
+  },
+
+  async endpoint_trouble(openFresh) {
+    const alerting = createAlerting();
+    const options = { hasConfiguredSecrets: true, hears: alerting.hears };
+    const world = await openSubscriptionWorld(openSandbox, await openFresh(), options);
+    return {
+      alerting,
+      find: () => world.check(),
+      async end() {
+        await world.makeByHand();
+        await world.check();
+      },
+    };
+  },
+
+  async endpoint_disabled(openFresh) {
+    const alerting = createAlerting();
+    const options = { hasConfiguredSecrets: true, hears: alerting.hears };
+    const world = await openSubscriptionWorld(openSandbox, await openFresh(), options);
+    const { id } = await world.makeByHand();
+    await world.check();
+    return {
+      alerting,
+      async find() {
+        await world.api.updateWebhookEndpoint(id, { status: 'DISABLED' }, never);
+        await world.check();
+      },
+    };
+  },
+
+  async invitation_refused(openFresh) {
+    const { alerting, incident } = await openIncident(openFresh);
+    const { engine } = incident;
+    await engine.apply([fullEvent({ type: 'contract.started' })]);
+    await convergeDue(engine, createSharedLinkTool());
+    const box = await openMailBox({ onRcptTo: (_address, _session, done) => done(refusal(550, 'unknown')) });
+    const mails = createMailStore(engine.database, engine.box);
+    const style = { from: 'studio@example.com', subject: 'Into {project}' };
+    const mailer = createMailing({ ...engine, mails, send: createSendMail(box.server), style });
+    return {
+      alerting,
+      async find() {
+        while ((await mailer(never)) === 'more');
+      },
+      end: () =>
+        createHandoverStore(engine.database, engine.box).take(1, {
+          actor: 'ops',
+          at: engine.clock.now().toISOString(),
+        }),
+    };
+  },
+
+  async notification_failed(openFresh) {
+    const alerting = createAlerting({ channel: { name: 'chat', gatherMs: 0 } });
+    const telling = createTelling(await openFresh(), alerting.hears);
+    const hook = await openHook();
+    hook.answer = answering(410);
+    const channel = createWebhookChannel('ops', { type: 'webhook', url: hook.url, secret }, telling.clock);
+    return {
+      alerting,
+      async find() {
+        await telling.add([channel], newNotice());
+        await telling.sendAll(channel);
+      },
+    };
+  },
+
+  async clock_set_back(openFresh) {
+    const { alerting, incident } = await openIncident(openFresh);
+    const { engine } = incident;
+    const look = () =>
+      mendAfterSetBack({ ...engine, clock: toDatabaseClock(engine.clock), installs: new Map([['acme', {}]]) });
+    await look();
+    return {
+      alerting,
+      async find() {
+        engine.clock.advance(48 * hours);
+        await look();
+        engine.clock.advance(-48 * hours);
+        await look();
+      },
+    };
+  },
+} satisfies AlertStories;

@@ -1,0 +1,109 @@
+import { createNoticeStore } from '../../../src/notify/notice-store.ts';
+import { createAlerting } from '../alerting.ts';
+import { openBudgetWorld } from '../budget-world.ts';
+import type { OpenFresh } from '../databases.ts';
+import { hours, minutes } from '../incident.ts';
+import { openUsageWorld } from '../usage-harness.ts';
+import type { AlertStage, AlertStories } from './alert-story.ts';
+
+async function openWork(openFresh: OpenFresh) {
+  const alerting = createAlerting();
+  const world = await openUsageWorld(await openFresh(), { maxLoweredFraction: 0.2, hears: alerting.hears });
+  await world.link('signs');
+  const hired = world.hire();
+  await world.learn();
+  world.engine.clock.advance(minutes);
+  const at = world.engine.clock.now().toISOString();
+  return {
+    ...world,
+    alerting,
+    hired,
+    /** So many seconds of one piece of work, as the tool shows it from now on. */
+    async work(seconds: number) {
+      world.tool.items.set('signs', new Map([['a', { memberId: hired.memberId, seconds, labels: 1, at }]]));
+      await world.read(true);
+      return await world.report();
+    },
+  };
+}
+
+/** The notices of budgets, from the first that is low on. */
+async function openBudget(openFresh: OpenFresh, worked: number): Promise<AlertStage> {
+  const alerting = createAlerting();
+  const database = await openFresh();
+  const world = await openBudgetWorld(database, alerting.hears);
+  const { add } = createNoticeStore([{ name: 'ops', gatherMs: 0 }], world.engine.clock);
+  const deps = world.open({ addNotice: add });
+  await world.market.link('signs');
+  const contract = await world.hire(10);
+  await world.look(deps);
+  const words: Record<string, string> = { 'budget.low': 'raised', 'budget.depleted': 'raised', 'budget.ok': 'over' };
+  return {
+    alerting: {
+      ...alerting,
+      async announced() {
+        const notices = await database.kysely.selectFrom('notice').select('kind').orderBy('id').execute();
+        return notices.map(({ kind }) => words[kind] ?? kind);
+      },
+    },
+    async find() {
+      await world.work(contract, worked);
+      world.engine.clock.advance(hours);
+      await world.tellOf(contract);
+      await world.look(deps);
+    },
+    async end() {
+      world.market.sandbox.fundMilestone(contract, { volume: 100 });
+      world.engine.clock.advance(hours);
+      await world.tellOf(contract);
+      await world.look(deps);
+    },
+  };
+}
+
+/** Work that is read and reported, and what it is paid from. */
+export const workStories = {
+  async usage_unread(openFresh) {
+    const { alerting, engine, tool, read } = await openWork(openFresh);
+    tool.refusedScopes.add('signs');
+    await read();
+    return {
+      alerting,
+      async find() {
+        engine.clock.advance(10 * minutes);
+        await read();
+      },
+      async end() {
+        tool.refusedScopes.clear();
+        await read();
+      },
+    };
+  },
+
+  async usage_held(openFresh) {
+    const { alerting, work } = await openWork(openFresh);
+    // More than a day has.
+    return { alerting, find: () => work(90_000), end: () => work(100) };
+  },
+
+  async usage_refused(openFresh) {
+    const { alerting, work, sandbox, hired, engine } = await openWork(openFresh);
+    const standIn = { opentrainUserId: 'stand-in' };
+    sandbox.replaceParticipant(hired.contractId, { leaves: hired.trainerId, joins: standIn });
+    return {
+      alerting,
+      find: () => work(100),
+      async end() {
+        engine.clock.advance(24 * hours);
+        sandbox.replaceParticipant(hired.contractId, {
+          leaves: 'stand-in',
+          joins: { opentrainUserId: hired.trainerId },
+        });
+        await work(200);
+      },
+    };
+  },
+
+  budget_low: (openFresh) => openBudget(openFresh, 9),
+  budget_depleted: (openFresh) => openBudget(openFresh, 10),
+} satisfies AlertStories;
