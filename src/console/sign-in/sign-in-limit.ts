@@ -46,8 +46,9 @@ function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
   if (isIP(plain) !== 6 || plain.includes('%')) return plain;
   const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::');
-  const [before, after] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array<string>(8).fill('0');
-  const groups = [...(before ?? []), ...zeros.slice((before ?? []).length + (after ?? []).length), ...(after ?? [])];
-  return groups.slice(0, 4).join(':');
+  const [before = [], after = []] = [head, tail].map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array<string>(8)
+    .fill('0')
+    .slice(before.length + after.length);
+  return [...before, ...zeros, ...after].slice(0, 4).join(':');
 }

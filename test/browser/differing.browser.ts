@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { readSetting } from '../../src/db/setting-store.ts';
+import { sqlite } from '../support/databases.ts';
+import { liveThrough, openJourney } from '../support/journey.ts';
+import { until } from '../support/until.ts';
+import { consoleTokens } from '../support/visitor.ts';
+import { createWorkingTool } from '../support/working-tool.ts';
+import { inspectPage } from './inspect-page.ts';
+import { describeInBrowser, signIn, ways } from './open-browser.ts';
+
+const hourMs = 3_600_000;
+
+/** A day on which the tool counted more hours than a day has, which are held. */
+async function openDiffering() {
+  const tool = createWorkingTool();
+  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true, pollMs: 1000 });
+  const { sandbox, customer, clock, storage, quiet } = journey;
+  const day = clock.now().toISOString().slice(0, 10);
+  await customer.link('street-signs');
+  const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
+  sandbox.fundMilestone(contractId, { volume: 100 });
+  await quiet();
+  tool.work(day, trainers[0]?.opentrainUserId ?? '', 30);
+  await liveThrough(storage, clock, hourMs);
+  const since = clock.now().toISOString();
+  const comparedAt = async () => (await readSetting(storage.database.kysely, 'usage_compared_at')) ?? '';
+  await until('the work is compared', comparedAt, (at) => at >= since);
+  await quiet();
+  return { ...journey, day, contractId };
+}
+
+describeInBrowser('what operators look for in work', (open) => {
+  it.each(ways)('finding the day on which tool and marketplace differ, and why (%s)', async (_, way) => {
+    const { consoleUrl, day, contractId } = await openDiffering();
+    const visit = await open(consoleUrl, way);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.vera.token);
+    await page.getByRole('link', { name: 'Tool and marketplace differ' }).click();
+    await page.waitForURL(/\/work\?differs=yes$/);
+    await inspectPage(visit);
+    await page.getByRole('link', { name: day }).first().click();
+    await page.waitForURL(`**/work/days/${day}`);
+    const row = page.locator('tr', { hasText: contractId });
+    await row.getByText('held: more than 24 hours').first().waitFor();
+    await inspectPage(visit);
+    expect(complaints).toEqual([]);
+  });
+});
