@@ -48,8 +48,8 @@ const nothing = '\0nothing.cjs';
 
 /** Parts of packages that are loaded with them and never used here. */
 function leaveOut(id: string, importer = ''): string | null {
-  // prom-client loads it for exemplars: 51 files.
-  if (id === '@opentelemetry/api') return nothing;
+  // prom-client loads it for exemplars, which are not used here.
+  if (id === '@opentelemetry/api' && importer.includes('prom-client')) return nothing;
   // The charsets beside UTF-8 and UTF-16 are half a megabyte of tables. Express loads them for other bodies than JSON.
   const isCharsets = id === '../encodings' && importer.includes('iconv-lite');
   return isCharsets ? path.join(path.dirname(importer), '../encodings/internal.js') : null;

@@ -16,6 +16,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { type Silence, withSilenceCheck } from '../reconcile/runs/silence.ts';
 import { bindTool, locationOf } from '../tools/bind-tool.ts';
+import { hostOf, traceTool } from '../tools/trace-tool.ts';
 import type { Storage } from './storage.ts';
 
 export interface ToolsDeps extends Polling {
@@ -38,8 +39,11 @@ export function bindTools(
 ): Map<string, Adapter> {
   const deps = { database, alerts, clock, isDry };
   const addressOf = (tool: string) => locationOf(config.tools.get(tool)?.settings ?? {});
-  const adapters = [...given.adapters];
-  return new Map(adapters.map(([tool, adapter]) => [tool, bindTool(deps, tool, adapter, addressOf(tool))]));
+  const traced = ([tool, adapter]: [string, Adapter]): [string, Adapter] => {
+    const server = hostOf(config.tools.get(tool)?.settings ?? {});
+    return [tool, bindTool(deps, tool, traceTool(tool, adapter, server), addressOf(tool))];
+  };
+  return new Map([...given.adapters].map(traced));
 }
 
 interface ConvergeRules {

@@ -74,6 +74,8 @@ export interface Claim {
   missedAt: string | null;
   /** Since when the tool should show what is wanted; null if it showed that before. */
   unmetSince: string | null;
+  /** The span of the delivery that decided what is wanted. */
+  traceContext: string | null;
   /** Since when it is due. */
   dueAt: string;
   /** Its current address. */
@@ -278,7 +280,7 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
 
 function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
   const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
-  const { memberId, doubtedId, lateUntil, missedAt, unmetSince } = row;
+  const { memberId, doubtedId, lateUntil, missedAt, unmetSince, traceContext } = row;
   return {
     id,
     token,
@@ -294,6 +296,7 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
     lateUntil,
     missedAt,
     unmetSince,
+    traceContext,
     dueAt: row.nextAttemptAt ?? row.updatedAt,
     wanted: row.wanted === 1,
     isOurs: row.isOurs === 1,

@@ -7,6 +7,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { withSpan } from '../lib/tracing.ts';
 import { createTurns } from '../lib/turns.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
@@ -269,7 +270,10 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
   const { tool, metrics, alerts, logger } = deps;
   const subject = { tool, membership: claim.id, group: claim.groupId, trainer: claim.trainerId };
   try {
-    const result = await convergeMembership(deps, claim, signal);
+    const { install, traceContext: parent } = claim;
+    const attributes = { 'gangway.tool': tool, 'gangway.install': install, 'gangway.membership': claim.id };
+    const work = () => convergeMembership(deps, claim, signal);
+    const result = await withSpan('converge membership', { parent, attributes }, work);
     if (result === null) return null;
     const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });

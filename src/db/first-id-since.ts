@@ -10,12 +10,27 @@ const disorderMs = 60_000;
  */
 export async function firstIdSince(
   kysely: Database['kysely'],
-  table: 'delivery' | 'receipt' | 'removal',
+  table: TimedTable,
   column: string,
   since: string,
 ): Promise<number> {
+  return await bisect(kysely, table, column, new Date(Date.parse(since) - disorderMs).toISOString());
+}
+
+/** The same, such that every row up to an instant has a smaller id. */
+export async function firstIdBeyond(
+  kysely: Database['kysely'],
+  table: TimedTable,
+  column: string,
+  until: string,
+): Promise<number> {
+  return await bisect(kysely, table, column, new Date(Date.parse(until) + disorderMs + 1).toISOString());
+}
+
+type TimedTable = 'delivery' | 'receipt' | 'removal';
+
+async function bisect(kysely: Database['kysely'], table: TimedTable, column: string, margin: string): Promise<number> {
   const from = sql.table(table);
-  const margin = new Date(Date.parse(since) - disorderMs).toISOString();
   const ends = await sql<{ least: number | null; greatest: number | null }>`
     select (select min(id) from ${from}) as least, (select max(id) from ${from}) as greatest
   `.execute(kysely);

@@ -18,10 +18,12 @@ import { up as addDeliverySubject } from '../../migrations/0016-delivery-subject
 import { up as addMetAfter } from '../../migrations/0017-met-after.ts';
 import { up as addIdempotency } from '../../migrations/0018-idempotency.ts';
 import { up as createAlerts } from '../../migrations/0019-alert.ts';
+import { up as addTraceContext } from '../../migrations/0020-trace-context.ts';
 import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
 import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
 import { up as createJournal } from '../../migrations/0024-journal.ts';
+import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -47,10 +49,12 @@ const migrations: Record<string, Migration> = {
   '0017-met-after': { up: addMetAfter },
   '0018-idempotency': { up: addIdempotency },
   '0019-alert': { up: createAlerts },
+  '0020-trace-context': { up: addTraceContext },
   '0021-drift': { up: createDrift },
   '0022-usage-difference': { up: createUsageDifference },
   '0023-missed-event': { up: createMissedEvent },
   '0024-journal': { up: createJournal },
+  '0025-delivery-filters': { up: addDeliveryFilters },
 };
 
 /**

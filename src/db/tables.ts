@@ -110,6 +110,8 @@ export interface DeliveryTable {
   /** The version of the event reader that read it. */
   readerVersion: number;
   headers: string;
+  /** The span of its receiving, or the trace that the sender named; null where there is neither. */
+  traceContext: Generated<string | null>;
   /** Empty if it was not kept; an encrypted body is never empty. */
   body: Buffer;
 }
@@ -184,6 +186,8 @@ export interface MembershipTable extends UnconfirmedColumns {
    * due; null once the tool showed it. In the future while a grace period runs.
    */
   unmetSince: string | null;
+  /** The span of the delivery that decided what is wanted; null if none did, or there is no trace. */
+  traceContext: Generated<string | null>;
   /** The generation whose removal the brake cleared or an operator approved. */
   clearedGeneration: number | null;
 }

@@ -29,6 +29,8 @@ export interface NamedTrainer {
   trainerId: string;
   /** When the delivery with the event was received. */
   receivedAt: string;
+  /** The span of that. */
+  traceContext?: string | null;
 }
 
 /**
@@ -50,24 +52,31 @@ export async function applyEvidence(
   const changed = await deps.evidence.merge(tx, kept);
   await deps.evidence.postponeTrainersOf(tx, changed, now);
   const first = findTouched(named, changed);
-  await memberships.dropPostponed(tx, [...first.keys()]);
-  const used = await memberships.countContracts(tx, [...first.keys()]);
+  const trainers = [...first.keys()];
+  await memberships.dropPostponed(tx, trainers);
+  const used = await memberships.countContracts(tx, trainers);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
   const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, minRoom));
-  const derived = await deriveMemberships(deps, tx, new Map([...others, ...first]), now);
+  const received = new Map([...others, ...mapValues(first, ({ receivedAt }) => receivedAt)]);
+  const traces = new Map(mapValues(first, ({ traceContext = null }) => traceContext));
+  const derived = await deriveMemberships(deps, tx, { received, traces }, now);
   return { ...derived, changed, held };
 }
 
-/** By trainer: when the first delivery that names them was received. */
+function mapValues<T, U>(of: ReadonlyMap<string, T>, to: (value: T) => U): [string, U][] {
+  return [...of].map(([key, value]) => [key, to(value)]);
+}
+
+/** By trainer: the first delivery that names them. */
 function findTouched(
   named: readonly NamedTrainer[],
   { contracts, pairs, participations, people }: Evidence,
-): Map<string, string> {
+): Map<string, NamedTrainer> {
   const contractKey = (one: Pick<NamedTrainer, 'install' | 'contractId'>) => `${one.install}/${one.contractId}`;
   const trainerKey = (one: Pick<NamedTrainer, 'install' | 'trainerId'>) => `${one.install}/${one.trainerId}`;
   const touched = new Set([...contracts, ...pairs].map(contractKey));
   const trainers = new Set([...participations, ...people].map(trainerKey));
   const first = named.filter((one) => touched.has(contractKey(one)) || trainers.has(trainerKey(one)));
   // The last one of a key counts in a Map, so the first delivery comes last.
-  return new Map(first.toReversed().map(({ trainerId, receivedAt }) => [trainerId, receivedAt]));
+  return new Map(first.toReversed().map((one) => [one.trainerId, one]));
 }

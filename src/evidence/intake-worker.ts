@@ -8,6 +8,7 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { noteSpan } from '../lib/tracing.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
@@ -137,6 +138,7 @@ async function takeDue(
 ): Promise<TakenBatch> {
   const { database, inbox, metrics, clock } = deps;
   const now = toInstant(clock.now());
+  const startTime = performance.now();
   const taken = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
     const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
@@ -149,6 +151,10 @@ async function takeDue(
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
   const { batch, changed, held } = taken;
+  for (const { id, install, traceContext: parent } of batch) {
+    const attributes = { 'gangway.install': install, 'gangway.delivery': id };
+    if (parent !== null) noteSpan('take in delivery', { kind: 'consumer', parent, startTime, attributes });
+  }
   metrics.intakes.inc({ outcome: 'handled' }, batch.length);
   deps.report(changed, held);
   if (taken.isDue) deps.onMembershipDue();

@@ -10,6 +10,8 @@ import type { ReadTarget } from './read-request-store.ts';
 export interface ReadDelivery {
   id: number;
   install: string;
+  /** The span of its receiving. */
+  traceContext: string | null;
   evidence: Evidence;
   /** The trainer that it names; at most one. */
   named: NamedTrainer[];
@@ -26,17 +28,18 @@ export function readDelivery(
   delivery: DueDelivery,
   staleAfterMs: number,
 ): ReadDelivery {
-  const { id, install, receivedAt } = delivery;
+  const { id, install, receivedAt, traceContext } = delivery;
   const read = readEvent(inbox.openBody(delivery));
   if (read.outcome !== 'event') {
     const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false };
-    return { id, install, ...added, unread: read };
+    return { id, install, traceContext, ...added, unread: read };
   }
   const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
   const { evidence, contractToRead: contractId, isInstallToRead } = added;
   return {
     id,
     install,
+    traceContext,
     evidence,
     isInstallToRead,
     unread: null,
@@ -46,6 +49,7 @@ export function readDelivery(
         contractId: contract.contractId,
         trainerId,
         receivedAt,
+        traceContext,
       })),
     ),
     toRead: contractId === null ? [] : [{ install, contractId }],

@@ -33,6 +33,7 @@ const columns = [
   'failure',
   'readerVersion',
   'headers',
+  'traceContext',
   'body',
 ] as const;
 
@@ -104,6 +105,7 @@ const anyRow: AppendedRow = {
   failure: '',
   readerVersion: 0,
   headers: '',
+  traceContext: '',
   body: Buffer.alloc(0),
 };
 

@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import { firstIdSince } from '../db/first-id-since.ts';
+import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryRow } from '../db/tables.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import { isIn } from './due-store.ts';
@@ -20,7 +21,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt'>;
+export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt' | 'traceContext'>;
 
 export const listedColumns = [
   'id',
@@ -38,28 +39,77 @@ export const listedColumns = [
 ] as const;
 
 export async function listDeliveries(kysely: Transaction, filter: DeliveryFilter): Promise<ListedDelivery[]> {
-  const { limit } = filter;
-  return await (await matching(kysely, filter)).select(listedColumns).orderBy('id', 'desc').limit(limit).execute();
+  return await kysely
+    .selectFrom('delivery')
+    .select(listedColumns)
+    .where('id', 'in', await newestIds(kysely, filter))
+    .orderBy('id', 'desc')
+    .execute();
 }
 
 export async function listDeliveryIds(kysely: Transaction, filter: DeliveryFilter): Promise<number[]> {
-  const rows = await (await matching(kysely, filter)).select('id').orderBy('id', 'desc').limit(filter.limit).execute();
-  return rows.map(({ id }) => id);
+  return (await (await newestIds(kysely, filter)).execute()).map(({ id }) => id);
 }
 
-async function matching(kysely: Transaction, { install, state, type, since, until, before, subjects }: DeliveryFilter) {
+async function newestIds(kysely: Transaction, filter: DeliveryFilter) {
+  const query = await between(kysely, matching(kysely, filter, await hasBetterThanType(kysely, filter)), filter);
+  return query.select('id').orderBy(idOf(filter), 'desc').limit(filter.limit);
+}
+
+/**
+ * The few that are not handled have indexes of their own. A database does not know how few they are, and would rather
+ * go through all of one type or install, or all in the order of their ids. It cannot where a column is part of an
+ * expression.
+ */
+function isOfFew({ state }: DeliveryFilter): boolean {
+  return state !== undefined && state !== 'handled';
+}
+
+function idOf({ state }: DeliveryFilter) {
+  // What is in trouble has an index in the order of ids.
+  return state === 'pending' || state === 'ignored' ? sql<number>`+id` : sql.ref<number>('id');
+}
+
+function textOf(column: 'install' | 'eventType', isWithoutIndex: boolean) {
+  return isWithoutIndex ? sql<string>`${sql.ref(column)} || ''` : sql.ref<string>(column);
+}
+
+/** So many are read one by one within some hundredths of a second. */
+const few = 20_000;
+
+/** Whether another index leads to fewer deliveries than the one on the type. */
+async function hasBetterThanType(kysely: Transaction, filter: DeliveryFilter): Promise<boolean> {
+  const { install, type } = filter;
+  if (type === undefined || isOfFew(filter)) return true;
+  if (install === undefined) return false;
+  const some = kysely.selectFrom('delivery').select('id').where('install', '=', install).limit(few).as('some');
+  const counted = kysely.selectFrom(some).select((eb) => eb.fn.countAll<number>().as('count'));
+  return Number((await counted.executeTakeFirstOrThrow()).count) < few;
+}
+
+function matching(kysely: Transaction, filter: DeliveryFilter, isTypeWithoutIndex: boolean) {
+  const { install, state, type, before, subjects } = filter;
   let query = kysely.selectFrom('delivery');
-  if (install !== undefined) query = query.where('install', '=', install);
+  if (install !== undefined) query = query.where(textOf('install', isOfFew(filter)), '=', install);
   if (state !== undefined) query = query.where(isIn(state));
-  if (type !== undefined) query = query.where('eventType', '=', type);
-  if (before !== undefined) query = query.where('id', '<', before);
+  if (type !== undefined) query = query.where(textOf('eventType', isTypeWithoutIndex), '=', type);
+  if (before !== undefined) query = query.where(idOf(filter), '<', before);
   if (subjects !== undefined) query = query.where('subjectId', 'in', subjects.length === 0 ? [''] : subjects);
+  return query;
+}
+
+async function between(kysely: Transaction, query: ReturnType<typeof matching>, filter: DeliveryFilter) {
+  const { since, until } = filter;
+  let bounded = query;
   if (since !== undefined) {
     const firstId = await firstIdSince(kysely, 'delivery', 'receivedAt', since);
-    query = query.where('id', '>=', firstId).where('receivedAt', '>=', since);
+    bounded = bounded.where(idOf(filter), '>=', firstId).where('receivedAt', '>=', since);
   }
-  if (until !== undefined) query = query.where('receivedAt', '<=', until);
-  return query;
+  if (until !== undefined) {
+    const beyondId = await firstIdBeyond(kysely, 'delivery', 'receivedAt', until);
+    bounded = bounded.where(idOf(filter), '<', beyondId).where('receivedAt', '<=', until);
+  }
+  return bounded;
 }
 
 export async function listDeliveriesIn(kysely: Transaction, ids: readonly number[]): Promise<ListedDelivery[]> {

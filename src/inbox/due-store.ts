@@ -7,12 +7,15 @@ import { pendingAgain } from './append-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 
-export type DueDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body'>;
+export type DueDelivery = Pick<
+  DeliveryRow,
+  'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body' | 'traceContext'
+>;
 
 export function selectDue(db: Transaction, now: string) {
   return db
     .selectFrom('delivery')
-    .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body'])
+    .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body', 'traceContext'])
     .where(isDue(now));
 }
 
@@ -88,9 +91,11 @@ export const isKept = sql<SqlBool>`octet_length(body) > 0`;
 
 /** A failed delivery has a `failure`. The index on it finds it among millions of others. */
 export function isIn(state: DeliveryState): Condition {
+  // As the partial indexes say it; what is pending is what has a next attempt.
+  if (state === 'pending') return (eb) => eb('nextAttemptAt', 'is not', null);
   const isTrouble = state === 'failed' || state === 'unprocessable';
-  return (eb) =>
-    isTrouble ? eb.and([eb('state', '=', state), eb('failure', 'is not', null)]) : eb('state', '=', state);
+  const isState = sql<boolean>`state = ${sql.lit(state)}`;
+  return (eb) => (isTrouble ? eb.and([isState, eb('failure', 'is not', null)]) : eb.and([isState]));
 }
 
 /** @returns which deliveries were made due */

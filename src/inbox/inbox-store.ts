@@ -97,7 +97,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   const turns = createTurns();
 
   function toRow({ delivery, read, digest }: KeyedDelivery): AppendedRow {
-    const { install, deliveryId, receivedAt, headers, body } = delivery;
+    const { install, deliveryId, receivedAt, headers, body, traceContext = null } = delivery;
     const isEvent = read.outcome === 'event';
     return {
       install,
@@ -111,6 +111,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       failure: read.outcome === 'unprocessable' ? read.reason : null,
       readerVersion,
       headers,
+      traceContext,
       // Of an ignored delivery only the digest is kept, which is enough to recognise a repeat.
       body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, digest)),
     };

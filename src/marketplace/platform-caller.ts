@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { requestJson } from '../lib/http-client.ts';
 import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
+import { type OpenSpan, withSpan } from '../lib/tracing.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 import type { CallNotes } from './platform-api.ts';
@@ -61,11 +62,18 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
+  const server = new URL(baseUrl).hostname;
   let clockDriftMs: number | undefined;
 
   async function send<T>(operation: PlatformOperation<T>, signal: AbortSignal): Promise<T> {
-    const { method = 'GET', path, body, purpose, answer, notes } = operation;
     await pacer.admit(signal);
+    const { method = 'GET', purpose } = operation;
+    const attributes = { 'http.request.method': method, 'server.address': server, 'gangway.purpose': purpose };
+    return await withSpan(method, { kind: 'client', attributes }, (span) => sendOne(operation, signal, span));
+  }
+
+  async function sendOne<T>(operation: PlatformOperation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
+    const { method = 'GET', path, body, purpose, answer, notes } = operation;
     const sentAtMs = clock.now().getTime();
     const { body: answered, headers } = await requestJson({
       method,
@@ -77,7 +85,8 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
       signal,
       ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
       secrets: [token],
-      onHeaders(headers) {
+      onHeaders(headers, status) {
+        span.set({ 'http.response.status_code': status });
         const answeredAtMs = clock.now().getTime();
         clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
       },

@@ -35,23 +35,30 @@ export interface DerivedWork {
   isRemovalDue: boolean;
 }
 
+/** The trainers to derive, and what concerns each of them. */
+export interface DerivedTrainers {
+  /** By trainer: when what concerns them was received; empty if that is not known. */
+  received: ReadonlyMap<string, string>;
+  /** By trainer: the span of that, where it is known. */
+  traces: ReadonlyMap<string, string | null>;
+}
+
 /**
  * Brings the memberships of these trainers in line with the evidence. Level-triggered: it reads all that is known about
  * the trainers and writes only differences.
- *
- * @param received by trainer: when what concerns them was received; empty if that is not known
  */
 export async function deriveMemberships(
   deps: DeriveDeps,
   tx: Transaction,
-  received: ReadonlyMap<string, string>,
+  { received, traces }: DerivedTrainers,
   now: string,
 ): Promise<DerivedWork> {
   if (received.size === 0) return { isDue: false, isRemovalDue: false };
   const known = await loadTrainerFacts(deps, tx, [...received.keys()]);
   const changes = planMemberships(known, deps.rules);
   const receivedAt = ({ seat }: MembershipChange) => received.get(seat.trainerId) || now;
-  await store(deps, tx, changes, { receivedAt, now });
+  const traceOf = ({ seat }: MembershipChange) => traces.get(seat.trainerId) ?? null;
+  await store(deps, tx, changes, { receivedAt, traceOf, now });
   const isLeft = await noteEndedProjects(deps.rules, tx, known, now);
   for (const disagreement of findDisagreements(known, changes)) {
     deps.alerts.raise('address_disagreement', disagreement, disagreementMessage);
@@ -146,11 +153,18 @@ function goneProjects(participations: Participation[]): ProjectKey[] {
   });
 }
 
+/** What a change comes from. */
+interface Origins {
+  receivedAt(change: MembershipChange): string;
+  traceOf(change: MembershipChange): string | null;
+  now: string;
+}
+
 async function store(
   { memberships, addresses }: DeriveDeps,
   tx: Transaction,
   changes: MembershipChange[],
-  { receivedAt, now }: { receivedAt: (change: MembershipChange) => string; now: string },
+  { receivedAt, traceOf, now }: Origins,
 ): Promise<void> {
   const isNew = (change: MembershipChange) => change.before === undefined;
   const added = changes.filter(isNew);
@@ -161,6 +175,7 @@ async function store(
       isOurs: 0,
       ...toColumns(change.after, now),
       unmetSince: toUnmetSince(change.after, receivedAt(change)),
+      traceContext: traceOf(change),
     })),
   );
   const changed = changes.filter((change) => !isNew(change));
@@ -168,7 +183,11 @@ async function store(
   for (const change of changed) {
     const { before, after } = change;
     if (before === undefined) continue;
-    await memberships.update(tx, before.id, toUpdate(before, after, { receivedAt: receivedAt(change), now }));
+    await memberships.update(
+      tx,
+      before.id,
+      toUpdate(before, after, { receivedAt: receivedAt(change), traceContext: traceOf(change), now }),
+    );
     if (after.state === 'released') await endGivenAddresses(tx, before.id, now);
   }
   const idOf = ({ before }: MembershipChange, index: number) => before?.id ?? ids[index];
@@ -196,7 +215,7 @@ function withId(reasons: MembershipChange['newReasons'], membershipId: number | 
 function toUpdate(
   before: MembershipRow,
   after: MembershipCore,
-  { receivedAt, now }: { receivedAt: string; now: string },
+  { receivedAt, traceContext, now }: { receivedAt: string; traceContext: string | null; now: string },
 ): Partial<MembershipRow> {
   const { install, generation, state, cause, removeAfter } = after;
   const isSame =
@@ -209,7 +228,10 @@ function toUpdate(
   // A new attempt under the same decision still waits for what said so first.
   const isDecidedAnew =
     generation !== before.generation || cause !== before.cause || removeAfter !== before.removeAfter;
-  return { ...toColumns(after, now), ...(isDecidedAnew && { unmetSince: toUnmetSince(after, receivedAt) }) };
+  return {
+    ...toColumns(after, now),
+    ...(isDecidedAnew && { unmetSince: toUnmetSince(after, receivedAt), traceContext }),
+  };
 }
 
 /** Null if nothing has to change in the tool. */

@@ -7,6 +7,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
+import { type OpenSpan, readTraceparent, withSpan } from '../lib/tracing.ts';
 import type { Admission } from './admission.ts';
 import type { ByteBudget, ByteShare } from './byte-budget.ts';
 import type { DeferralLog } from './deferral-log.ts';
@@ -46,6 +47,7 @@ export interface WebhookRouteDeps {
 }
 
 const loadTimeoutMs = 1000;
+const route = '/webhooks/{install}';
 /** By then the requests that are in memory now are answered or cut off. */
 const roomAfterMs = 10_000;
 
@@ -83,6 +85,7 @@ interface Exchange {
 
 async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise<void> {
   const { request, response, install, signature, share } = exchange;
+  const beganAt = performance.now();
   const read = await readBody(request, maxBodyBytes, share.take);
   if (read.outcome === 'broken_off') return;
   if (read.outcome === 'too_large') return refuseUnread(request, response, tooLarge());
@@ -94,13 +97,38 @@ async function takeDelivery(deps: WebhookRouteDeps, exchange: Exchange): Promise
   if (!(await isSigned(deps, install, signature, body))) {
     return sendError(response, notSigned(deps, install, 'no_secret_matched'));
   }
+  // Only of what is signed: a stranger must not write into a trace.
+  const parent = readTraceparent(request.headers['traceparent']);
+  const attributes = { 'http.request.method': 'POST', 'http.route': route, 'gangway.install': install };
+  const options = { kind: 'server', parent, attributes, startTime: beganAt } as const;
+  await withSpan(`POST ${route}`, options, (span) => takeSigned(deps, exchange, { body, readAt, span }));
+}
+
+interface SignedDelivery {
+  body: Buffer;
+  /** When its last byte was read. */
+  readAt: number;
+  span: OpenSpan;
+}
+
+async function takeSigned(
+  deps: WebhookRouteDeps,
+  { request, response, install }: Exchange,
+  { body, readAt, span }: SignedDelivery,
+): Promise<void> {
   const deferral = await deps.admission.check(install, body.length);
   if (deferral !== undefined) {
     const { reason, message, retryAfterMs } = deferral;
+    span.set({ 'http.response.status_code': 429 });
     deps.deferrals.report(install, reason);
     return sendError(response, new AppError('rate_limited', message, { retryAfterMs }));
   }
-  const status = await store(deps, install, request, body);
+  const attributes = { 'gangway.install': install };
+  const traceContext = span.context();
+  const status = await withSpan('store delivery', { attributes }, () =>
+    store(deps, install, request, { body, traceContext }),
+  );
+  span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
   deps.metrics.deliveries.inc({ install, status });
   deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
   answer(response, status);
@@ -181,11 +209,12 @@ async function store(
   { inbox, headers, metrics, logger, quiet, databaseClock }: WebhookRouteDeps,
   install: string,
   request: Request,
-  body: Buffer,
+  { body, traceContext }: { body: Buffer; traceContext: string | null },
 ): Promise<Appended['status']> {
   const { status, isIdReused } = await inbox.append({
     install,
     body,
+    traceContext,
     headers: keepHeaders(request.headers, headers.names),
     deliveryId: headers.deliveryIdOf(request.headers),
     receivedAt: toInstant(databaseClock.now()),

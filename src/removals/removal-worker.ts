@@ -5,6 +5,7 @@ import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { withSpan } from '../lib/tracing.ts';
 import type { AwaitedReadingStore } from './awaited-reading-store.ts';
 import type { BrakeStore, DueMembership } from './brake-store.ts';
 
@@ -54,7 +55,10 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
 /** Decides about all removals that are due, one install after the other. */
 export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
   const installs = await deps.brakes.installsDue(toInstant(deps.clock.now()));
-  for (const install of installs) await brake(deps, install);
+  for (const install of installs) {
+    const attributes = { 'gangway.install': install };
+    await withSpan('brake removals', { parent: null, attributes }, () => brake(deps, install));
+  }
 }
 
 interface BrakeResult {

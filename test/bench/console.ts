@@ -27,7 +27,8 @@ const rounds = Number(values.rounds);
 
 await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ create }) => {
   const url = await create('console');
-  await fillInbox(url, Number(values.deliveries));
+  await fillInbox(url, Number(values.deliveries), { firstDaysAgo: 20 });
+  await varyInbox(url);
   await fillMemberships(url, Number(values.memberships), Number(values.receipts));
   await fillWork(url, Number(values.memberships));
   await fillDrift(url, Number(values.memberships));
@@ -37,6 +38,7 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
     const [{ port, consoleUrl }] = (await once(server, 'message')) as [{ port: number; consoleUrl: string }];
     const cookie = await signIn(consoleUrl);
     const before = await residentOf(server);
+    say(`resident: ${megabytes(before)} MB before`);
     const order: LoadOrder = {
       port,
       secret,
@@ -51,7 +53,7 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
     load.send(order);
     for (const address of addresses()) report(address, await measure(`${consoleUrl}${address}`, cookie));
     const after = await residentOf(server);
-    say(`resident: ${megabytes(before)} MB before, ${megabytes(after)} MB after ${addresses().length * rounds} pages`);
+    say(`resident: ${megabytes(after)} MB after ${addresses().length * rounds} pages`);
   } finally {
     load.kill();
     server.kill();
@@ -74,8 +76,23 @@ function addresses(): string[] {
     '/deliveries?state=handled&install=acme',
     `/deliveries?before=${Math.floor(Number(values.deliveries) / 2)}`,
     '/deliveries?type=contract.ended',
+    '/deliveries?state=pending',
+    '/deliveries?state=ignored',
+    '/deliveries?state=unprocessable',
+    `/deliveries?until=${dayAgo(10)}`,
+    `/deliveries?since=${dayAgo(12)}&until=${dayAgo(10)}&state=failed`,
+    '/deliveries?type=contract.started&install=beta',
+    '/deliveries?type=contract.started&state=pending',
     '/deliveries/77',
     '/acts',
+    '/installs',
+    '/installs/acme',
+    '/plans',
+    '/invitations',
+    '/forecast',
+    '/notifications',
+    '/doctor',
+    '/settings',
     '/work',
     '/work?differs=yes&install=acme',
     `/work/days/${new Date().toISOString().slice(0, 10)}`,
@@ -88,6 +105,20 @@ function addresses(): string[] {
     '/drift?side=extra&group=project-77',
     '/missed',
   ];
+}
+
+function dayAgo(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** Some that nothing uses, some that failed, and a customer who is small beside the other. */
+async function varyInbox(url: string): Promise<void> {
+  const { database } = await openStorage(url);
+  const db = database.kysely;
+  await sql`update delivery set install = 'beta' where id % 400 = 7`.execute(db);
+  await sql`update delivery set state = 'ignored', event_type = 'payout.sent' where id % 500 = 3`.execute(db);
+  await sql`update delivery set state = 'failed', failure = 'It failed' where id % 200 = 9`.execute(db);
+  await database.close();
 }
 
 /** One in ten trainers is out, one in a hundred has failed. Each has ten receipts over a month. */

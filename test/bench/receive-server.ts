@@ -13,7 +13,7 @@ import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/ve
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
  * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
- * also its `consoleUrl`, where the secret is the token of a viewer; asked
+ * also its `consoleUrl`, where the secret is the token of an operator; asked
  * for `calls`, it answers when each trainer was first added to the tool; for `memory`, the bytes that
  * are resident.
  */
@@ -80,7 +80,7 @@ async function startGangway(): Promise<Listening> {
   const config = Config.parse({
     // What the machine can do is measured, and not what one install may have of it.
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', limits: unlimited },
-    console: { port: 0, tokens: { bench: { token: secret.padEnd(20, '-'), role: 'viewer' } } },
+    console: { port: 0, tokens: { bench: { token: secret.padEnd(20, '-'), role: 'operator' } } },
     database: { url: databaseUrl },
     installs: { acme: { token: 'none', webhookSecrets: [secret], tool: 'studio' } },
     tools: { studio: { adapter: 'instant' } },

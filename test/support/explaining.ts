@@ -18,6 +18,7 @@ export const link: LinkEvidence = {
 };
 export const membership: MembershipRow = {
   id: 7,
+  traceContext: null,
   tool: 'studio',
   groupId: 'street-signs',
   trainerId: 'cmu1',

@@ -81,8 +81,8 @@ async function poison({ storage, clock }: Journey): Promise<number> {
   const notices = createNoticeStore([{ name: evil, gatherMs: 0 }], clock);
   const about = { install: evil, [evil]: evil };
   return await inTransaction(database, async (tx) => {
-    const alert = { kind: 'alert.orphans', isOver: false, isRepeat: false, endsAtOnce: false, since: at } as const;
-    await notices.addAlert(tx, { ...alert, occurredAt: at, message: evil, about }, 'digest');
+    const when = { isOver: false, isRepeat: false, endsAtOnce: true, since: at, occurredAt: at };
+    await notices.addAlert(tx, { kind: 'alert.orphans', ...when, message: evil, about }, 'digest');
     const change = { before: evil, after: evil };
     return await writeAudit(tx, { actor: evil, at, origin: evil }, evil, evil, change);
   });

@@ -175,6 +175,7 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
 
 const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
   generation: 0,
+  traceContext: null,
   state: 'pending',
   install: '',
   cause: null,

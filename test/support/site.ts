@@ -69,7 +69,7 @@ export interface SiteBridge {
   storage: Storage;
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
-  deliver(install: string, body: string): Promise<Answer>;
+  deliver(install: string, body: string, headers?: Record<string, string>): Promise<Answer>;
   /** Resolves when nothing is under way and nothing is due now; within a minute by default. */
   quiet(): Promise<void>;
   /** Moves the time on as it lives through it. */
@@ -127,10 +127,11 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       storage,
       consoleUrl,
       stop,
-      deliver: (install, body) =>
+      deliver: (install, body, headers = {}) =>
         post(urlOf(install), body, {
           'content-type': 'application/json',
           'x-opentrain-signature': sign(body, accountOf(install).secret, clock.seconds()),
+          ...headers,
         }),
       async quiet() {
         await sandbox.idle();

@@ -76,6 +76,7 @@ const columns: readonly Column<ListedDelivery>[] = [
 ];
 
 async function replayForm(asked: Asked, inbox: ConsoleParts['inbox'], filter: Filter): Promise<Html | string> {
+  if (asked.operator.role !== 'operator') return '';
   const { length } = await inbox.listIds({ ...filter, limit: mostReplayed + 1 });
   const which = length > mostReplayed ? `the newest ${mostReplayed} that match` : `all ${length} that match`;
   const fields = filterNames.map((name) => {

@@ -29,11 +29,11 @@ async function showWork(asked: Asked, { services, installs, config, clock }: Con
   const { query } = asked;
   const { comparisons } = services.usage.deps;
   const install = chosen(query, 'install');
-  const count = chosenOf(query, 'count', countNames) ?? 'seconds';
   const differs = chosenOf(query, 'differs', yes);
   const to = dayIn(query.get('to')) ?? clock.now().toISOString().slice(0, 10);
   const from = addDays(to, 1 - spanDays);
   const days = await comparisons.listDays({ install, from, to });
+  const count = chosenOf(query, 'count', countNames) ?? countedIn(days);
   const shown = differs === undefined ? days : days.filter((one) => one.differing + one.held > 0);
   const last = await comparisons.last();
   return {
@@ -57,6 +57,11 @@ async function showWork(asked: Asked, { services, installs, config, clock }: Con
       <p><a href="/work/held">All that is held, and why</a></p>
     `,
   };
+}
+
+/** What the chart shows unless it is chosen: not every tool counts all. */
+function countedIn(days: readonly ComparedDays[]): keyof Counts {
+  return countNames.find((name) => days.some(({ seen, sent }) => seen[name] || sent[name])) ?? 'seconds';
 }
 
 function comparedAt({ at, left }: { at: string; left: number }): Html {

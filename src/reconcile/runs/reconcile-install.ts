@@ -11,6 +11,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
 import type { Grant } from '../../marketplace/platform-schema.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
@@ -78,6 +79,12 @@ export async function takeNext(
 
 /** Reads a claimed install, adds the answers as evidence, and records the run. */
 export async function reconcileInstall(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
+  const { install, trigger } = lease.claim();
+  const attributes = { 'gangway.install': install, 'gangway.trigger': trigger };
+  await withSpan('reconcile install', { parent: null, attributes }, () => reconcile(deps, lease, signal));
+}
+
+async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
   const { installStates, runs, clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());

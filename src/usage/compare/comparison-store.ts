@@ -1,5 +1,6 @@
 import type { UsageDifferenceRow } from '../../db/comparison-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { takeTurn } from '../../db/lease.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, type Day, toCounts } from '../../domain/usage.ts';
@@ -82,6 +83,7 @@ export function createComparisonStore(database: Database): ComparisonStore {
   return {
     async replace({ at, firstDay, differences, left, sums }) {
       await inTransaction(database, async (tx) => {
+        await takeTurn(database, tx, 'usage comparison');
         const oldest = new Date(Date.parse(at) - keptDays * 86_400_000).toISOString().slice(0, 10);
         await tx
           .deleteFrom('usageDifference')
@@ -109,6 +111,7 @@ export function createComparisonStore(database: Database): ComparisonStore {
 
     async replaceContract({ install, contractId }, firstDay, differences) {
       await inTransaction(database, async (tx) => {
+        await takeTurn(database, tx, 'usage comparison');
         await tx
           .deleteFrom('usageDifference')
           .where('install', '=', install)

@@ -8,6 +8,7 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
@@ -70,7 +71,10 @@ export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, to
   const nothing = { beganAt: now, isComplete: false, gap: null };
   // No trainer works in the scope any more, or the configuration leads elsewhere.
   if (workScope === undefined) await scopes.settle(claim, nothing);
-  else await readClaimed(deps, claim, workScope, signal);
+  else {
+    const attributes = { 'gangway.tool': claim.tool, 'gangway.scope': claim.scope };
+    await withSpan('read work', { parent: null, attributes }, () => readClaimed(deps, claim, workScope, signal));
+  }
   return true;
 }
 

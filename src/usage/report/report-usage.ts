@@ -1,5 +1,6 @@
 import { outcomeOfRun, type RunOutcome } from '../../domain/run.ts';
 import { maskText } from '../../lib/mask.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { countRun, decideBrake, type InstallCount, type LoweringBrake, type MarkedPart } from './count-run.ts';
 import type { ReportDeps } from './report-deps.ts';
@@ -49,7 +50,10 @@ export async function reportUsage(
   }
   const run = { deps, due, wanted, troubles, signal };
   for (const part of parts) {
-    for (const one of all) await reportOfInstall(run, one, part);
+    for (const one of all) {
+      const attributes = { 'gangway.install': one.report.install };
+      await withSpan('report usage', { parent: null, attributes }, () => reportOfInstall(run, one, part));
+    }
     onProgress();
   }
   const isAll = [wanted.contractId, wanted.from, wanted.to].every((of) => of === undefined);

@@ -119,6 +119,15 @@ describeEachDatabase('the days on which tool and marketplace differ', (openFresh
     expect(await comparisons.listDays({ from: day, to: day })).toMatchObject([{ differing: 1, held: 0 }]);
   });
 
+  it('are each known once, however many compare at once', async () => {
+    const { usage, read, work, compare, differing, today, contractId } = await openWork();
+    work('a', 60);
+    await read();
+    const one = () => compareContract(usage.deps, { install: 'acme', contractId });
+    await Promise.all([compare(), compare(), one(), compare(), one()]);
+    expect(await differing()).toEqual([[today(), 'not_sent']]);
+  });
+
   it('are known with what is held, until an operator assigns or discards it', async () => {
     const { engine, read, report, work, compare, comparisons, contractId, differing, today, deciding } =
       await openWork();
