@@ -27,9 +27,10 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
   const adapters = await loadAdapters(config);
   if (at !== undefined) {
     const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
-    if (explanations.length === 0)
+    if (explanations.length === 0) {
       throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
-    return printExplainedAt(at, explanations);
+    }
+    return printExplained({ explanations, budgets: [], attention: [] });
   }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
@@ -44,10 +45,6 @@ export async function runExplain({ subject, at }: Asked, session: StorageSession
     budgets,
     attention: isRunning || !explanations.some(isToChange) ? [] : attention,
   });
-}
-
-export function printExplainedAt(at: string, explanations: readonly Explanation[]): Printed {
-  return { data: { at, explanations }, text: () => explanations.map(toText).join('\n\n') };
 }
 
 export interface Explained {

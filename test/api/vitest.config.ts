@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/api/**/*.fuzz.ts'],
     globalSetup: ['test/support/built-program.ts'],
-    testTimeout: 600_000,
+    testTimeout: 1_200_000,
     hookTimeout: 600_000,
   },
 });

@@ -8,7 +8,7 @@ import type { ListedFinding, ListedGroupDrift } from '../../reconcile/drift/find
 import type { Plan, PlanResult } from '../../removals/plan-store.ts';
 import type { Printed } from '../define-command.ts';
 import { type DriftOptions, printDrift } from '../drift-command.ts';
-import { type Explained, printExplained, printExplainedAt } from '../explain-command.ts';
+import { type Explained, printExplained } from '../explain-command.ts';
 import { printForecast } from '../forecast-command.ts';
 import { type ForgetOptions, printForgotten } from '../forget-command.ts';
 import { printInvitation, printRenewed } from '../invitation-commands.ts';
@@ -103,8 +103,7 @@ interface ExplainWish {
 }
 
 export async function askExplain({ subject, at }: ExplainWish, remote: RemoteSession): Promise<Printed> {
-  const explained = await remote.ask<Explained>('GET /explain', { query: { subject, at } });
-  return at === undefined ? printExplained(explained) : printExplainedAt(at, explained.explanations);
+  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject, at } }));
 }
 
 interface FoundDrift {
