@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 
@@ -19,7 +20,7 @@ const flood = 100;
 const mostKept = 10_000;
 
 export function createSignInLimit(clock: Clock): SignInLimit {
-  let failures: { network: string; tried: string | undefined; at: number }[] = [];
+  let failures: { network: string; digest: string | undefined; at: number }[] = [];
   function recent(): typeof failures {
     const now = clock.now().getTime();
     failures = failures.filter(({ at }) => at > now - windowMs).slice(-mostKept);
@@ -35,8 +36,9 @@ export function createSignInLimit(clock: Clock): SignInLimit {
     },
     noteFailure(address, tried) {
       const network = networkOf(address);
-      const isAgain = tried !== undefined && recent().some((one) => one.network === network && one.tried === tried);
-      if (!isAgain) failures.push({ network, tried, at: clock.now().getTime() });
+      const digest = tried === undefined ? undefined : hash('sha256', tried);
+      const isAgain = digest !== undefined && recent().some((one) => one.network === network && one.digest === digest);
+      if (!isAgain) failures.push({ network, digest, at: clock.now().getTime() });
     },
   };
 }
