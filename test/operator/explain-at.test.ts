@@ -50,7 +50,7 @@ async function liveThrough(engine: Engine, past: Past, steps: number): Promise<S
 }
 
 /** `PASTS=1000` lives through so many. */
-const pasts = Number(process.env['PASTS'] ?? tries(20));
+const pasts = Number(process.env['PASTS'] ?? tries(10));
 
 describeEachDatabase('why trainers had access at an instant', (openFresh) => {
   it('is what the engine said when it was stopped there, for any past', async () => {
