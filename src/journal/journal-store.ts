@@ -37,7 +37,7 @@ export function keyOf(...parts: readonly (string | number)[]): string {
 }
 
 /** One transaction seals so many at most, so that it is short. */
-const sealedAtOnce = 1000;
+const sealedAtOnce = 500;
 const sealedColumns = ['seq', 'at', 'subject', 'key', 'fact', 'hash'] as const;
 
 export function createJournalStore(database: Database): JournalStore {
