@@ -1,5 +1,5 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Transaction } from '../db/database.ts';
+import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import type { DeliveryRow, Tables } from '../db/tables.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
@@ -13,8 +13,13 @@ export type DueDelivery = Pick<
 >;
 
 export function selectDue(db: Transaction, now: string) {
-  return db
-    .selectFrom('delivery')
+  return dueIn(db.selectFrom('delivery'), now);
+}
+
+type Deliveries = SelectQueryBuilder<Tables, 'delivery', object>;
+
+function dueIn(deliveries: Deliveries, now: string) {
+  return deliveries
     .select(['id', 'install', 'bodySha256', 'receivedAt', 'attempts', 'body', 'traceContext'])
     .where(isDue(now));
 }
@@ -26,10 +31,11 @@ export interface Due {
   select(install: string, limit: number): Promise<DueDelivery[]>;
 }
 
-export async function findDue(db: Transaction, now: string): Promise<Due> {
+export async function findDue({ dialect }: Pick<Database, 'dialect'>, db: Transaction, now: string): Promise<Due> {
   const firstIds = await findFirstIds(db);
+  const waiting = dialect === 'sqlite' ? selectByTurn(db) : db.selectFrom('delivery');
   const select = (install: string) =>
-    selectDue(db, now)
+    dueIn(waiting, now)
       .where('install', '=', install)
       .where('id', '>=', firstIds.get(install) ?? 0)
       .orderBy('id');
@@ -49,6 +55,12 @@ export async function findDue(db: Transaction, now: string): Promise<Due> {
     if ((await any.executeTakeFirst()) !== undefined) installs.push(install);
   }
   return { installs, select: (install, limit) => select(install).limit(limit).execute() };
+}
+
+/** Left to itself, SQLite takes the index of all deliveries of an install, and goes through all that are handled. */
+function selectByTurn(db: Transaction): Deliveries {
+  const table = sql`delivery`.as<'delivery'>(sql`delivery indexed by delivery_turn`);
+  return db.selectFrom(table) as unknown as Deliveries;
 }
 
 /** For installs on hold: the first delivery after the hold began. Older ones are not even looked at. */

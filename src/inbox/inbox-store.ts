@@ -145,12 +145,12 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     },
 
     async hasDue(now, except) {
-      const { installs } = await findDue(kysely, now);
+      const { installs } = await findDue(database, kysely, now);
       return installs.some((install) => !except?.has(install));
     },
 
     async due(tx, now, limit) {
-      const { installs, select } = await findDue(tx, now);
+      const { installs, select } = await findDue(database, tx, now);
       return await turns.take(installs, limit, select);
     },
 
