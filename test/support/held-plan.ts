@@ -1,4 +1,4 @@
-import { sqlite } from './databases.ts';
+import { type Dialect, sqlite } from './databases.ts';
 import { type Journey, openJourney } from './journey.ts';
 
 const minuteMs = 60_000;
@@ -13,8 +13,8 @@ export interface HeldPlan extends Journey {
   size(): number;
 }
 
-export async function openHeldPlan(): Promise<HeldPlan> {
-  const journey = await openJourney(sqlite);
+export async function openHeldPlan(dialect: Dialect = sqlite): Promise<HeldPlan> {
+  const journey = await openJourney(dialect);
   const { customer, sandbox, quiet, pass, roster } = journey;
   const linkId = await customer.link(group);
   const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));

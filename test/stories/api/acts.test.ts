@@ -1,26 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
+import { openHeldPlan } from '../../support/held-plan.ts';
 import { createLoginTool } from '../../support/inviting-tool.ts';
 import { openJourney } from '../../support/journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 
-const minuteMs = 60_000;
 const group = 'street-signs';
 
 /** Four trainers whose removals the brake holds. */
 async function openHeld(dialect: Dialect) {
-  const journey = await openJourney(dialect);
-  const { customer, sandbox, quiet, pass, consoleUrl } = journey;
-  const linkId = await customer.link(group);
-  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
-  await quiet();
-  await pass(2 * 60 * minuteMs);
-  await customer.api('DELETE', `/project-links/${linkId}`);
-  await quiet();
-  await pass(20 * minuteMs);
-  const ids = (await journey.memberships()).map(({ id }) => id).sort((a, b) => a - b);
-  return { ...journey, ids, hired, api: createApiClient(consoleUrl) };
+  const held = await openHeldPlan(dialect);
+  return { ...held, ids: held.ids.map(Number), api: createApiClient(held.consoleUrl) };
 }
 
 describeAnyDialect('an act by the API', (dialect) => {

@@ -2,29 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { operations } from '../../../src/api/operations.ts';
 import { type ApiClient, createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
-import { openJourney } from '../../support/journey.ts';
+import { openHeldPlan } from '../../support/held-plan.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
-const minuteMs = 60_000;
 const group = 'street-signs';
 
 /** Four trainers whose removals the brake holds, and a body that is no event. */
 async function openWorld(dialect: Dialect) {
-  const journey = await openJourney(dialect);
-  const { customer, sandbox, quiet, pass, deliver } = journey;
-  const linkId = await customer.link(group);
-  const hired = [1, 2, 3, 4].map(() => sandbox.hire({ jobId: customer.jobId }));
-  await quiet();
-  await pass(2 * 60 * minuteMs);
-  await customer.api('DELETE', `/project-links/${linkId}`);
-  await quiet();
-  await pass(20 * minuteMs);
+  const journey = await openHeldPlan(dialect);
+  const { deliver, hired, quiet } = journey;
   await deliver('no event');
   await quiet();
   return {
     ...journey,
-    hired,
     contractId: hired[0]?.contractId ?? '',
     api: createApiClient(journey.consoleUrl, 'vera'),
   };
