@@ -1,6 +1,9 @@
 /** One reconciliation of an install: why it ran, and its result. */
 
-export type RunTrigger = 'schedule' | 'event' | 'silence' | 'command';
+/** `command`: by a command that waits for it, and ends the run. `operator`: a running instance was asked for it. */
+export const runTriggers = ['schedule', 'event', 'silence', 'command', 'operator'] as const;
+
+export type RunTrigger = (typeof runTriggers)[number];
 
 /**
  * `clean`: there was nothing to do. `applied`: it was done. `pending`: only from a dry run, instead of `applied`.

@@ -145,7 +145,7 @@ async function establish(
     onStep: (check: Check) => void checks.push(check),
   };
   const established = await establishInstall(deps, wish, AbortSignal.timeout(patienceMs));
-  await inTransaction(database, (tx) => installStates.wantRead(tx, [wish.install], by.at, 'command'));
+  await inTransaction(database, (tx) => installStates.wantRead(tx, [wish.install], by.at, 'operator'));
   return established;
 }
 

@@ -77,6 +77,6 @@ async function note(
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
     await writeAudit(tx, by, action, `${install}/${linkId}`, change);
-    await installStates.wantRead(tx, [install], by.at, 'command');
+    await installStates.wantRead(tx, [install], by.at, 'operator');
   });
 }

@@ -12,6 +12,8 @@ export interface RunStore {
   /** The runs that have not ended. */
   listOpen(): Promise<OpenRun[]>;
   end(runId: number, work: RunWork, endedAt: string): Promise<void>;
+  /** The newest first. @param which of one install; with ids smaller than `before` */
+  list(which: { install?: string | undefined; before?: number | undefined; limit: number }): Promise<ListedRun[]>;
   lastReceipt(): Promise<number>;
   /**
    * What was done for an install since a receipt, what is held, and what is left.
@@ -48,6 +50,9 @@ export type OpenRun = Pick<RunTable, 'install' | 'trigger' | 'beganAt' | 'afterR
   /** Until when a process has the install claimed; null if none has. */
   leasedUntil: string | null;
 };
+
+export type ListedRun = Omit<RunTable, 'id' | 'afterReceipt' | keyof RunNumbers | 'contracts'> &
+  RunNumbers & { id: number; contracts: number };
 
 const keptMs = 30 * 86_400_000;
 
@@ -93,6 +98,17 @@ export function createRunStore(database: Database): RunStore {
         .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
         .where('endedAt', 'is', null)
         .orderBy('id')
+        .execute(),
+
+    list: ({ install, before, limit }) =>
+      kysely
+        .selectFrom('run')
+        .select(['id', 'install', 'trigger', 'beganAt', 'readAt', 'endedAt', 'outcome', 'failure'])
+        .select(['contracts', 'added', 'removed', 'held', 'failed'])
+        .$if(install !== undefined, (query) => query.where('install', '=', install ?? ''))
+        .$if(before !== undefined, (query) => query.where('id', '<', before ?? 0))
+        .orderBy('id', 'desc')
+        .limit(limit)
         .execute(),
 
     async end(runId, { plan: _, left, ...numbers }, endedAt) {
