@@ -4,6 +4,7 @@ import { customerOperations } from './operations/customers.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { driftOperations } from './operations/drift.ts';
 import { explainOperations } from './operations/explain.ts';
+import { importOperations } from './operations/imports.ts';
 import { membershipActs } from './operations/membership-acts.ts';
 import { membershipOperations } from './operations/memberships.ts';
 import { peopleOperations } from './operations/people.ts';
@@ -11,6 +12,7 @@ import { planOperations } from './operations/plans.ts';
 import { recordOperations } from './operations/records.ts';
 import { statusOperations } from './operations/status.ts';
 import { usageOperations } from './operations/usage.ts';
+import { workOperations } from './operations/work.ts';
 
 /** Everything that the API can do. */
 export const operations: readonly Operation[] = [
@@ -26,4 +28,6 @@ export const operations: readonly Operation[] = [
   ...customerActs,
   ...recordOperations,
   ...usageOperations,
+  ...importOperations,
+  ...workOperations,
 ];

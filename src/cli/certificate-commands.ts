@@ -1,53 +1,37 @@
 import { open } from 'node:fs/promises';
 import { AppError } from '../domain/errors.ts';
-import type { AccessHistory } from '../journal/access-history.ts';
-import { writeCertificate } from '../journal/certificate.ts';
 import type { InstallReading } from '../journal/install-reading.ts';
-import { createJournalStore } from '../journal/journal-store.ts';
 import { createSigningKey } from '../journal/signing-key.ts';
 import { type CertificateVerdict, verifyCertificate } from '../journal/verify-certificate.ts';
+import { type ExportedCertificate, exportCertificate } from '../operator/export-certificate.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { decidedBy } from './with-storage.ts';
 
 /** `gangway audit export` and `gangway audit verify`: who could get into which project when, signed. */
 
-interface Export {
+export interface Export {
   file: string;
   from: string | undefined;
   to: string | undefined;
 }
 
-export async function runAuditExport(asked: Export, session: StorageSession): Promise<Printed> {
-  const { file } = asked;
+export async function runAuditExport({ file, from, to }: Export, session: StorageSession): Promise<Printed> {
   const { database, secretKey } = session.storage;
-  const { actor, at } = decidedBy();
-  const journal = createJournalStore(database);
-  const since = await journal.since();
-  const { from = since, to = at } = asked;
-  if (from > to) return session.misuse('--from must be before --to');
-  if (to > at) return session.misuse('--to is in the future: only what has been can be certified');
-  if (from < since) {
-    throw new AppError('invalid', `The evidence journal begins at ${since}: nothing is certified of before`);
-  }
-  await journal.sealAll();
-  const key = createSigningKey(secretKey);
-  const head = { type: 'certificate', format: 1, from, to, madeAt: at, madeBy: actor } as const;
-  let history: AccessHistory | undefined;
-  await writeNew(
-    file,
-    writeCertificate(journal, head, key, (stated) => {
-      history = stated;
-    }),
-  );
-  const { stretches = [], installs = [] } = history ?? {};
+  const deps = { database, key: createSigningKey(secretKey), by: decidedBy() };
+  const asked = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  return printExported(file, await exportCertificate(deps, asked, (lines) => writeNew(file, lines)));
+}
+
+export function printExported(file: string, exported: ExportedCertificate): Printed {
+  const { from, to, accesses, installs, publicKey } = exported;
   const uncertified = installs.filter(({ isCertified }) => !isCertified);
   return {
-    data: { from, to, file, accesses: stretches.length, installs, publicKey: key.publicKey },
+    data: { from, to, file, accesses, installs, publicKey },
     text: () =>
       [
-        `${file}: ${stretches.length} accesses between ${from} and ${to}.`,
-        `Whoever checks it needs the public key, from you and not with the file: ${key.publicKey}`,
+        `${file}: ${accesses} accesses between ${from} and ${to}.`,
+        `Whoever checks it needs the public key, from you and not with the file: ${publicKey}`,
       ].join('\n'),
     problems: uncertified.map(sayUncertified),
     status: uncertified.length > 0 ? 1 : 0,
@@ -60,7 +44,7 @@ function sayUncertified({ install, unread }: InstallReading): string {
 }
 
 /** A file of that name stays as it is. */
-async function writeNew(file: string, lines: AsyncIterable<string>): Promise<void> {
+export async function writeNew(file: string, lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
     const handle = await open(file, 'wx', 0o600);
     try {

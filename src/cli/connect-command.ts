@@ -1,5 +1,4 @@
-import type { Environment } from '../config/document.ts';
-import { readVariable } from '../config/environment.ts';
+import { readEnvironment, readVariable } from '../config/environment.ts';
 import { readSmallFile } from '../config/small-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
@@ -13,9 +12,9 @@ import type { ServicesSession } from './session.ts';
 import { formatTable } from './table.ts';
 import { type Terminal, toPatience } from './terminal.ts';
 import { toCheckText } from './texts.ts';
-import { decidedBy, toQuery } from './with-storage.ts';
+import { decidedBy } from './with-storage.ts';
 
-interface ConnectOptions {
+export interface ConnectOptions {
   install: string;
   tokenFile: string | undefined;
   tool: string | undefined;
@@ -30,12 +29,15 @@ interface ConnectOptions {
 /** `gangway connect`: from a customer's token to a working installation. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
   const wish = await toWish(options, session);
-  const connected = await connectAs(wish, options, session);
-  const { failure, ...data } = connected;
+  return printConnected(await connectAs(wish, options, session));
+}
+
+export function printConnected(connected: Connected): Printed {
+  const { install, failure, ...data } = connected;
   return {
-    data,
+    data: { install, ...data },
     text: () => toText(connected),
-    problems: failure === null ? [] : [`${options.install}: ${failure}`],
+    problems: failure === null ? [] : [`${install}: ${failure}`],
     status: exitStatusOf([connected.outcome]),
   };
 }
@@ -48,15 +50,18 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
   const { destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
   if (configured !== undefined) return { install, token: configured, destination, ...accepts };
   const stored = await createInstallStore(storage.database, storage.box).find(install);
-  const handed = readToken(tokenFile, toQuery(session).env);
+  const handed = readToken(tokenFile, session.line.envFile);
   const token = handed ?? (await findToken(terminal, install, stored?.token));
   return { install, token, destination, ...accepts };
 }
 
 /** From the file, else from the variable or its `_FILE`; undefined without either. */
-function readToken(file: string | undefined, env: Environment): string | undefined {
+export function readToken(file: string | undefined, envFile: string | undefined): string | undefined {
   const cwd = process.cwd();
-  const text = file === undefined ? readVariable('GANGWAY_CONNECT_TOKEN', env, cwd) : readSmallFile(file, cwd);
+  const text =
+    file === undefined
+      ? readVariable('GANGWAY_CONNECT_TOKEN', readEnvironment(envFile), cwd)
+      : readSmallFile(file, cwd);
   return text === undefined ? undefined : toToken(text);
 }
 

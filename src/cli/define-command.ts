@@ -33,7 +33,25 @@ export interface Printed {
   status?: ExitStatus;
 }
 
-interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
+type CommandDeclaration<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> = Declared<
+  Arguments,
+  Options,
+  Opens
+> &
+  (
+    | {
+        /** Imports what asks a running instance instead, for `--remote`. */
+        remote(): Promise<(given: Given<Arguments, Options>, session: RemoteSession) => Promise<Printed | undefined>>;
+        local?: never;
+      }
+    | {
+        /** Why no running instance can be asked instead. */
+        local: string;
+        remote?: never;
+      }
+  );
+
+interface Declared<Arguments extends Inputs, Options extends Inputs, Opens extends keyof Sessions> {
   name: string;
   description: string;
   /** In the order of the command line. */
@@ -50,8 +68,6 @@ interface CommandDeclaration<Arguments extends Inputs, Options extends Inputs, O
   callsTools?: boolean;
   /** Whether the services must not write anything. */
   isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
-  /** Imports what asks a running instance instead, for `--remote`. */
-  remote?(): Promise<(given: Given<Arguments, Options>, session: RemoteSession) => Promise<Printed | undefined>>;
   /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
   /** Imports the function that the command runs. */
@@ -169,7 +185,7 @@ async function runRemote<Arguments extends Inputs, Options extends Inputs, Opens
   url: string,
 ): Promise<Printed | undefined> {
   if (declaration.remote === undefined) {
-    return session.misuse(`"${declaration.name}" works on what is here, and not with --remote`);
+    return session.misuse(`"${declaration.name}" does not take --remote: ${declaration.local}`);
   }
   const { openRemote } = await import('./remote/open-remote.ts');
   const run = await declaration.remote();

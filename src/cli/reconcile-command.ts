@@ -8,7 +8,7 @@ import type { ServicesSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 import { createProgress, toPatience } from './terminal.ts';
 
-interface ReconcileOptions {
+export interface ReconcileOptions {
   install: string | undefined;
   dryRun: boolean;
   wait: number;
@@ -22,10 +22,16 @@ export async function runReconcile(
   const { services, terminal } = session;
   const chosen = pickInstalls(session, services.installs, install);
   if (dryRun) {
-    const previewed = await previewAll(services, chosen, terminal.signal, createProgress(terminal));
-    return toReport(previewed, () => toDiff(previewed));
+    return printPreviewed(await previewAll(services, chosen, terminal.signal, createProgress(terminal)));
   }
-  const reconciled = await reconcileNow(services, chosen, toPatience(terminal, wait));
+  return printReconciled(await reconcileNow(services, chosen, toPatience(terminal, wait)));
+}
+
+export function printPreviewed(previewed: readonly Previewed[]): Printed {
+  return toReport(previewed, () => toDiff(previewed));
+}
+
+export function printReconciled(reconciled: readonly Reconciled[]): Printed {
   return toReport(reconciled, () => toTable(reconciled));
 }
 

@@ -1,21 +1,18 @@
-import type { Database } from '../db/database.ts';
-import { AppError } from '../domain/errors.ts';
 import { exitStatusOf, type RunOutcome } from '../domain/run.ts';
 import { type Counts, countNames, type Day } from '../domain/usage.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
-import { compareContract } from '../usage/compare/compare-work.ts';
+import { type ReportedWork, refuseUnknownContract, reportWork } from '../operator/report-work.ts';
 import { type InstallPlan, previewReport } from '../usage/report/preview-report.ts';
-import { reportNow } from '../usage/report/report-now.ts';
 import type { InstallReport } from '../usage/report/report-usage.ts';
 import type { ReportWanted } from '../usage/report/report-wanted.ts';
+import { listReadings, type ScopeReading } from '../usage/show/list-readings.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatChange, formatList } from './table.ts';
-import { listReadings, type ScopeReading, toAges } from './usage-readings.ts';
-import { noteAct } from './with-storage.ts';
+import { toAges } from './usage-readings.ts';
+import { decidedBy } from './with-storage.ts';
 
-interface ReportOptions {
+export interface ReportOptions {
   install: string | undefined;
   contract: string | undefined;
   from: Day | undefined;
@@ -27,35 +24,19 @@ interface ReportOptions {
 
 /** `gangway usage report`: reads the work in the tools, and reports what has changed. */
 export async function runUsageReport(options: ReportOptions, session: ServicesSession): Promise<Printed> {
-  const { services, terminal, storage } = session;
-  const { deps } = services.usage;
+  const { services, terminal } = session;
+  const { database, usage } = services;
   const { install, contract: contractId, from, to, acceptLowered: acceptsLowered } = options;
   const installs = pickInstalls(session, services.installs, install);
-  await refuseUnknownContract(services.database, contractId, install);
+  await refuseUnknownContract(database, contractId, install);
   const wanted: ReportWanted = { installs, contractId, from, to, acceptsLowered };
-  if (options.dryRun) {
-    const readings = await listReadings(deps);
-    return toPreview(await previewReport(deps, wanted), readings);
-  }
-  const reported = await reportNow(deps, wanted, { waitMs: options.wait, signal: terminal.signal });
-  if (contractId === undefined) await deps.compare(terminal.signal, () => undefined);
-  else for (const one of installs) await compareContract(deps, { install: one, contractId });
-  if (acceptsLowered) await noteAct(storage, 'usage report --accept-lowered', contractId ?? installs.join(', '));
-  return toReport(reported);
+  if (options.dryRun) return printPlanned(await previewReport(usage.deps, wanted), await listReadings(usage.deps));
+  const patience = { waitMs: options.wait, signal: terminal.signal };
+  const by = acceptsLowered ? decidedBy() : null;
+  return printReported(await reportWork({ database, usage, by }, wanted, patience));
 }
 
-/** @throws AppError `not_found` if the named one does not exist */
-async function refuseUnknownContract(
-  database: Database,
-  id: string | undefined,
-  install: string | undefined,
-): Promise<void> {
-  if (id === undefined) return;
-  const found = await createContractStore(database).find(database.kysely, id, install);
-  if (found.length === 0) throw new AppError('not_found', `There is no contract ${id}`);
-}
-
-function toReport({ installs, unread }: Awaited<ReturnType<typeof reportNow>>): Printed {
+export function printReported({ installs, unread }: ReportedWork): Printed {
   const outcomes = installs.map(({ outcome }) => outcome);
   return {
     data: { installs, unread },
@@ -81,7 +62,7 @@ const columns: Columns<InstallReport> = [
   ['left', ({ left }) => left, 'right'],
 ];
 
-function toPreview(plans: readonly InstallPlan[], readings: readonly ScopeReading[]): Printed {
+export function printPlanned(plans: readonly InstallPlan[], readings: readonly ScopeReading[]): Printed {
   const installs = plans.map((plan) => ({ ...plan, outcome: outcomeOf(plan) }));
   const changes = plans.flatMap(toChanges);
   return {

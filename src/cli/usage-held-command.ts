@@ -9,17 +9,24 @@ import type { ServicesSession } from './session.ts';
 import { type Columns, formatChange, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
+export interface HeldOptions {
+  id: string | undefined;
+  /** The contract; without one held work is discarded. */
+  assign: string | undefined;
+}
+
 /** `gangway usage held`: work that is not reported before an operator decides, and what was lowered. */
-export async function runUsageHeld(
-  { id, assign }: { id: string | undefined; assign: string | undefined },
-  session: ServicesSession,
-): Promise<Printed> {
+export async function runUsageHeld({ id, assign }: HeldOptions, session: ServicesSession): Promise<Printed> {
   return id === undefined ? await list(session) : await decide(session, id, assign);
 }
 
 async function list({ services: { usage, database, installs } }: ServicesSession): Promise<Printed> {
   const held = await Array.fromAsync(listHeld(usage.deps));
   const lowerings = await listLowerings(usage.deps, createLoweringStore(database), [...installs.keys()]);
+  return printHeld(held, lowerings);
+}
+
+export function printHeld(held: readonly ListedHeld[], lowerings: readonly Lowering[]): Printed {
   return {
     data: { held, lowerings },
     text: () => [formatList(held, columns, 'No work is held.'), ...toLowered(lowerings)].join('\n\n'),
@@ -31,7 +38,12 @@ async function decide(
   id: string,
   contractId: string | undefined,
 ): Promise<Printed> {
-  const decision = await decideHeldWork({ database, usage: usage.deps, by: decidedBy() }, id, contractId ?? null);
+  await decideHeldWork({ database, usage: usage.deps, by: decidedBy() }, id, contractId ?? null);
+  return printDecision(id, contractId);
+}
+
+export function printDecision(id: string, contractId: string | undefined): Printed {
+  const decision = contractId === undefined ? 'discarded' : `assigned to ${contractId}`;
   return { data: { id, contractId: contractId ?? null }, text: () => `${id} is ${decision}.` };
 }
 

@@ -9,10 +9,11 @@ import { maskText } from '../lib/mask.ts';
 import { openHeapClearing } from '../lib/small-heap.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
-import { createImportStore } from '../usage/import/import-store.ts';
+import { createImportStore, type ListedImport } from '../usage/import/import-store.ts';
 import { createKnownPeopleStore } from '../usage/import/known-people-store.ts';
+import type { ImportPreview } from '../usage/import/preview-import.ts';
 import { countImport, findUndoable, type SettleDeps, undoImport } from '../usage/import/settle-import.ts';
-import { type StageDeps, type Staged, stageImport } from '../usage/import/stage-import.ts';
+import { type LineFault, type StageDeps, stageImport } from '../usage/import/stage-import.ts';
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import { toTemplate } from '../usage/import/template.ts';
 import { askYesNo } from './ask.ts';
@@ -23,24 +24,33 @@ import { createProgress, type Terminal } from './terminal.ts';
 import { toFaultText, toImportsTable, toPreviewText } from './usage-import-text.ts';
 import { decidedBy, loadRegistry } from './with-storage.ts';
 
-interface ImportOptions {
+interface Confirmation {
+  yes: boolean;
+  json: boolean;
+}
+
+export interface ImportOptions extends Confirmation {
   file: string | undefined;
   install: string | undefined;
   undo: number | undefined;
-  yes: boolean;
-  json: boolean;
 }
 
 /** `gangway usage import`: work from a file, for tools that cannot be asked. */
 export async function runUsageImport(options: ImportOptions, session: StorageSession): Promise<Printed> {
   const { file, undo, install: named } = options;
   const deps = await createDeps(session);
-  if (undo !== undefined) return await undoOne(session.terminal, deps, undo, options);
+  if (undo !== undefined) {
+    return await confirmUndo(session.terminal, await findUndoable(deps, undo), options, () => undoImport(deps, undo));
+  }
   if (file === undefined) return session.misuse('name a file');
   const { installs } = await loadRegistry(session);
   const install = pickInstall(session, installs, named);
-  const format = path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
+  const format = formatOf(file);
   return await importFile(session.terminal, deps, { install, file, format }, options);
+}
+
+export function formatOf(file: string): ImportFormat {
+  return path.extname(file).toLowerCase() === '.csv' ? 'csv' : 'ndjson';
 }
 
 type Deps = StageDeps & SettleDeps;
@@ -90,13 +100,31 @@ async function importFile(
     const chunks = handle.createReadStream() as AsyncIterable<Buffer>;
     const { actor } = decidedBy();
     const staged = await stageImport({ ...deps, onProgress }, { install, fileName, actor, format, chunks });
-    return await decide(terminal, deps, staged, { install, fileName }, options);
+    if (staged.outcome === 'faulty') {
+      return await confirmImport(
+        terminal,
+        { install, fileName },
+        { ...staged, preview: null },
+        options,
+        async () => null,
+      );
+    }
+    const found = { preview: staged.preview, faults: [], faultCount: 0 };
+    return await confirmImport(terminal, { install, fileName }, found, options, (isMeant) =>
+      settle(deps, staged.id, isMeant),
+    );
   } catch (error) {
     throw terminal.signal.aborted ? stopped(error) : error;
   } finally {
     await handle.close();
     await clearImports(deps);
   }
+}
+
+async function settle(deps: Deps, id: number, isMeant: boolean): Promise<number | null> {
+  if (isMeant) await countImport(deps, id);
+  else await inTransaction(deps.database, (tx) => deps.staging.drop(tx, id));
+  return isMeant ? id : null;
 }
 
 function stopped(cause: unknown): AppError {
@@ -117,39 +145,48 @@ function clearingNowAndThen(onProgress: (says: string) => void): (says: string) 
   };
 }
 
-async function decide(
+/** What a file would do: `preview` is null where something in it is wrong. */
+export interface FoundInFile {
+  preview: ImportPreview | null;
+  /** The first of `faultCount`. */
+  faults: LineFault[];
+  faultCount: number;
+}
+
+/** @param settle lets the file count, or gives it up. @returns the number of the import */
+export async function confirmImport(
   terminal: Terminal,
-  deps: Deps,
-  staged: Staged,
   about: { install: string; fileName: string },
-  { yes, json }: ImportOptions,
+  { preview, faults, faultCount }: FoundInFile,
+  { yes, json }: Confirmation,
+  settle: (isMeant: boolean) => Promise<number | null>,
 ): Promise<Printed> {
-  if (staged.outcome === 'faulty') {
-    const { faults, faultCount } = staged;
+  if (preview === null) {
     if (!json) terminal.stderr.write(`${toFaultText(faults, faultCount)}\n`);
     return { data: { ...about, imported: null, faultCount, faults }, status: 1 };
   }
-  const { id, preview } = staged;
   if (!json) terminal.stdout.write(`${toPreviewText(about, preview)}\n`);
-  const isMeant = yes || (await askYesNo(terminal, 'Import this?'));
-  if (isMeant) await countImport(deps, id);
-  else await inTransaction(deps.database, (tx) => deps.staging.drop(tx, id));
-  const undo = `"gangway usage import --undo ${id}" takes it back`;
+  const imported = await settle(yes || (await askYesNo(terminal, 'Import this?')));
+  const done = `Imported as ${imported}; "gangway usage import --undo ${imported}" takes it back.`;
   return {
-    data: { ...about, imported: isMeant ? id : null, ...preview },
-    text: () => (isMeant ? `Imported as ${id}; ${undo}.` : nothingDone('imported')),
-    status: isMeant ? 0 : 2,
+    data: { ...about, imported, ...preview },
+    text: () => (imported === null ? nothingDone('imported') : done),
+    status: imported === null ? 2 : 0,
   };
 }
 
-async function undoOne(terminal: Terminal, deps: Deps, id: number, { yes, json }: ImportOptions): Promise<Printed> {
-  const found = await findUndoable(deps, id);
+export async function confirmUndo(
+  terminal: Terminal,
+  found: ListedImport,
+  { yes, json }: Confirmation,
+  undo: () => Promise<unknown>,
+): Promise<Printed> {
   if (!json) terminal.stdout.write(`${toImportsTable([found])}\n`);
   const isMeant = yes || (await askYesNo(terminal, 'Let this count no more, and what it replaced again?'));
-  if (isMeant) await undoImport(deps, id);
+  if (isMeant) await undo();
   return {
-    data: { id, undone: isMeant },
-    text: () => (isMeant ? `The import ${id} is undone.` : nothingDone('undone')),
+    data: { id: found.id, undone: isMeant },
+    text: () => (isMeant ? `The import ${found.id} is undone.` : nothingDone('undone')),
     status: isMeant ? 0 : 2,
   };
 }
@@ -165,6 +202,10 @@ export async function runUsageImports(
 ): Promise<Printed> {
   const imports = await createImportStore(session.storage.database).list({ install, limit });
   if (imports.length === 0) await refuseUnknownInstall(session, install);
+  return printImports(imports);
+}
+
+export function printImports(imports: readonly ListedImport[]): Printed {
   return { data: { imports }, text: () => toImportsTable(imports) };
 }
 

@@ -1,76 +1,30 @@
-import type { Services } from '../app/services.ts';
-import { AppError, toAppError } from '../domain/errors.ts';
 import { type Counts, countNames } from '../domain/usage.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
-import { maskText } from '../lib/mask.ts';
+import { type DescribedUsage, describeUsage } from '../operator/describe-usage.ts';
 import { describeDifference } from '../usage/compare/describe-difference.ts';
-import { createImportStore } from '../usage/import/import-store.ts';
-import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
-import { type ContractGaps, showGaps } from '../usage/show/show-gaps.ts';
-import { type ShownContract, type ShownDay, type ShownObservation, showUsage } from '../usage/show/show-usage.ts';
+import type { ConsumedExplanation } from '../usage/show/explain-consumed.ts';
+import type { ContractGaps } from '../usage/show/show-gaps.ts';
+import type { ShownDay, ShownObservation } from '../usage/show/show-usage.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 
-interface NamedContract {
-  contract: string;
-  install: string | undefined;
-}
-
 /** `gangway usage show`: the work on one contract, as the tool, the ledger and the marketplace know it. */
 export async function runUsageShow(
-  { contract: id, install }: NamedContract,
+  named: { contract: string; install: string | undefined },
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
-  const { database, usage } = services;
-  const [contract, other] = await createContractStore(database).find(database.kysely, id, install);
-  if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
-  if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
-  const { ledger, ...shown } = await showUsage(usage.deps, contract.install, id);
-  const consumed = await readConsumed(services, contract.install, id, terminal.signal);
-  const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
-  const gaps = await showGaps(usage.deps, contract.install, id);
-  const differences = [...explain(shown), ...toVerdict(explained), ...sayGaps(gaps)];
-  const files = await nameFiles(services, shown);
+  return printUsage(await describeUsage(services, named, terminal.signal));
+}
+
+export function printUsage(usage: DescribedUsage): Printed {
+  const differences = [...explain(usage), ...toVerdict(usage.explained), ...sayGaps(usage)];
   return {
-    data: { ...shown, ...gaps, files, consumed, explained, differences },
-    text: () => [toTable(shown, files), '', ...toSums(shown, consumed), ...differences].join('\n'),
+    data: { ...usage, differences },
+    text: () => [toTable(usage), '', ...toSums(usage), ...differences].join('\n'),
   };
 }
 
-type Shown = Omit<ShownContract, 'ledger'>;
-
-/** The names of the imported files, by source. */
-async function nameFiles({ database }: Services, { days }: Shown): Promise<Record<string, string>> {
-  const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
-  const imports = createImportStore(database);
-  const files: Record<string, string> = {};
-  for (const source of sources) {
-    const id = /^import:(\d+)$/.exec(source)?.[1];
-    const found = id === undefined ? undefined : await imports.find(database.kysely, Number(id));
-    if (found !== undefined) files[source] = found.fileName;
-  }
-  return files;
-}
-
-type Consumed = Counts | string;
-
-/** @returns a text that says why, if the marketplace gave no answer */
-async function readConsumed(
-  { platformApis }: Services,
-  install: string,
-  contractId: string,
-  signal: AbortSignal,
-): Promise<Consumed> {
-  try {
-    const budget = await platformApis.get(install)?.readBudget(contractId, signal);
-    return budget?.consumed ?? 'The marketplace does not say what was consumed.';
-  } catch (error) {
-    return maskText(toAppError(error).message);
-  }
-}
-
-function toTable({ days }: Shown, files: Record<string, string>): string {
+function toTable({ days, files }: DescribedUsage): string {
   const columns: Columns<ShownDay> = [
     ['day', ({ day }) => day],
     ['trainer', ({ trainerId }) => trainerId],
@@ -104,7 +58,7 @@ function toRemark({ why, message, status, lowered }: ShownDay): string {
   return [why === null ? '' : describeDifference[why], less, answer].filter((text) => text !== '').join('; ');
 }
 
-function toSums({ reported }: Shown, consumed: Consumed): string[] {
+function toSums({ reported, consumed }: DescribedUsage): string[] {
   const said = typeof consumed === 'string' ? consumed : toSum(consumed);
   return [`Reported in all: ${toSum(reported)}`, `Consumed by the marketplace: ${said}`];
 }
@@ -114,7 +68,7 @@ function toSum(counts: Counts): string {
 }
 
 /** Why tool and ledger differ, and on how many days. */
-function explain({ days, held }: Shown): string[] {
+function explain({ days, held }: DescribedUsage): string[] {
   const lines = Object.entries(describeDifference).flatMap(([why, remark]) => {
     const some = days.filter((one) => one.why === why);
     return some.length === 0 ? [] : [`${toDays(some)}: ${remark}.`];

@@ -14,7 +14,7 @@ export interface Previewed extends Reconciled {
   changes: PreviewedChange[];
 }
 
-type PreviewAllDeps = Omit<PreviewDeps, 'previews'> & OrphanDeps;
+export type PreviewAllDeps = Omit<PreviewDeps, 'previews'> & OrphanDeps;
 
 /**
  * Says what reconciling these installs would do, one after the other. Changes nothing.

@@ -125,9 +125,10 @@ describe('a command with --remote', () => {
   });
 
   it.each([
-    [['key', 'show'], 'works on what is here, and not with --remote'],
-    [['reconcile'], 'works on what is here, and not with --remote'],
-    [['usage', 'template'], 'works on what is here, and not with --remote'],
+    [['key', 'show'], '"show" does not take --remote: the key is kept beside the database'],
+    [['start'], '"start" does not take --remote: it runs an instance here'],
+    [['usage', 'template'], '"template" does not take --remote: it asks nobody'],
+    [['usage', 'held', 'x'], 'to decide, give an id with either --assign or --discard'],
     [['doctor', '--rehearse', '--tool', 'x', '--group', 'y'], "'--rehearse' cannot be used with option '--remote'"],
   ])('%j is used wrongly', async (argv, says) => {
     const ended = await runCommand(...argv, '--remote', 'http://127.0.0.1:9');

@@ -12,6 +12,7 @@ import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
+import { previewAll } from '../../operator/preview-all.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
 import { wantRead } from '../../operator/want-read.ts';
@@ -28,6 +29,7 @@ import {
   linkedAnswer,
   linkParams,
   ofInstallBody,
+  previewedAnswer,
   readAnswer,
   readBody,
   redeliverBody,
@@ -54,6 +56,20 @@ const readInstalls = defineOperation({
     const installs = pickInstalls(parts, install).sort();
     await wantRead({ ...parts.customers, by }, installs);
     return { installs, wantedAt: by.at };
+  },
+});
+
+const previewInstalls = defineOperation({
+  id: 'previewInstalls',
+  method: 'post',
+  path: '/installs/preview',
+  summary: 'Read installs from the marketplace and say what that would change; nothing is changed',
+  tag,
+  body: readBody,
+  answer: previewedAnswer,
+  async run({ body: { install }, signal }, parts) {
+    const installs = pickInstalls(parts, install).sort();
+    return { installs: await previewAll(parts.services, installs, signal, () => undefined) };
   },
 });
 
@@ -97,8 +113,8 @@ const connectInstall = defineOperation({
       onStep: (check: Check) => void checks.push(check),
     };
     const { grant, links, relinked, missing } = await establishInstall(deps, wish, signal);
-    await inTransaction(database, (tx) => installStates.wantRead(tx, [install], by.at, 'command'));
-    return { install, grant, links, relinked, missing, checks };
+    await inTransaction(database, (tx) => installStates.wantRead(tx, [install], by.at, 'operator'));
+    return { install, grant, links, relinked, missing, checks, wantedAt: by.at };
   },
 });
 
@@ -235,6 +251,7 @@ function findInstall(parts: ApiParts, named: string): string {
 
 export const customerActs = [
   readInstalls,
+  previewInstalls,
   connectInstall,
   forgetInstall,
   rotateEndpoint,

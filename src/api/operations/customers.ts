@@ -3,7 +3,7 @@ import { describeSubscription } from '../../installs/subscription/describe-subsc
 import { listLinks } from '../../operator/links/list-links.ts';
 import { listContracts } from '../../operator/list-contracts.ts';
 import type { ApiParts } from '../api-parts.ts';
-import { pageByKey } from '../cursor.ts';
+import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   contractPage,
@@ -12,6 +12,8 @@ import {
   installsAnswer,
   linksAnswer,
   ofInstallQuery,
+  runPage,
+  runQuery,
 } from '../schemas/customer-schema.ts';
 
 /** The customers that are connected: what is known of them, and what the marketplace says now. */
@@ -101,6 +103,18 @@ const listEndpoints = defineOperation({
   },
 });
 
+const listRuns = defineOperation({
+  id: 'listRuns',
+  method: 'get',
+  path: '/runs',
+  summary: 'The readings of installs of the last month and what followed from each, the newest first',
+  tag,
+  query: runQuery,
+  answer: runPage,
+  run: ({ query: { install, ...wish } }, { services }) =>
+    pageById('listRuns', wish, (before, limit) => services.runs.list({ install, before, limit })),
+});
+
 /** @throws AppError `not_found` where the one that is named does not exist */
 export function pickInstalls({ installs }: Pick<ApiParts, 'installs'>, named: string | undefined): string[] {
   if (named === undefined) return [...installs.keys()];
@@ -108,4 +122,11 @@ export function pickInstalls({ installs }: Pick<ApiParts, 'installs'>, named: st
   throw new AppError('not_found', `There is no install ${named}`);
 }
 
-export const customerOperations = [listInstalls, linksOfInstalls, contractsOfInstalls, listEndpoints];
+/** @throws AppError `conflict` where none is named and there is not exactly one */
+export function pickInstall(parts: Pick<ApiParts, 'installs'>, named: string | undefined): string {
+  const [install, other] = pickInstalls(parts, named);
+  if (install !== undefined && other === undefined) return install;
+  throw new AppError('conflict', 'There is not exactly one install: name one');
+}
+
+export const customerOperations = [listInstalls, linksOfInstalls, contractsOfInstalls, listEndpoints, listRuns];

@@ -1,12 +1,11 @@
-import { writeAudit } from '../../db/audit-store.ts';
-import { inTransaction } from '../../db/database.ts';
-import { AppError } from '../../domain/errors.ts';
-import { createContractStore } from '../../evidence/contract-store.ts';
+import { decideHeldWork } from '../../operator/decide-work.ts';
+import { describeUsage } from '../../operator/describe-usage.ts';
+import { refuseUnknownContract, reportWork } from '../../operator/report-work.ts';
 import { createLoweringStore } from '../../usage/report/lowering-store.ts';
-import { reportNow } from '../../usage/report/report-now.ts';
-import { decideHeld, listHeld } from '../../usage/show/decide-held.ts';
+import { previewReport } from '../../usage/report/preview-report.ts';
+import { listHeld } from '../../usage/show/decide-held.ts';
 import { listLowerings } from '../../usage/show/list-lowerings.ts';
-import { showUsage } from '../../usage/show/show-usage.ts';
+import { listReadings } from '../../usage/show/list-readings.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   contractUsageAnswer,
@@ -18,6 +17,8 @@ import {
   heldParams,
   reportBody,
   reportedAnswer,
+  reportPreviewAnswer,
+  reportPreviewQuery,
 } from '../schemas/usage-schema.ts';
 import { pickInstalls } from './customers.ts';
 
@@ -48,16 +49,11 @@ const getUsage = defineOperation({
   params: contractUsageParams,
   query: contractUsageQuery,
   answer: contractUsageAnswer,
-  async run({ params: { contract: id }, query: { install } }, { services: { usage }, database }) {
-    const [contract, other] = await createContractStore(database).find(database.kysely, id, install);
-    if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
-    if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
-    const { ledger: _, ...shown } = await showUsage(usage.deps, contract.install, id);
-    return shown;
-  },
+  run: ({ params, query: { install }, signal }, { services }) =>
+    describeUsage(services, { ...params, install }, signal),
 });
 
-const decideHeldWork = defineOperation({
+const decideOneHeld = defineOperation({
   id: 'decideHeldWork',
   method: 'post',
   path: '/usage/held/{work}',
@@ -67,14 +63,29 @@ const decideHeldWork = defineOperation({
   body: decideHeldBody,
   answer: decidedHeldAnswer,
   async run({ params: { work: id }, body: { contract: contractId }, by }, { services: { usage }, database }) {
-    await decideHeld(usage.deps, id, contractId);
-    const decision = contractId === null ? 'discarded' : `assigned to ${contractId}`;
-    await inTransaction(database, (tx) => writeAudit(tx, by, 'usage held', `${id} ${decision}`));
+    await decideHeldWork({ database, usage: usage.deps, by }, id, contractId);
     return { id, contractId };
   },
 });
 
-const reportWork = defineOperation({
+const previewWork = defineOperation({
+  id: 'previewReport',
+  method: 'get',
+  path: '/usage/report',
+  summary: 'What a report would send by the latest readings, and what would be held',
+  tag,
+  query: reportPreviewQuery,
+  answer: reportPreviewAnswer,
+  async run({ query: { install, contract: contractId, from, to } }, parts) {
+    const installs = pickInstalls(parts, install);
+    await refuseUnknownContract(parts.database, contractId, install);
+    const { deps } = parts.services.usage;
+    const plans = await previewReport(deps, { installs, contractId, from, to });
+    return { installs: plans, readings: await listReadings(deps) };
+  },
+});
+
+const reportNow = defineOperation({
   id: 'reportUsage',
   method: 'post',
   path: '/usage/report',
@@ -83,21 +94,15 @@ const reportWork = defineOperation({
   body: reportBody,
   answer: reportedAnswer,
   async run({ body, by, signal }, parts) {
-    const { services, database } = parts;
-    const { install, contract: contractId, from, to, acceptLowered: acceptsLowered = false } = body;
+    const { database, services } = parts;
+    const { install, contract: contractId, from, to, acceptLowered: acceptsLowered } = body;
     const installs = pickInstalls(parts, install);
-    if (contractId !== undefined) {
-      const found = await createContractStore(database).find(database.kysely, contractId, install);
-      if (found.length === 0) throw new AppError('not_found', `There is no contract ${contractId}`);
-    }
+    await refuseUnknownContract(database, contractId, install);
     const wanted = { installs, contractId, from, to, acceptsLowered };
-    const reported = await reportNow(services.usage.deps, wanted, { waitMs: readWithinMs, signal });
-    const action = acceptsLowered ? 'usage report --accept-lowered' : 'usage report';
-    await inTransaction(database, (tx) => writeAudit(tx, by, action, contractId ?? installs.join(', ')));
-    return reported;
+    return await reportWork({ database, usage: services.usage, by }, wanted, { waitMs: readWithinMs, signal });
   },
 });
 
 const readWithinMs = 30_000;
 
-export const usageOperations = [listHeldWork, getUsage, decideHeldWork, reportWork];
+export const usageOperations = [listHeldWork, getUsage, decideOneHeld, previewWork, reportNow];

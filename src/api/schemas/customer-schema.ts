@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { nameRule, projectRule } from '../../config/text-rules.ts';
 import { budgetStates } from '../../domain/budget.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
+import { runTriggers } from '../../domain/run.ts';
+import { removalCauses } from '../../domain/standing.ts';
 import { check, count, flag, instant, maybeInstant, maybeText, pageSchema, paging, text } from './common-schema.ts';
 
 /** Customers: their installs, links, contracts and webhook endpoints. */
@@ -128,6 +130,7 @@ export const connectedAnswer = z.object({
   relinked: z.array(z.string()).describe('Projects that were linked again.'),
   missing: z.array(z.object({ project: z.string(), why: z.string() })),
   checks: z.array(check),
+  wantedAt: instant.describe('The run that brings the tools in line began then or later: `GET /runs`.'),
 });
 
 export const removeInstallBody = z.strictObject({
@@ -135,6 +138,52 @@ export const removeInstallBody = z.strictObject({
 });
 
 export const installAnswer = z.object({ install: z.string() });
+
+const runCounts = { added: count, removed: count, held: count, failed: count };
+const outcome = z.enum(['clean', 'applied', 'pending', 'held', 'failed']);
+
+export const previewedAnswer = z.object({
+  installs: z.array(
+    z
+      .object({
+        install: z.string(),
+        outcome,
+        ...runCounts,
+        plan: z.int().nullable().describe('The open plan with the removals that wait.'),
+        failure: maybeText.describe('Why it could not be read.'),
+        changes: z.array(
+          z.object({
+            change: z.enum(['add', 'waiting', 'remove', 'held', 'later']),
+            tool: z.string(),
+            groupId: z.string(),
+            trainerId: z.string(),
+            cause: z.enum(removalCauses).nullable(),
+            at: maybeInstant.describe('Of a removal that waits: not before then.'),
+          }),
+        ),
+      })
+      .meta({ id: 'PreviewedInstall' }),
+  ),
+});
+
+export const runQuery = z.strictObject({ ...paging, install: installName.optional() });
+
+export const runPage = pageSchema(
+  z
+    .object({
+      id: z.int(),
+      install: z.string(),
+      trigger: z.enum(runTriggers),
+      beganAt: instant,
+      readAt: maybeInstant.describe('When everything that was read was evidence; null before that.'),
+      endedAt: maybeInstant.describe('When the tools were in line; null while that is under way.'),
+      outcome: outcome.nullable(),
+      contracts: count.describe('How many contracts were read.'),
+      ...runCounts,
+      failure: maybeText,
+    })
+    .meta({ id: 'Run', description: 'One reading of an install, and what followed from it in the tools.' }),
+);
 
 export const readBody = z.strictObject({
   install: installName.optional().describe('Only this one; without it, all.'),

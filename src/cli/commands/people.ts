@@ -144,6 +144,7 @@ run finds out what was already changed by hand, and which trainers a tool refuse
   callsTools: true,
   isDry: ({ dryRun }) => dryRun,
   run: async () => (await import('../reconcile-command.ts')).runReconcile,
+  remote: async () => (await import('../remote/reconcile.ts')).askReconcile,
 });
 
 const plan = argument('<plan>', 'its number in the list', toRowNumber);

@@ -9,6 +9,7 @@ const defaultPort = 8799;
 const defaultUrl = `http://127.0.0.1:${defaultPort}`;
 
 const url = withDefault('<url>', 'where the sandbox answers', defaultUrl, toUrl);
+const local = 'a sandbox is named with --url';
 const json = 'print the answer as JSON instead of text';
 
 const hire = defineCommand({
@@ -23,6 +24,7 @@ const hire = defineCommand({
   },
   json,
   run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxHire,
+  local,
 });
 
 const contract = argument('<contract>', 'the id of the contract');
@@ -34,6 +36,7 @@ const end = defineCommand({
   options: { url },
   json,
   run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxEnd,
+  local,
 });
 
 const fund = defineCommand({
@@ -47,6 +50,7 @@ const fund = defineCommand({
   },
   json,
   run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxFund,
+  local,
 });
 
 const install = argument('<install>', 'the id of the install');
@@ -58,6 +62,7 @@ const consent = defineCommand({
   options: { url, withdraw: flag('take the consent back') },
   json,
   run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxConsent,
+  local,
 });
 
 const reconnect = defineCommand({
@@ -67,6 +72,7 @@ const reconnect = defineCommand({
   options: { url },
   json,
   run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxReconnect,
+  local,
 });
 
 const setFaults = defineCommand({
@@ -80,6 +86,7 @@ const setFaults = defineCommand({
   },
   json,
   run: async () => (await import('../sandbox-faults-command.ts')).runSandboxFaults,
+  local,
 });
 
 const state = defineCommand({
@@ -88,6 +95,7 @@ const state = defineCommand({
   options: { url },
   json,
   run: async () => (await import('../sandbox-state-command.ts')).runSandboxState,
+  local,
 });
 
 export const sandboxCommand = defineCommand({
@@ -105,6 +113,7 @@ export const sandboxCommand = defineCommand({
     ...faultOptions,
   },
   run: async () => (await import('../sandbox-command.ts')).runSandbox,
+  local,
   subcommands: [hire, end, fund, consent, reconnect, setFaults, state],
 });
 

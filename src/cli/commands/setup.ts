@@ -33,6 +33,7 @@ export const initCommand = defineCommand({
   },
   json: 'say what was written as JSON',
   run: async () => (await import('../init-command.ts')).runInit,
+  local: 'it writes a file here',
 });
 
 export const connectCommand = defineCommand({
@@ -59,6 +60,7 @@ another token it connects a customer again who has disconnected. Exit status: as
   opens: 'services',
   callsTools: true,
   run: async () => (await import('../connect-command.ts')).runConnect,
+  remote: async () => (await import('../remote/reconcile.ts')).askConnect,
 });
 
 function toPatterns(text: string): string[] {
@@ -74,6 +76,7 @@ export const startCommand = defineCommand({
   },
   json: 'print the addresses as one JSON object on stdout',
   run: async () => (await import('../start-command.ts')).runStart,
+  local: 'it runs an instance here',
 });
 
 /** `gangway try` */
@@ -83,6 +86,7 @@ export const tryCommand = defineCommand({
   options: { exit: flag('stop after the tour, with status 0 if it went well') },
   json: 'print one JSON object after a successful tour, instead of text',
   run: async () => (await import('../try-command.ts')).runTry,
+  local: 'it runs an instance here',
 });
 
 /**
@@ -94,6 +98,7 @@ export const autoCommand = defineCommand({
   description: 'start with a configuration, try without one',
   options: { exit: flag('stop after the tour of `try`') },
   run: async () => (await import('../start-command.ts')).runAuto,
+  local: 'it runs an instance here',
 });
 
 export const doctorCommand = defineCommand({
@@ -138,8 +143,14 @@ export const auditCommand = defineGroup('audit', 'what operators decided and had
     },
     notes: `It has the whole evidence journal up to the end of the period, with ids and without names.
 Exit status: 0 written, 1 written, and an install is not certified, as it was read only in part.`,
+    misuse({ from, to }) {
+      const now = new Date().toISOString();
+      if (from !== undefined && from > (to ?? now)) return '--from must be before --to';
+      return to !== undefined && to > now && '--to is in the future: only what has been can be certified';
+    },
     opens: 'storage',
     run: async () => (await import('../certificate-commands.ts')).runAuditExport,
+    remote: async () => (await import('../remote/marketplace.ts')).askAuditExport,
   }),
   defineCommand({
     name: 'verify',
@@ -147,6 +158,7 @@ Exit status: 0 written, 1 written, and an install is not certified, as it was re
     arguments: { file: argument('<file>', 'the certificate') },
     options: { key: option('<key>', 'the public key that must have signed it') },
     run: async () => (await import('../certificate-commands.ts')).runAuditVerify,
+    local: 'it reads a file and asks nobody',
   }),
 ]);
 
@@ -155,11 +167,13 @@ export const keyCommand = defineGroup('key', 'the key that everything secret is 
     name: 'show',
     description: 'print the fingerprint of the key, which tells it from others and nothing else',
     run: async () => (await import('../key-command.ts')).runKeyShow,
+    local: 'the key is kept beside the database',
   }),
   defineCommand({
     name: 'rotate',
     description: 'seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file',
     run: async () => (await import('../key-command.ts')).runKeyRotate,
+    local: 'the key is kept beside the database',
   }),
 ]);
 
@@ -177,6 +191,7 @@ export const migrateCommand = defineCommand({
   name: 'migrate',
   description: "bring the database to this version's tables; harmless to repeat",
   run: async () => (await import('../migrate-command.ts')).runMigrate,
+  local: 'an instance migrates its database when it starts',
 });
 
 export const adapterCommand = defineGroup('adapter', 'try an adapter out', [
@@ -194,6 +209,7 @@ export const adapterCommand = defineGroup('adapter', 'try an adapter out', [
     },
     json: 'print one JSON object instead of a line for each case',
     run: async () => (await import('../adapter-command.ts')).runAdapterTest,
+    local: 'it tries code that is here',
   }),
 ]);
 

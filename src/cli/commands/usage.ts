@@ -22,6 +22,7 @@ const report = defineCommand({
   callsTools: true,
   isDry: ({ dryRun }) => dryRun,
   run: async () => (await import('../usage-command.ts')).runUsageReport,
+  remote: async () => (await import('../remote/usage.ts')).askUsageReport,
 });
 
 const held = defineCommand({
@@ -39,6 +40,7 @@ const held = defineCommand({
   },
   opens: 'services',
   run: async () => (await import('../usage-held-command.ts')).runUsageHeld,
+  remote: async () => (await import('../remote/usage.ts')).askUsageHeld,
 });
 
 const show = defineCommand({
@@ -50,6 +52,7 @@ const show = defineCommand({
   opens: 'services',
   isDry: true,
   run: async () => (await import('../usage-show-command.ts')).runUsageShow,
+  remote: async () => (await import('../remote/usage.ts')).askUsageShow,
 });
 
 const importFile = defineCommand({
@@ -69,6 +72,7 @@ Exit status: 0 done, 1 failed or something in the file is wrong, 2 not confirmed
   },
   opens: 'storage',
   run: async () => (await import('../usage-import-command.ts')).runUsageImport,
+  remote: async () => (await import('../remote/usage.ts')).askUsageImport,
 });
 
 const imports = defineCommand({
@@ -78,6 +82,7 @@ const imports = defineCommand({
   json: jsonInsteadOfTable,
   opens: 'storage',
   run: async () => (await import('../usage-import-command.ts')).runUsageImports,
+  remote: async () => (await import('../remote/usage.ts')).askUsageImports,
 });
 
 const template = defineCommand({
@@ -86,6 +91,7 @@ const template = defineCommand({
   options: { ndjson: flag('as one JSON object a line instead of CSV') },
   json: 'print one JSON object with the file in it',
   run: async () => (await import('../usage-import-command.ts')).runUsageTemplate,
+  local: 'it asks nobody',
 });
 
 export const usageCommand = defineGroup(

@@ -1,13 +1,13 @@
 import { html } from 'hono/html';
-import { type BudgetFilter, type ListedBudget, listBudgets } from '../../budget/budget-list-store.ts';
+import type { ListedBudget } from '../../budget/budget-list-store.ts';
+import { type EndingBudget, listEndingBudgets, listUsedDays, type UsedDay } from '../../budget/ending-budgets.ts';
 import { type BudgetState, budgetStates } from '../../domain/budget.ts';
-import { paceDays, runsOutAt } from '../../domain/budget-pace.ts';
+import { paceDays } from '../../domain/budget-pace.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
-import type { Counts, Day } from '../../domain/usage.ts';
+import type { Counts } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { LedgerRow } from '../../usage/report/ledger-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chartOf } from '../view/chart.ts';
@@ -27,12 +27,9 @@ const pageSize = 100;
 /** So many days a chart has. */
 const chartDays = 60;
 
-/** A budget, and when it is used up at the pace of the last week. */
-type EndingBudget = ListedBudget & { endsAt: string | null };
-
 async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const found = await loadBudgets(parts, {
+  const found = await listEndingBudgets(parts.database, parts.clock.now(), {
     install: chosen(query, 'install'),
     state: chosenOf(query, 'state', budgetStates),
     after: toKey(query.get('after')),
@@ -54,16 +51,6 @@ async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
 
 const noBudgets =
   'No such budget. One appears once a contract is active and its project is linked: it is read within a minute.';
-
-async function loadBudgets(
-  { database, clock }: ConsoleParts,
-  filter: Omit<BudgetFilter, 'since'>,
-): Promise<EndingBudget[]> {
-  const now = clock.now();
-  const since = addDays(now.toISOString().slice(0, 10), -paceDays);
-  const budgets = await listBudgets(database, { ...filter, since });
-  return budgets.map((one) => ({ ...one, endsAt: one.unit === undefined ? null : runsOutAt(one.pace, now) }));
-}
 
 const columns: readonly Column<EndingBudget>[] = [
   ['contract', (one) => html`<a href="${pathOf(one)}">${nameOf(one)}</a>`],
@@ -112,7 +99,9 @@ async function showBudget(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const contractId = asked.params['id'] ?? '';
   const isId = contractId.length <= 500 && !/\p{Cc}/u.test(contractId) && contractId.isWellFormed();
   const install = chosen(asked.query, 'install');
-  const found = isId ? await loadBudgets(parts, { install, contractId, limit: pageSize }) : [];
+  const found = isId
+    ? await listEndingBudgets(parts.database, parts.clock.now(), { install, contractId, limit: pageSize })
+    : [];
   const [budget, other] = found;
   if (budget === undefined) throw new AppError('not_found', 'No budget of such a contract is known');
   if (other !== undefined) {
@@ -151,18 +140,13 @@ function factsOf(budget: EndingBudget): Html {
   </dl>`;
 }
 
-interface UsedDay {
-  day: Day;
-  used: number;
-}
-
 /** What was reported of each day, in the unit that is paid by. */
-async function usedByDay({ services, clock }: ConsoleParts, { install, contractId, unit }: EndingBudget) {
+async function usedByDay({ services, clock }: ConsoleParts, budget: EndingBudget) {
+  const { install, contractId, unit } = budget;
   const to = clock.now().toISOString().slice(0, 10);
   const from = addDays(to, 1 - chartDays);
-  const rows = await services.usage.deps.ledger.list({ install, contractIds: [contractId], firstDay: from });
   const used = unit ?? 'seconds';
-  const days = sumByDay(rows, used).filter(({ day }) => day >= from);
+  const days = await listUsedDays(services.usage.deps.ledger, budget, used, from);
   const chart = chartOf({
     title: `${used} that were reported from ${from} to ${to}, by day: the table beneath has the numbers`,
     from,
@@ -178,13 +162,6 @@ async function usedByDay({ services, clock }: ConsoleParts, { install, contractI
 }
 
 const noUse = 'Nothing was reported of these days. A day appears after its work was read and reported.';
-
-function sumByDay(rows: readonly LedgerRow[], unit: keyof Counts): UsedDay[] {
-  const days = Map.groupBy(rows, ({ day }) => day);
-  return [...days]
-    .map(([day, some]) => ({ day, used: some.reduce((sum, { answered }) => sum + (answered[unit] ?? 0), 0) }))
-    .sort((a, b) => (a.day < b.day ? 1 : -1));
-}
 
 function usedColumns(unit: keyof Counts): readonly Column<UsedDay>[] {
   return [

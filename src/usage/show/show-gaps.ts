@@ -13,7 +13,7 @@ export interface ContractGaps {
   failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
 }
 
-interface GapDeps {
+export interface GapDeps {
   sources: ContractSourceStore;
   scopeOf: ScopeOf;
   scopes: Pick<ScopeStore, 'list'>;

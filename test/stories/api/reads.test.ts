@@ -34,10 +34,16 @@ async function listAll(api: ApiClient, id: string, query: Record<string, string 
 
 describeAnyDialect('the API', (dialect) => {
   it('answers every question about a bridge with people, plans and deliveries', async () => {
-    const { api, consoleUrl, hired, contractId } = await openWorld(dialect);
+    const { api, consoleUrl, hired, contractId, storage } = await openWorld(dialect);
     const [trainerId = ''] = hired.map(({ trainers }) => trainers[0]?.opentrainUserId);
     const [one] = (await api.ask('listMemberships'))['items'] as { id: number }[];
     const [sent] = (await api.ask('listDeliveries'))['items'] as { id: number }[];
+    const asked = { install: 'acme', contractId, failure: 'not read yet' };
+    await storage.database.kysely
+      .insertInto('budget')
+      .values(asked)
+      .onConflict((one) => one.doNothing())
+      .execute();
     const visitor = createVisitor(consoleUrl);
     await visitor.press((await visitor.signIn('otto')) && (await visitor.visit('/')), 'Read every customer now');
     const given: Record<string, object> = {
@@ -50,6 +56,7 @@ describeAnyDialect('the API', (dialect) => {
       getDeliveryBody: { params: { delivery: sent?.id } },
       getAct: { params: { act: 1 } },
       getUsage: { params: { contract: contractId } },
+      getBudget: { params: { contract: contractId } },
       listLinks: { query: { install: 'acme' } },
     };
     for (const { id, method, role } of operations) {
@@ -120,6 +127,7 @@ describeAnyDialect('the API', (dialect) => {
       ['getTrainerTimeline', { params: { trainer: 'none' } }],
       ['getContractTimeline', { params: { contract: 'none' } }],
       ['getUsage', { params: { contract: 'none' } }],
+      ['getBudget', { params: { contract: 'none' } }],
       ['listLinks', { query: { install: 'unknown' } }],
     ] as const;
     for (const [id, given] of missing) {

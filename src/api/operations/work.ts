@@ -1,0 +1,123 @@
+import { type EndingBudget, listEndingBudgets, listUsedDays } from '../../budget/ending-budgets.ts';
+import { AppError } from '../../domain/errors.ts';
+import { addDays } from '../../lib/add-days.ts';
+import { listMissed } from '../../reconcile/read/missed-event-store.ts';
+import { pageById, pageByKey } from '../cursor.ts';
+import { defineOperation } from '../operation-schema.ts';
+import {
+  budgetAnswer,
+  budgetPage,
+  budgetParams,
+  budgetQuery,
+  budgetsQuery,
+  differencePage,
+  differencesQuery,
+  missedPage,
+  missedQuery,
+  workDaysAnswer,
+  workDaysQuery,
+} from '../schemas/work-schema.ts';
+
+/** Work by day, the budgets that it uses up, and what events missed. */
+
+const tag = 'work';
+const usualDays = 30;
+const mostDays = 366;
+/** So many days of use a budget is shown with. */
+const usedDays = 60;
+
+const listWorkDays = defineOperation({
+  id: 'listWorkDays',
+  method: 'get',
+  path: '/work/days',
+  summary: 'The work of all trainers by day, as the tools counted it and as the marketplace has it',
+  tag,
+  query: workDaysQuery,
+  answer: workDaysAnswer,
+  async run({ query: { install, from: first, to: last } }, { services, clock }) {
+    const { comparisons } = services.usage.deps;
+    const to = last ?? clock.now().toISOString().slice(0, 10);
+    const from = first ?? addDays(to, 1 - usualDays);
+    if (from > to) throw new AppError('invalid', '`from` must not be after `to`');
+    if (addDays(from, mostDays) <= to) throw new AppError('invalid', 'From `from` to `to` is more than a year');
+    const { at: comparedAt = null, left = 0 } = (await comparisons.last()) ?? {};
+    return { comparedAt, left, days: await comparisons.listDays({ install, from, to }) };
+  },
+});
+
+const listDifferences = defineOperation({
+  id: 'listDifferences',
+  method: 'get',
+  path: '/work/differences',
+  summary: 'Days of which the marketplace has something else than the tools counted, and held work, with the reason',
+  tag,
+  query: differencesQuery,
+  answer: differencePage,
+  run: ({ query: { install, day, ...wish } }, { services }) =>
+    pageById('listDifferences', wish, (before, limit) =>
+      services.usage.deps.comparisons.list({ install, day, before, limit }),
+    ),
+});
+
+const listBudgets = defineOperation({
+  id: 'listBudgets',
+  method: 'get',
+  path: '/budgets',
+  summary: 'Contracts and their budgets, as last read, and when each is used up',
+  tag,
+  query: budgetsQuery,
+  answer: budgetPage,
+  run: ({ query: { install, state, ...wish } }, { database, clock }) =>
+    pageByKey(
+      'listBudgets',
+      { ...wish, parts: 2 },
+      async (key, limit) => {
+        const [lastInstall, lastContract] = key ?? [];
+        const after =
+          lastInstall === undefined || lastContract === undefined
+            ? undefined
+            : { install: lastInstall, contractId: lastContract };
+        const found = await listEndingBudgets(database, clock.now(), { install, state, after, limit });
+        return found.map(toBudget);
+      },
+      (one) => [one.install, one.contractId],
+    ),
+});
+
+const getBudget = defineOperation({
+  id: 'getBudget',
+  method: 'get',
+  path: '/contracts/{contract}/budget',
+  summary: 'The budget of a contract, and what was used of it by day',
+  tag,
+  params: budgetParams,
+  query: budgetQuery,
+  answer: budgetAnswer,
+  async run({ params: { contract: contractId }, query: { install } }, { services, database, clock }) {
+    const now = clock.now();
+    const [budget, other] = await listEndingBudgets(database, now, { install, contractId, limit: 2 });
+    if (budget === undefined) throw new AppError('not_found', `No budget of a contract ${contractId} is known`);
+    if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${contractId}: name one`);
+    const first = addDays(now.toISOString().slice(0, 10), 1 - usedDays);
+    const days = await listUsedDays(services.usage.deps.ledger, budget, budget.unit ?? 'seconds', first);
+    return { ...toBudget(budget), days };
+  },
+});
+
+function toBudget({ unit, pace, ...budget }: EndingBudget) {
+  return { ...budget, unit: unit ?? null, lately: pace.lately };
+}
+
+const listMissedEvents = defineOperation({
+  id: 'listMissedEvents',
+  method: 'get',
+  path: '/missed',
+  summary: 'Changes of the last month that a reading found, and that no delivery had said before, the latest first',
+  tag,
+  query: missedQuery,
+  answer: missedPage,
+  run: ({ query: { install, kind, ...wish } }, { database }) =>
+    pageById('listMissedEvents', wish, (before, limit) => listMissed(database, { install, kind, before, limit })),
+});
+
+export const workOperations = [listWorkDays, listDifferences, listBudgets, getBudget, listMissedEvents];

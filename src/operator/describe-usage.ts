@@ -1,0 +1,75 @@
+import type { Database } from '../db/database.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import type { Counts } from '../domain/usage.ts';
+import { createContractStore } from '../evidence/contract-store.ts';
+import { maskText } from '../lib/mask.ts';
+import type { PlatformApi } from '../marketplace/platform-api.ts';
+import { createImportStore } from '../usage/import/import-store.ts';
+import type { ReportDeps } from '../usage/report/report-deps.ts';
+import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
+import { type ContractGaps, type GapDeps, showGaps } from '../usage/show/show-gaps.ts';
+import { type ShownContract, type ShownDay, showUsage } from '../usage/show/show-usage.ts';
+
+/** The work on one contract, as the tool, the ledger and the marketplace know it. */
+export interface DescribedUsage extends Omit<ShownContract, 'ledger'>, ContractGaps {
+  /** The names of the imported files, by source. */
+  files: Record<string, string>;
+  /** What the marketplace says was consumed; a text that says why, if it gave no answer. */
+  consumed: Counts | string;
+  /** How that compares with what was reported; null without an answer. */
+  explained: ConsumedExplanation | null;
+}
+
+type BudgetReaders = ReadonlyMap<string, Pick<PlatformApi, 'readBudget'>>;
+
+interface DescribeUsageDeps {
+  database: Database;
+  platformApis: BudgetReaders;
+  usage: { deps: ReportDeps & GapDeps };
+}
+
+/**
+ * Asks the marketplace what was consumed. Changes nothing.
+ *
+ * @throws AppError `not_found` where there is no such contract, `conflict` where several installs have one
+ */
+export async function describeUsage(
+  { database, platformApis, usage: { deps } }: DescribeUsageDeps,
+  { contract: id, install: named }: { contract: string; install?: string | undefined },
+  signal: AbortSignal,
+): Promise<DescribedUsage> {
+  const [contract, other] = await createContractStore(database).find(database.kysely, id, named);
+  if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
+  if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
+  const { install } = contract;
+  const { ledger, ...shown } = await showUsage(deps, install, id);
+  const consumed = await readConsumed(platformApis, { install, contractId: id }, signal);
+  const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
+  const gaps = await showGaps(deps, install, id);
+  return { ...shown, ...gaps, files: await nameFiles(database, shown.days), consumed, explained };
+}
+
+async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {
+  const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
+  const imports = createImportStore(database);
+  const files: Record<string, string> = {};
+  for (const source of sources) {
+    const id = /^import:(\d+)$/.exec(source)?.[1];
+    const found = id === undefined ? undefined : await imports.find(database.kysely, Number(id));
+    if (found !== undefined) files[source] = found.fileName;
+  }
+  return files;
+}
+
+async function readConsumed(
+  platformApis: BudgetReaders,
+  { install, contractId }: { install: string; contractId: string },
+  signal: AbortSignal,
+): Promise<Counts | string> {
+  try {
+    const budget = await platformApis.get(install)?.readBudget(contractId, signal);
+    return budget?.consumed ?? 'The marketplace does not say what was consumed.';
+  } catch (error) {
+    return maskText(toAppError(error).message);
+  }
+}
