@@ -57,13 +57,13 @@ type Consumed = Counts | string;
 
 /** @returns a text that says why, if the marketplace gave no answer */
 async function readConsumed(
-  { platformApis }: Services,
+  { sources }: Services,
   install: string,
   contractId: string,
   signal: AbortSignal,
 ): Promise<Consumed> {
   try {
-    const budget = await platformApis.get(install)?.readBudget(contractId, signal);
+    const budget = await sources.get(install)?.readBudget(contractId, signal);
     return budget?.consumed ?? 'The marketplace does not say what was consumed.';
   } catch (error) {
     return maskText(toAppError(error).message);

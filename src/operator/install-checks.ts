@@ -1,7 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, ProjectLink } from '../marketplace/platform-schema.ts';
+import type { Grant, Link } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
@@ -65,7 +65,7 @@ function checkScopes(name: string, granted: readonly string[] | undefined): Chec
 const maxNamed = 5;
 
 /** Links that the marketplace provisions itself need nothing of us. */
-export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
+export function checkJobs(install: string, links: readonly Link[]): Check[] {
   const idle = links.filter(
     ({ jobId, provisioningMode }) => jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
   );

@@ -7,9 +7,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { AddressStore } from '../memberships/address-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
+import type { Source } from '../sources/source.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { type CompareDeps, compareWork } from './compare/compare-work.ts';
 import { createComparisonStore } from './compare/comparison-store.ts';
@@ -44,7 +44,7 @@ export interface UsageParts extends Polling {
   };
   /** The installs by name, always up to date. */
   installs: ReadonlyMap<string, unknown>;
-  platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
+  sources: ReadonlyMap<string, Pick<Source, 'reportUsage'>>;
   /** Sources of work besides the tools. */
   otherObservations: readonly ObservationSource[];
   onAnswer: OnAnswer;
@@ -71,7 +71,7 @@ export function createUsage(parts: UsageParts): Usage {
     work: createWorkStore(database),
     scopes: createScopeStore(database),
     waiting: createWaitingStore(database, addresses),
-    sources: createContractSourceStore(database),
+    contractSources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
     decisions: createDecisionStore(database),
     moments: createMomentStore(database),

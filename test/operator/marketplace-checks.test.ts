@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
-import { Grant, ProjectLink, WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
+import { Grant, ProjectLink, WebhookEndpoint } from '../../src/sources/platform/platform-schema.ts';
 
 const scopes = [
   'project-links:read',

@@ -3,7 +3,7 @@ import { toAppError } from '../../domain/errors.ts';
 import { eventTypes } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { EndpointChanges } from '../../marketplace/platform-api.ts';
+import type { EndpointChanges } from '../../sources/source.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
@@ -52,12 +52,12 @@ async function changeEndpoint(deps: SubscriptionDeps, look: Look, step: StepAbou
 
 async function change(
   deps: SubscriptionDeps,
-  { install, api }: Look,
+  { install, source }: Look,
   endpointId: string,
   changes: EndpointChanges,
   signal: AbortSignal,
 ): Promise<void> {
-  await api.updateWebhookEndpoint(endpointId, changes, signal);
+  await source.updateEndpoint(endpointId, changes, signal);
   await wantRead(deps, install);
 }
 
@@ -70,7 +70,7 @@ async function create(
   signal: AbortSignal,
 ): Promise<string> {
   const { subscriptions, endpoints } = deps;
-  const { install, api, view } = look;
+  const { install, source, view } = look;
   await subscriptions.beginCreating(install, now(deps));
   for (const endpointId of replaces) {
     await hold.renew();
@@ -78,7 +78,7 @@ async function create(
   }
   await hold.renew();
   const wanted = { url: view.url, eventTypes: types };
-  const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal).catch(async (error: unknown) => {
+  const { endpoint, secret } = await source.createEndpoint(wanted, signal).catch(async (error: unknown) => {
     // If endpoints were deleted for it, the next check must still make one.
     const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
     if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
@@ -99,12 +99,12 @@ async function adopt(deps: SubscriptionDeps, install: string, endpointId: string
 /** Noted before the call, or a process that dies each time would enable it for ever. */
 async function enable(
   deps: SubscriptionDeps,
-  { install, api, view }: Look,
+  { install, source, view }: Look,
   endpointId: string,
   signal: AbortSignal,
 ): Promise<void> {
   await deps.subscriptions.enabled(install, now(deps));
-  await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
+  await source.updateEndpoint(endpointId, { status: 'ACTIVE' }, signal);
   await wantRead(deps, install);
   const { disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
   deps.alerts.raise(
@@ -112,18 +112,18 @@ async function enable(
     { install, endpointId, reason: maskText(disabledReason ?? '') },
     'The marketplace had disabled a webhook endpoint: it is enabled again, and missed deliveries are requested',
   );
-  await api.redeliver(endpointId, undefined, signal);
+  await source.redeliver(endpointId, undefined, signal);
 }
 
 /** The marketplace discards what it had still to deliver. */
 async function remove(
   deps: SubscriptionDeps,
-  { install, api }: Look,
+  { install, source }: Look,
   endpointId: string,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await api.deleteWebhookEndpoint(endpointId, signal);
+    await source.deleteEndpoint(endpointId, signal);
   } catch (error) {
     if (toAppError(error).code !== 'not_found') throw error;
   }

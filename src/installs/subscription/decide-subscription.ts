@@ -1,5 +1,5 @@
 import { type EventType, eventTypes } from '../../domain/event.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 
@@ -57,7 +57,7 @@ export function decideSubscription(install: string, view: SubscriptionView): Sub
 }
 
 /** Forgets the gone endpoints last: as long as one is stored, an endpoint is made again. */
-export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): SubscriptionStep[] {
+export function create(replaced: readonly Endpoint[], gone: readonly string[]): SubscriptionStep[] {
   return [{ kind: 'create', replaces: replaced.map(({ id }) => id) }, ...forget(gone)];
 }
 
@@ -65,7 +65,7 @@ function maintain(
   install: string,
   view: SubscriptionView,
   sorted: SortedEndpoints,
-  current: WebhookEndpoint,
+  current: Endpoint,
 ): SubscriptionDecision {
   const [stranger] = sorted.strangers;
   const [moved] = sorted.elsewhere;
@@ -85,7 +85,7 @@ function maintain(
 export function tidy(
   view: SubscriptionView,
   { usable, strangers, gone }: SortedEndpoints,
-  current: WebhookEndpoint,
+  current: Endpoint,
 ): SubscriptionStep[] {
   const deleted = [
     ...(view.creatingSince === null ? [] : strangers),
@@ -104,18 +104,18 @@ function forget(gone: readonly string[]): SubscriptionStep[] {
 }
 
 /** If the marketplace does not show the event types, none counts as missing. */
-export function missingTypesOf({ eventTypes: types }: WebhookEndpoint): string[] {
+export function missingTypesOf({ eventTypes: types }: Endpoint): string[] {
   return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
 }
 
-function subscribe(endpoint: WebhookEndpoint): SubscriptionStep[] {
+function subscribe(endpoint: Endpoint): SubscriptionStep[] {
   const missing = missingTypesOf(endpoint);
   if (missing.length === 0) return [];
   const types = [...(endpoint.eventTypes ?? []), ...missing];
   return [{ kind: 'subscribe', endpointId: endpoint.id, eventTypes: types }];
 }
 
-function isOverlapOver({ stored, now }: SubscriptionView, current: WebhookEndpoint): boolean {
+function isOverlapOver({ stored, now }: SubscriptionView, current: Endpoint): boolean {
   const known = stored.find(({ endpointId }) => endpointId === current.id);
   return known !== undefined && Date.parse(now) - Date.parse(known.storedAt) >= overlapMs;
 }
@@ -126,16 +126,12 @@ function isUnmatched({ unmatchedAt, acceptedAt }: SubscriptionView): boolean {
 }
 
 /** If the marketplace counts no failures, it did not send the refused request. */
-function findRefused(
-  install: string,
-  view: SubscriptionView,
-  { consecutiveFailures }: WebhookEndpoint,
-): Trouble | null {
+function findRefused(install: string, view: SubscriptionView, { consecutiveFailures }: Endpoint): Trouble | null {
   if (!isUnmatched(view) || consecutiveFailures === 0) return null;
   return toTroubles(install).unknownSecret(view.unmatchedAt ?? '');
 }
 
-function decideEnabling(install: string, view: SubscriptionView, endpoint: WebhookEndpoint): SubscriptionDecision {
+function decideEnabling(install: string, view: SubscriptionView, endpoint: Endpoint): SubscriptionDecision {
   const { acceptedAt, enabledAt } = view;
   const troubles = toTroubles(install);
   if (endpoint.status !== 'DISABLED') {
@@ -157,6 +153,6 @@ function decideEnabling(install: string, view: SubscriptionView, endpoint: Webho
   return { steps: [{ kind: 'enable', endpointId: endpoint.id }], trouble: null };
 }
 
-function toElsewhere(install: string, { id, url }: WebhookEndpoint): Trouble {
+function toElsewhere(install: string, { id, url }: Endpoint): Trouble {
   return toTroubles(install).elsewhere(id, url);
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
-import { apiOf, listEndpoints, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { listEndpoints, lookAtSubscription, type SubscriptionDeps, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
@@ -45,7 +45,7 @@ export async function describeSubscription(
   };
 }
 
-function mainOf(view: SubscriptionView): WebhookEndpoint | undefined {
+function mainOf(view: SubscriptionView): Endpoint | undefined {
   const { usable, strangers, elsewhere } = sortEndpoints(view);
   return [...usable, ...strangers, ...elsewhere][0];
 }
@@ -69,7 +69,7 @@ export async function redeliver(
   deliveryId: string | undefined,
   signal: AbortSignal,
 ): Promise<Redelivered> {
-  const api = apiOf(deps, install);
+  const source = sourceOf(deps, install);
   const endpoint =
     deps.publicUrl === undefined
       ? await findWithoutAddress(deps, install, signal)
@@ -78,16 +78,16 @@ export async function redeliver(
     throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
   }
   const { id: endpointId, status } = endpoint;
-  return { endpointId, status, requeued: await api.redeliver(endpointId, deliveryId, signal) };
+  return { endpointId, status, requeued: await source.redeliver(endpointId, deliveryId, signal) };
 }
 
 async function findWithoutAddress(
   deps: SubscriptionDeps,
   install: string,
   signal: AbortSignal,
-): Promise<WebhookEndpoint | undefined> {
+): Promise<Endpoint | undefined> {
   const stored = (await deps.endpoints.listOf(install)).map(({ endpointId }) => endpointId);
-  const listed = await listEndpoints(apiOf(deps, install), stored, signal);
+  const listed = await listEndpoints(sourceOf(deps, install), stored, signal);
   const known = listed.find(({ id }) => stored.includes(id));
   return known ?? (listed.length === 1 ? listed[0] : undefined);
 }

@@ -67,9 +67,9 @@ async function send(
   entries: readonly PlannedEntry[],
   lease: SenderLease,
 ): Promise<SentEntries> {
-  const api = deps.platformApis.get(of.install);
-  if (api === undefined) return { ...nothingSent(), left: [...entries] };
-  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, api, of, entries, signal);
+  const source = deps.sources.get(of.install);
+  if (source === undefined) return { ...nothingSent(), left: [...entries] };
+  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, source, of, entries, signal);
   await troubles.noteDays(of.install, 'refused', sent.refused);
   return sent;
 }

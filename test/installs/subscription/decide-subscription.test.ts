@@ -3,7 +3,7 @@ import { eventTypes } from '../../../src/domain/event.ts';
 import { decideEnsured } from '../../../src/installs/subscription/decide-ensured.ts';
 import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
 import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';
-import type { WebhookEndpoint } from '../../../src/marketplace/platform-schema.ts';
+import type { Endpoint } from '../../../src/sources/source.ts';
 
 const url = 'https://bridge.example.com/webhooks/acme';
 const now = '2026-03-15T12:00:00.000Z';
@@ -11,7 +11,7 @@ const ago = (ms: number) => new Date(Date.parse(now) - ms).toISOString();
 const minute = 60_000;
 const hour = 60 * minute;
 
-function endpoint(id: string, changes: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
+function endpoint(id: string, changes: Partial<Endpoint> = {}): Endpoint {
   return {
     id,
     url,

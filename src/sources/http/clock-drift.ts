@@ -1,6 +1,3 @@
-/** From this drift on an operator should know. Deliveries are refused from 300 s on. */
-export const notableDriftMs = 60_000;
-
 /**
  * By how much the local clock is ahead of the `Date` header (negative: behind). The header has whole
  * seconds and the answer takes time, so this is the smallest drift that is possible. Undefined without

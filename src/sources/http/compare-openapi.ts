@@ -1,22 +1,14 @@
-import type { OpenapiDocument } from './platform-schema.ts';
-import { type Fields, type ReliedOperation, reliedOperations, type Shape } from './relied-on.ts';
-
-/** A difference between the API description that the marketplace serves and what Gangway relies on. */
-export interface Deviation {
-  /** `GET /contracts: contracts[].status` */
-  where: string;
-  says: string;
-  /** Whether something will not work; otherwise it is unknown or only information. */
-  isFailure: boolean;
-}
+import type { Deviation } from '../source.ts';
+import type { OpenapiDocument } from './openapi-schema.ts';
+import type { Fields, ReliedOperation, Shape } from './relied-operation.ts';
 
 /**
  * Compares the API description that the marketplace serves with what Gangway relies on. Pure and
  * tolerant: additions are no deviation, one alternative that fits is enough, and what is not described
- * is reported as such.
+ * is reported as such. The path of the first operation tells where in the document the API begins.
  */
-export function findDeviations(document: OpenapiDocument): Deviation[] {
-  const served = listServed(document);
+export function compareOpenapi(document: OpenapiDocument, reliedOperations: readonly ReliedOperation[]): Deviation[] {
+  const served = listServed(document, reliedOperations);
   return reliedOperations.flatMap((relied) => {
     const where = relied.operation;
     const operation = served.get(toKey(where));
@@ -33,10 +25,10 @@ type Node = Record<string, unknown>;
 const combiners = ['allOf', 'anyOf', 'oneOf'];
 const valueKeys = ['type', 'enum', 'const', 'properties', 'items'];
 
-function listServed(document: OpenapiDocument): Map<string, Node> {
-  const current = '/installs/current';
-  const known = Object.keys(document.paths).find((path) => path.endsWith(current)) ?? current;
-  const base = known.slice(0, -current.length);
+function listServed(document: OpenapiDocument, [first]: readonly ReliedOperation[]): Map<string, Node> {
+  const known = first?.operation.replace(/^\w+ /, '') ?? '';
+  const found = Object.keys(document.paths).find((path) => path.endsWith(known)) ?? known;
+  const base = found.slice(0, found.length - known.length);
   const paths = Object.entries(document.paths).filter(([path]) => path.startsWith(base));
   return new Map(
     paths.flatMap(([path, item]) =>

@@ -3,28 +3,29 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import { eventTypes } from '../../src/domain/event.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
+import { eventTypes } from '../../../src/domain/event.ts';
+import { Budget } from '../../../src/sources/http/budget-schema.ts';
+import type { Shape } from '../../../src/sources/http/relied-operation.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import {
-  Budget,
   Contract,
   Grant,
   Participant,
   ProjectLink,
   WebhookEndpoint,
-} from '../../src/marketplace/platform-schema.ts';
-import { reliedOperations, type Shape } from '../../src/marketplace/relied-on.ts';
+} from '../../../src/sources/platform/platform-schema.ts';
+import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
+import type { Source } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();
 const at = 'id1';
 
 /** Every operation, with all that it may send. */
-const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
-  (api) => api.getInstall(signal),
-  (api) => api.listProjectLinks(signal),
+const calls: ((api: Source) => Promise<unknown>)[] = [
+  (api) => api.readGrant(signal),
+  (api) => api.listLinks(signal),
   (api) =>
-    api.createProjectLink(
+    api.createLink(
       {
         externalProjectId: at,
         externalProjectName: 'n',
@@ -34,8 +35,8 @@ const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
       },
       signal,
     ),
-  (api) => api.getProjectLink(at, signal),
-  (api) => api.deleteProjectLink(at, signal),
+  (api) => api.readLink(at, signal),
+  (api) => api.deleteLink(at, signal),
   (api) => api.listContracts({ status: 'active', projectLinkId: at }, signal),
   (api) => api.listParticipants(at, signal),
   (api) => api.readBudget(at, signal),
@@ -54,11 +55,11 @@ const calls: ((api: PlatformApi) => Promise<unknown>)[] = [
       ],
       signal,
     ),
-  (api) => api.listWebhookEndpoints(signal),
-  (api) => api.createWebhookEndpoint({ url: 'https://x.example', eventTypes }, signal),
-  (api) => api.getWebhookEndpoint(at, signal),
-  (api) => api.updateWebhookEndpoint(at, { url: 'https://x.example', eventTypes, status: 'ACTIVE' }, signal),
-  (api) => api.deleteWebhookEndpoint(at, signal),
+  (api) => api.listEndpoints(signal),
+  (api) => api.createEndpoint({ url: 'https://x.example', eventTypes }, signal),
+  (api) => api.readEndpoint(at, signal),
+  (api) => api.updateEndpoint(at, { url: 'https://x.example', eventTypes, status: 'ACTIVE' }, signal),
+  (api) => api.deleteEndpoint(at, signal),
   (api) => api.redeliver(at, at, signal),
 ];
 
@@ -86,7 +87,7 @@ async function record(): Promise<Sent[]> {
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  const api = createPlatformApi({ baseUrl: `http://127.0.0.1:${port}`, token: 'ot_ptk_none' });
+  const api = createPlatformSource({ baseUrl: `http://127.0.0.1:${port}`, token: 'ot_ptk_none' });
   for (const call of calls) await call(api).catch(() => undefined);
   return sent;
 }

@@ -1,31 +1,25 @@
-import { toSegment } from './id-segment.ts';
-import { listWhole } from './list-whole.ts';
-import type { PlatformApi } from './platform-api.ts';
-import type { CallPlatform, PlatformOperation } from './platform-caller.ts';
+import type { Call, Operation } from '../http/caller.ts';
+import { toSegment } from '../http/id-segment.ts';
+import { listWhole } from '../http/list-whole.ts';
+import type { Endpoint, Source } from '../source.ts';
 import {
   CreatedEndpointAnswer,
   DeletedAnswer,
   RedeliverAnswer,
-  type WebhookEndpoint,
   WebhookEndpointAnswer,
   WebhookEndpointList,
 } from './platform-schema.ts';
 
 type EndpointCalls = Pick<
-  PlatformApi,
-  | 'listWebhookEndpoints'
-  | 'getWebhookEndpoint'
-  | 'createWebhookEndpoint'
-  | 'updateWebhookEndpoint'
-  | 'deleteWebhookEndpoint'
-  | 'redeliver'
+  Source,
+  'listEndpoints' | 'readEndpoint' | 'createEndpoint' | 'updateEndpoint' | 'deleteEndpoint' | 'redeliver'
 >;
 
-export function createEndpointCalls(call: CallPlatform): EndpointCalls {
+export function createEndpointCalls(call: Call): EndpointCalls {
   return {
-    async listWebhookEndpoints(signal) {
+    async listEndpoints(signal) {
       const purpose = 'list the webhook endpoints';
-      return await listWhole<WebhookEndpoint>({
+      return await listWhole<Endpoint>({
         path: '/webhook-endpoints',
         purpose,
         keyOf: ({ id }) => id,
@@ -37,14 +31,14 @@ export function createEndpointCalls(call: CallPlatform): EndpointCalls {
       });
     },
 
-    async getWebhookEndpoint(endpointId, signal) {
+    async readEndpoint(endpointId, signal) {
       const path = toPath(endpointId);
       const purpose = 'read a webhook endpoint';
       return (await call({ path, purpose, answer: WebhookEndpointAnswer }, signal)).webhookEndpoint;
     },
 
-    async createWebhookEndpoint(wanted, signal) {
-      const operation: PlatformOperation<CreatedEndpointAnswer> = {
+    async createEndpoint(wanted, signal) {
+      const operation: Operation<CreatedEndpointAnswer> = {
         method: 'POST',
         path: '/webhook-endpoints',
         body: wanted,
@@ -56,8 +50,8 @@ export function createEndpointCalls(call: CallPlatform): EndpointCalls {
       return { endpoint: webhookEndpoint, secret };
     },
 
-    async updateWebhookEndpoint(endpointId, changes, signal) {
-      const operation: PlatformOperation<WebhookEndpointAnswer> = {
+    async updateEndpoint(endpointId, changes, signal) {
+      const operation: Operation<WebhookEndpointAnswer> = {
         method: 'PATCH',
         path: toPath(endpointId),
         body: changes,
@@ -67,8 +61,8 @@ export function createEndpointCalls(call: CallPlatform): EndpointCalls {
       return (await call(operation, signal)).webhookEndpoint;
     },
 
-    async deleteWebhookEndpoint(endpointId, signal) {
-      const operation: PlatformOperation<DeletedAnswer> = {
+    async deleteEndpoint(endpointId, signal) {
+      const operation: Operation<DeletedAnswer> = {
         method: 'DELETE',
         path: toPath(endpointId),
         answer: DeletedAnswer,
@@ -79,7 +73,7 @@ export function createEndpointCalls(call: CallPlatform): EndpointCalls {
     },
 
     async redeliver(endpointId, deliveryId, signal) {
-      const operation: PlatformOperation<RedeliverAnswer> = {
+      const operation: Operation<RedeliverAnswer> = {
         method: 'POST',
         path: `${toPath(endpointId)}/redeliver`,
         answer: RedeliverAnswer,

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
-import { openHttpFake, sendJson } from '../support/http-fake.ts';
+import type { AppError } from '../../../src/domain/errors.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import type { Source } from '../../../src/sources/source.ts';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const { signal } = new AbortController();
 const secret = 'whsec_0123456789';
@@ -14,7 +14,7 @@ async function open(...bodies: unknown[]) {
     if (body === undefined) response.writeHead(204).end();
     else sendJson(response, body);
   });
-  return { api: createPlatformApi({ baseUrl: fake.url, token: 'ot_ptk_x' }), ...fake };
+  return { api: createPlatformSource({ baseUrl: fake.url, token: 'ot_ptk_x' }), ...fake };
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<AppError> {
@@ -26,30 +26,35 @@ async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   );
 }
 
-type Run = (api: PlatformApi) => Promise<unknown>;
+type Run = (api: Source) => Promise<unknown>;
 
 const run = {
-  getInstall: (api) => api.getInstall(signal),
-  getProjectLink: (api) => api.getProjectLink('l1', signal),
-  createProjectLink: (api) => api.createProjectLink({ externalProjectId: 'p' }, signal),
-  deleteProjectLink: (api) => api.deleteProjectLink('l1', signal),
-  listProjectLinks: (api) => api.listProjectLinks(signal),
+  readGrant: (api) => api.readGrant(signal),
+  readLink: (api) => api.readLink('l1', signal),
+  createLink: (api) => api.createLink({ externalProjectId: 'p' }, signal),
+  deleteLink: (api) => api.deleteLink('l1', signal),
+  listLinks: (api) => api.listLinks(signal),
   listContracts: (api) => api.listContracts({ status: 'active' }, signal),
   listParticipants: (api) => api.listParticipants('c1', signal),
   readBudget: (api) => api.readBudget('c1', signal),
   reportUsage: (api) => api.reportUsage('c1', [{ workDate: '2026-03-15' }], signal),
-  listWebhookEndpoints: (api) => api.listWebhookEndpoints(signal),
-  getWebhookEndpoint: (api) => api.getWebhookEndpoint('e1', signal),
-  createWebhookEndpoint: (api) => api.createWebhookEndpoint({ url: 'http://localhost/', eventTypes: [] }, signal),
-  updateWebhookEndpoint: (api) => api.updateWebhookEndpoint('e1', {}, signal),
-  deleteWebhookEndpoint: (api) => api.deleteWebhookEndpoint('e1', signal),
+  listEndpoints: (api) => api.listEndpoints(signal),
+  readEndpoint: (api) => api.readEndpoint('e1', signal),
+  createEndpoint: (api) => api.createEndpoint({ url: 'http://localhost/', eventTypes: [] }, signal),
+  updateEndpoint: (api) => api.updateEndpoint('e1', {}, signal),
+  deleteEndpoint: (api) => api.deleteEndpoint('e1', signal),
   redeliver: (api) => api.redeliver('e1', undefined, signal),
-  readOpenapi: (api) => api.readOpenapi(signal),
+  findDeviations: (api) => api.findDeviations(signal),
 } satisfies Record<string, Run>;
 
 const link = { id: 'l1', externalProjectId: 'p' };
 const endpoint = { id: 'e1', status: 'PAUSED' };
 const budget = { contractId: 'c1', state: 'FROZEN' };
+const nothingThere = {
+  where: 'GET /installs/current',
+  says: 'this operation is no longer there',
+  isFailure: true,
+};
 const noAmounts = {
   fundedVolume: null,
   fundedAmountUsd: null,
@@ -63,31 +68,31 @@ const noAmounts = {
 
 describe('an answer', () => {
   it.each<[keyof typeof run, unknown, unknown]>([
-    ['getInstall', { install: { id: 7, status: 'NEW' } }, { id: '7', status: 'NEW' }],
+    ['readGrant', { install: { id: 7, status: 'NEW' } }, { id: '7', status: 'NEW' }],
     [
-      'getInstall',
+      'readGrant',
       {
         install: { id: 'i', status: 'ACTIVE', scopes: 'all', piiConsent: 'yes', token: 'ot_ptk_' },
       },
       { id: 'i', status: 'ACTIVE' },
     ],
     [
-      'getInstall',
+      'readGrant',
       { install: { id: 'i', status: 'ACTIVE', piiConsent: false, token: { scopes: ['new:one'] } } },
       { id: 'i', status: 'ACTIVE', piiConsent: false, token: { scopes: ['new:one'] } },
     ],
     [
-      'getProjectLink',
+      'readLink',
       { projectLink: { ...link, jobId: null, externalProjectUrl: 'javascript:alert(1)' } },
       { ...link, jobId: null, externalProjectName: null, provisioningMode: null },
     ],
     [
-      'createProjectLink',
+      'createLink',
       { projectLink: { ...link, provisioningMode: 'BY_PIGEON', createdAt: 'once' } },
       { ...link, externalProjectName: null, provisioningMode: 'BY_PIGEON' },
     ],
-    ['deleteProjectLink', { deleted: true, projectLink: null }, undefined],
-    ['deleteProjectLink', undefined, undefined],
+    ['deleteLink', { deleted: true, projectLink: null }, undefined],
+    ['deleteLink', undefined, undefined],
     [
       'listContracts',
       { contracts: [{ id: 'c1', status: 'paused', endDate: null, startDate: '2026-03-15' }] },
@@ -112,32 +117,32 @@ describe('an answer', () => {
     ['reportUsage', { contractId: 'c1', accepted: 1, budget: 'fine' }, { contractId: 'c1', accepted: 1, budget: null }],
     ['reportUsage', { contractId: 'c1' }, { contractId: 'c1', accepted: null, budget: null }],
     [
-      'listWebhookEndpoints',
+      'listEndpoints',
       { webhookEndpoints: [{ ...endpoint, eventTypes: ['contract.paused'], url: 7 }] },
       [{ ...endpoint, eventTypes: ['contract.paused'], consecutiveFailures: null, disabledReason: null }],
     ],
     [
-      'createWebhookEndpoint',
+      'createEndpoint',
       { webhookEndpoint: endpoint, secret },
       { endpoint: { ...endpoint, consecutiveFailures: null, disabledReason: null }, secret },
     ],
-    ['deleteWebhookEndpoint', undefined, undefined],
+    ['deleteEndpoint', undefined, undefined],
     ['redeliver', { requeued: 3 }, 3],
     ['redeliver', {}, null],
     ['redeliver', undefined, null],
-    ['readOpenapi', { paths: { '/x': { get: 1 } } }, { paths: { '/x': { get: 1 } } }],
+    ['findDeviations', { paths: { '/x': { get: 1 } } }, expect.arrayContaining([nothingThere])],
   ])('to %s that is odd only in optional fields is read: %j', async (name, body, expected) => {
     const { api } = await open(body);
     expect(await run[name](api)).toEqual(expected);
   });
 
   it.each<[keyof typeof run, unknown]>([
-    ['getInstall', {}],
-    ['getInstall', { install: { id: '', status: 'ACTIVE' } }],
-    ['getProjectLink', { projectLink: null }],
-    ['createProjectLink', { projectLink: { id: 'l1' } }],
-    ['deleteProjectLink', {}],
-    ['deleteProjectLink', { deleted: false }],
+    ['readGrant', {}],
+    ['readGrant', { install: { id: '', status: 'ACTIVE' } }],
+    ['readLink', { projectLink: null }],
+    ['createLink', { projectLink: { id: 'l1' } }],
+    ['deleteLink', {}],
+    ['deleteLink', { deleted: false }],
     ['listContracts', { contracts: null }],
     ['listContracts', { contracts: [{ id: 'c1' }] }],
     ['listParticipants', { participants: [{ displayName: 'Amara' }] }],
@@ -145,17 +150,17 @@ describe('an answer', () => {
     ['readBudget', { state: 'OK' }],
     ['reportUsage', {}],
     ['reportUsage', 'ok'],
-    ['listWebhookEndpoints', {}],
-    ['listWebhookEndpoints', { webhookEndpoints: [{ url: 'http://localhost/' }] }],
-    ['getWebhookEndpoint', {}],
-    ['createWebhookEndpoint', { webhookEndpoint: endpoint }],
-    ['createWebhookEndpoint', { webhookEndpoint: endpoint, secret: '' }],
-    ['createWebhookEndpoint', { webhookEndpoint: endpoint, secret: 'whsec_with a space' }],
-    ['updateWebhookEndpoint', undefined],
-    ['deleteWebhookEndpoint', { deleted: false }],
+    ['listEndpoints', {}],
+    ['listEndpoints', { webhookEndpoints: [{ url: 'http://localhost/' }] }],
+    ['readEndpoint', {}],
+    ['createEndpoint', { webhookEndpoint: endpoint }],
+    ['createEndpoint', { webhookEndpoint: endpoint, secret: '' }],
+    ['createEndpoint', { webhookEndpoint: endpoint, secret: 'whsec_with a space' }],
+    ['updateEndpoint', undefined],
+    ['deleteEndpoint', { deleted: false }],
     ['redeliver', 'later'],
-    ['readOpenapi', []],
-    ['readOpenapi', { paths: [] }],
+    ['findDeviations', []],
+    ['findDeviations', { paths: [] }],
   ])('to %s without its essential fields is refused: %j', async (name, body) => {
     const { api, requests } = await open(body);
     expect(await failureOf(run[name](api))).toMatchObject({
@@ -168,7 +173,7 @@ describe('an answer', () => {
 
   it('with a secret is not quoted in the error if it is odd', async () => {
     const { api } = await open({ webhookEndpoint: {}, secret });
-    const { message, stack, cause } = await failureOf(run.createWebhookEndpoint(api));
+    const { message, stack, cause } = await failureOf(run.createEndpoint(api));
     expect(JSON.stringify([message, stack, cause, String(cause)])).not.toContain(secret);
   });
 
@@ -188,8 +193,8 @@ describe('an answer', () => {
 
 describe('a list that is documented to have no pages', () => {
   const lists: [keyof typeof run, string, (id: string) => object][] = [
-    ['listProjectLinks', 'projectLinks', (id) => ({ ...link, id })],
-    ['listWebhookEndpoints', 'webhookEndpoints', (id) => ({ ...endpoint, id })],
+    ['listLinks', 'projectLinks', (id) => ({ ...link, id })],
+    ['listEndpoints', 'webhookEndpoints', (id) => ({ ...endpoint, id })],
     ['listParticipants', 'participants', (opentrainUserId) => ({ opentrainUserId })],
   ];
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { NewProjectLink, PlatformApi } from '../../src/marketplace/platform-api.ts';
-import { type Scope, sandboxEventTypes } from '../../src/sandbox/sandbox-state.ts';
-import { clock, openWorld, today, type World } from '../sandbox/sandbox-harness.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { type Scope, sandboxEventTypes } from '../../../src/sandbox/sandbox-state.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import type { NewLink, Source } from '../../../src/sources/source.ts';
+import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
 
 const { signal } = new AbortController();
 const hookUrl = 'https://bridge.example.com/webhooks/acme';
@@ -16,33 +16,29 @@ interface Ready extends World {
 }
 
 /** Every operation that needs a token, as it succeeds; the spec says what scope it needs. */
-const operations: [keyof PlatformApi, Scope | null, (api: PlatformApi, at: Ready) => unknown][] = [
-  ['getInstall', null, (api) => api.getInstall(signal)],
-  [
-    'createProjectLink',
-    'project-links:write',
-    (api) => api.createProjectLink({ externalProjectId: 'another' }, signal),
-  ],
-  ['listProjectLinks', 'project-links:read', (api) => api.listProjectLinks(signal)],
-  ['getProjectLink', 'project-links:read', (api, { linkId }) => api.getProjectLink(linkId, signal)],
-  ['deleteProjectLink', 'project-links:write', (api, { linkId }) => api.deleteProjectLink(linkId, signal)],
+const operations: [keyof Source, Scope | null, (api: Source, at: Ready) => unknown][] = [
+  ['readGrant', null, (api) => api.readGrant(signal)],
+  ['createLink', 'project-links:write', (api) => api.createLink({ externalProjectId: 'another' }, signal)],
+  ['listLinks', 'project-links:read', (api) => api.listLinks(signal)],
+  ['readLink', 'project-links:read', (api, { linkId }) => api.readLink(linkId, signal)],
+  ['deleteLink', 'project-links:write', (api, { linkId }) => api.deleteLink(linkId, signal)],
   ['listContracts', 'contracts:read', (api) => api.listContracts({ status: 'active' }, signal)],
   ['listParticipants', 'participants:read', (api, { contractId }) => api.listParticipants(contractId, signal)],
   ['readBudget', 'contracts:read', (api, { contractId }) => api.readBudget(contractId, signal)],
   ['reportUsage', 'usage:write', (api, { contractId }) => api.reportUsage(contractId, [{ workDate: today }], signal)],
-  ['listWebhookEndpoints', 'webhooks:manage', (api) => api.listWebhookEndpoints(signal)],
-  ['getWebhookEndpoint', 'webhooks:manage', (api, { endpointId }) => api.getWebhookEndpoint(endpointId, signal)],
+  ['listEndpoints', 'webhooks:manage', (api) => api.listEndpoints(signal)],
+  ['readEndpoint', 'webhooks:manage', (api, { endpointId }) => api.readEndpoint(endpointId, signal)],
   [
-    'createWebhookEndpoint',
+    'createEndpoint',
     'webhooks:manage',
-    (api) => api.createWebhookEndpoint({ url: hookUrl, eventTypes: ['contract.ended'] }, signal),
+    (api) => api.createEndpoint({ url: hookUrl, eventTypes: ['contract.ended'] }, signal),
   ],
   [
-    'updateWebhookEndpoint',
+    'updateEndpoint',
     'webhooks:manage',
-    (api, { endpointId }) => api.updateWebhookEndpoint(endpointId, { url: hookUrl }, signal),
+    (api, { endpointId }) => api.updateEndpoint(endpointId, { url: hookUrl }, signal),
   ],
-  ['deleteWebhookEndpoint', 'webhooks:manage', (api, { endpointId }) => api.deleteWebhookEndpoint(endpointId, signal)],
+  ['deleteEndpoint', 'webhooks:manage', (api, { endpointId }) => api.deleteEndpoint(endpointId, signal)],
   ['redeliver', 'webhooks:manage', (api, { endpointId }) => api.redeliver(endpointId, undefined, signal)],
 ];
 
@@ -51,7 +47,7 @@ const ofOneThing = operations.filter(([, , run]) => run.length === 2);
 
 const requestId = expect.stringMatching(/^req_/);
 let world: Ready;
-let api: PlatformApi;
+let api: Source;
 
 /** A link with a contract, and an endpoint without a receiver. */
 beforeEach(async () => {
@@ -64,7 +60,7 @@ beforeEach(async () => {
   api = createApi(opened.token);
 });
 
-const createApi = (token: string) => createPlatformApi({ baseUrl: world.baseUrl, token });
+const createApi = (token: string) => createPlatformSource({ baseUrl: world.baseUrl, token });
 
 describe.each(operations)('%s', (_, scope, run) => {
   it('succeeds', async () => {
@@ -110,7 +106,7 @@ describe('the install', () => {
       piiConsent: false,
       tokenScopes: ['contracts:read'],
     });
-    expect(await createApi(token).getInstall(signal)).toEqual({
+    expect(await createApi(token).readGrant(signal)).toEqual({
       id: installId,
       status: 'ACTIVE',
       organizationId,
@@ -123,7 +119,7 @@ describe('the install', () => {
 });
 
 describe('a project link', () => {
-  const wanted: NewProjectLink = {
+  const wanted: NewLink = {
     externalProjectId: 'lanes',
     externalProjectName: 'Lanes',
     externalProjectUrl: 'https://tool.example.com/lanes',
@@ -131,15 +127,15 @@ describe('a project link', () => {
   };
 
   it('is created, found, and deleted for good', async () => {
-    const link = await api.createProjectLink({ ...wanted, jobId: world.jobId }, signal);
+    const link = await api.createLink({ ...wanted, jobId: world.jobId }, signal);
     const createdAt = `${today}T12:00:00.000Z`;
     expect(link).toEqual({ id: link.id, ...wanted, jobId: world.jobId, createdAt });
-    expect(await api.getProjectLink(link.id, signal)).toEqual(link);
-    expect(await api.listProjectLinks(signal)).toMatchObject([link, { id: world.linkId }]);
-    await api.deleteProjectLink(link.id, signal);
+    expect(await api.readLink(link.id, signal)).toEqual(link);
+    expect(await api.listLinks(signal)).toMatchObject([link, { id: world.linkId }]);
+    await api.deleteLink(link.id, signal);
     const gone = { code: 'not_found', status: 404 };
-    expect(await failureOf(api.getProjectLink(link.id, signal))).toMatchObject(gone);
-    expect(await failureOf(api.deleteProjectLink(link.id, signal))).toMatchObject(gone);
+    expect(await failureOf(api.readLink(link.id, signal))).toMatchObject(gone);
+    expect(await failureOf(api.deleteLink(link.id, signal))).toMatchObject(gone);
   });
 
   it.each([
@@ -147,14 +143,14 @@ describe('a project link', () => {
     ['a job of another customer', { externalProjectId: 'x', jobId: 'job_x' }, 'not_found', 404],
     ['an id that is too long', { externalProjectId: 'x'.repeat(201) }, 'invalid', 400],
   ])('is not created for %s', async (__, refusedLink, code, status) => {
-    const refused = await failureOf(api.createProjectLink(refusedLink, signal));
+    const refused = await failureOf(api.createLink(refusedLink, signal));
     expect(refused).toMatchObject({ code, status, requestId });
     expect(world.sandbox.snapshot().projectLinks).toHaveLength(1);
   });
 
   it('is not created beyond the limit', async () => {
-    for (const id of ['b', 'c']) await api.createProjectLink({ externalProjectId: id }, signal);
-    const refused = await failureOf(api.createProjectLink(wanted, signal));
+    for (const id of ['b', 'c']) await api.createLink({ externalProjectId: id }, signal);
+    const refused = await failureOf(api.createLink(wanted, signal));
     expect(refused).toMatchObject({ code: 'conflict', status: 409 });
   });
 
@@ -162,7 +158,7 @@ describe('a project link', () => {
     world.sandbox.setFaults(undefined, {
       cutOff: { probability: 1, times: 1, operations: ['POST /project-links'] },
     });
-    expect(await api.createProjectLink(wanted, signal)).toMatchObject(wanted);
+    expect(await api.createLink(wanted, signal)).toMatchObject(wanted);
     expect(world.sandbox.snapshot().projectLinks).toHaveLength(2);
   });
 
@@ -175,13 +171,13 @@ describe('a project link', () => {
     const operations = ['POST /project-links'];
     world.sandbox.setFaults(undefined, { serverError: { probability: 1, times: 1, operations } });
     const asked = { ...other, ...(hasJob && { jobId: world.jobId }) };
-    const refused = await failureOf(api.createProjectLink(asked, signal));
+    const refused = await failureOf(api.createLink(asked, signal));
     expect(refused).toMatchObject({ code: 'conflict', status: 409 });
   });
 
   it('that was deleted before its answer was lost is deleted', async () => {
     world.sandbox.setFaults(undefined, { cutOff: { probability: 1, times: 1 } });
-    await api.deleteProjectLink(world.linkId, signal);
+    await api.deleteLink(world.linkId, signal);
     expect(world.sandbox.snapshot().projectLinks).toEqual([]);
   });
 });
@@ -266,7 +262,7 @@ describe('a contract', () => {
   });
 
   it('that is no longer linked is not found', async () => {
-    await api.deleteProjectLink(world.linkId, signal);
+    await api.deleteLink(world.linkId, signal);
     expect(await api.listContracts({ status: 'active' }, signal)).toMatchObject({ contracts: [] });
     const { contractId } = world;
     const calls = [
@@ -289,7 +285,7 @@ describe('a webhook endpoint', () => {
   const wanted = { url: hookUrl, eventTypes: ['contract.ended', 'contract.started'] };
 
   it('is created with its secret, found, changed, and deleted', async () => {
-    const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal);
+    const { endpoint, secret } = await api.createEndpoint(wanted, signal);
     expect(secret).toMatch(/^whsec_/);
     expect(endpoint).toEqual({
       id: endpoint.id,
@@ -300,19 +296,19 @@ describe('a webhook endpoint', () => {
       disabledAt: null,
       disabledReason: null,
     });
-    expect(await api.getWebhookEndpoint(endpoint.id, signal)).toEqual(endpoint);
+    expect(await api.readEndpoint(endpoint.id, signal)).toEqual(endpoint);
     const listed = [endpoint, { id: world.endpointId }];
-    expect(await api.listWebhookEndpoints(signal)).toMatchObject(listed);
+    expect(await api.listEndpoints(signal)).toMatchObject(listed);
     const disabled = { ...endpoint, status: 'DISABLED', disabledReason: 'Disabled by request' };
-    expect(await api.updateWebhookEndpoint(endpoint.id, { status: 'DISABLED' }, signal)).toMatchObject({
+    expect(await api.updateEndpoint(endpoint.id, { status: 'DISABLED' }, signal)).toMatchObject({
       ...disabled,
       disabledAt: `${today}T12:00:00.000Z`,
     });
     const changes = { status: 'ACTIVE', eventTypes: sandboxEventTypes, url: `${hookUrl}/2` } as const;
-    const changed = await api.updateWebhookEndpoint(endpoint.id, changes, signal);
+    const changed = await api.updateEndpoint(endpoint.id, changes, signal);
     expect(changed).toEqual({ ...endpoint, ...changes });
-    await api.deleteWebhookEndpoint(endpoint.id, signal);
-    const gone = await failureOf(api.getWebhookEndpoint(endpoint.id, signal));
+    await api.deleteEndpoint(endpoint.id, signal);
+    const gone = await failureOf(api.readEndpoint(endpoint.id, signal));
     expect(gone).toMatchObject({ code: 'not_found', status: 404 });
   });
 
@@ -322,29 +318,29 @@ describe('a webhook endpoint', () => {
     ['an event that is none', { url: hookUrl, eventTypes: ['contract.paused'] }],
   ])('is neither created for nor changed to %s', async (__, refused) => {
     const failure = { code: 'invalid', status: 400, requestId };
-    expect(await failureOf(api.createWebhookEndpoint(refused, signal))).toMatchObject(failure);
-    const update = api.updateWebhookEndpoint(world.endpointId, refused, signal);
+    expect(await failureOf(api.createEndpoint(refused, signal))).toMatchObject(failure);
+    const update = api.updateEndpoint(world.endpointId, refused, signal);
     expect(await failureOf(update)).toMatchObject(failure);
   });
 
   it('is not created beyond the limit', async () => {
-    await api.createWebhookEndpoint(wanted, signal);
-    const refused = await failureOf(api.createWebhookEndpoint(wanted, signal));
+    await api.createEndpoint(wanted, signal);
+    const refused = await failureOf(api.createEndpoint(wanted, signal));
     expect(refused).toMatchObject({ code: 'conflict', status: 409, requestId });
   });
 
   it.each(['cutOff', 'serverError'] as const)('is requested once, also after a %s', async (fault) => {
     world.sandbox.setFaults(undefined, { [fault]: { probability: 1, times: 1 } });
-    const lost = await failureOf(api.createWebhookEndpoint(wanted, signal));
+    const lost = await failureOf(api.createEndpoint(wanted, signal));
     expect(lost).toMatchObject({ code: 'unavailable' });
-    const count = (await api.listWebhookEndpoints(signal)).length;
+    const count = (await api.listEndpoints(signal)).length;
     expect(count).toBe(fault === 'cutOff' ? 2 : 1);
   });
 
   it('that was deleted before its answer was lost is deleted', async () => {
     world.sandbox.setFaults(undefined, { cutOff: { probability: 1, times: 1 } });
-    await api.deleteWebhookEndpoint(world.endpointId, signal);
-    expect(await api.listWebhookEndpoints(signal)).toEqual([]);
+    await api.deleteEndpoint(world.endpointId, signal);
+    expect(await api.listEndpoints(signal)).toEqual([]);
   });
 
   it('has its deliveries sent again: all that failed, or one', async () => {
@@ -361,11 +357,9 @@ describe('a webhook endpoint', () => {
   });
 });
 
-it('reads the served contract, with no token', async () => {
+it('compares the served contract, with no token', async () => {
   world.sandbox.revokeToken(world.installId);
-  const { paths } = await api.readOpenapi(signal);
-  expect(Object.keys(paths)).toContain('/contracts/{id}/usage');
-  expect(Object.keys(paths['/project-links/{id}'] ?? {})).toEqual(['get', 'delete']);
+  expect(await api.findDeviations(signal)).toEqual([]);
 });
 
 async function failureOf(result: unknown): Promise<AppError> {

@@ -4,11 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventTypes } from '../../src/domain/event.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import type { MarketOptions } from '../support/second-marketplace/market-state.ts';
-import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
+import { eventTypes } from '../../../src/domain/event.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import type { MarketOptions } from '../../support/second-marketplace/market-state.ts';
+import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
 
 const { signal } = new AbortController();
 const minutes = 60_000;
@@ -34,7 +34,7 @@ async function open(options: Partial<MarketOptions> = {}, wanted = {}) {
     const { body } = await call('POST', '/project-links', { externalProjectId, jobId, ...more });
     return body.projectLink.id;
   }
-  const apiOf = (token: string) => createPlatformApi({ baseUrl: market.baseUrl, token });
+  const apiOf = (token: string) => createPlatformSource({ baseUrl: market.baseUrl, token });
   return { clock, market, connection, jobId, call, link, apiOf, api: apiOf(connection.token) };
 }
 
@@ -96,11 +96,11 @@ describe('the second marketplace', () => {
 
   it('answers the client’s reads', async () => {
     const { api, market, connection, jobId, link } = await open();
-    expect(await api.getInstall(signal)).toMatchObject({ id: connection.installId, status: 'ACTIVE' });
+    expect(await api.readGrant(signal)).toMatchObject({ id: connection.installId, status: 'ACTIVE' });
     const [first, second] = [await link('signs'), await link('lanes', { jobId: undefined })];
-    const links = await api.listProjectLinks(signal);
+    const links = await api.listLinks(signal);
     expect(links.map(({ id }) => id)).toEqual([second, first]);
-    expect(await api.getProjectLink(first, signal)).toMatchObject({
+    expect(await api.readLink(first, signal)).toMatchObject({
       id: first,
       externalProjectId: 'signs',
       externalProjectName: null,

@@ -1,5 +1,5 @@
-import { AppError } from '../domain/errors.ts';
-import { isPathSegment, pathSegment } from '../lib/path-segment.ts';
+import { AppError } from '../../domain/errors.ts';
+import { isPathSegment, pathSegment } from '../../lib/path-segment.ts';
 
 /**
  * Any id as one segment of a path.

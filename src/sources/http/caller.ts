@@ -1,14 +1,14 @@
-import { AppError, toAppError } from '../domain/errors.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
-import { requestJson } from '../lib/http-client.ts';
-import { maskText } from '../lib/mask.ts';
-import { retry } from '../lib/retry.ts';
-import { type OpenSpan, withSpan } from '../lib/tracing.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { requestJson } from '../../lib/http-client.ts';
+import { maskText } from '../../lib/mask.ts';
+import { retry } from '../../lib/retry.ts';
+import { type OpenSpan, withSpan } from '../../lib/tracing.ts';
+import type { CallNotes } from '../source.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
-import type { CallNotes } from './platform-api.ts';
 
-export interface PlatformCallOptions {
+export interface CallOptions {
   /** Without a slash at its end, such as `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
   token: string;
@@ -18,7 +18,7 @@ export interface PlatformCallOptions {
   clock?: Clock;
 }
 
-export interface PlatformOperation<T> {
+export interface Operation<T> {
   /** `GET` by default. */
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the base address, with its query. */
@@ -43,12 +43,12 @@ interface Schema<T> {
   safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
 }
 
-export type CallPlatform = <T>(operation: PlatformOperation<T>, signal: AbortSignal) => Promise<T>;
+export type Call = <T>(operation: Operation<T>, signal: AbortSignal) => Promise<T>;
 
 /** Makes the calls of one install to the marketplace: paced, timed, and retried if that is harmless. */
-export interface PlatformCaller {
+export interface Caller {
   /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape */
-  call: CallPlatform;
+  call: Call;
   clockDriftMs(): number | undefined;
 }
 
@@ -58,21 +58,21 @@ const maxBytes = 8 * 1024 * 1024;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
 
-export function createPlatformCaller(options: PlatformCallOptions): PlatformCaller {
+export function createCaller(options: CallOptions): Caller {
   const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
   const server = new URL(baseUrl).hostname;
   let clockDriftMs: number | undefined;
 
-  async function send<T>(operation: PlatformOperation<T>, signal: AbortSignal): Promise<T> {
+  async function send<T>(operation: Operation<T>, signal: AbortSignal): Promise<T> {
     await pacer.admit(signal);
     const { method = 'GET', purpose } = operation;
     const attributes = { 'http.request.method': method, 'server.address': server, 'gangway.purpose': purpose };
     return await withSpan(method, { kind: 'client', attributes }, (span) => sendOne(operation, signal, span));
   }
 
-  async function sendOne<T>(operation: PlatformOperation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
+  async function sendOne<T>(operation: Operation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
     const { method = 'GET', path, body, purpose, answer, notes } = operation;
     const sentAtMs = clock.now().getTime();
     const { body: answered, headers } = await requestJson({
@@ -117,7 +117,7 @@ export function createPlatformCaller(options: PlatformCallOptions): PlatformCall
   };
 }
 
-function createAttempt<T>({ doneBefore, notes }: PlatformOperation<T>, send: () => Promise<T>): () => Promise<T> {
+function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
   let isInDoubt = false;
   return async () => {
     try {

@@ -1,14 +1,14 @@
-import type { AppError } from '../domain/errors.ts';
-import { toSegment } from './id-segment.ts';
-import { listWhole } from './list-whole.ts';
-import type { NewProjectLink, PlatformApi } from './platform-api.ts';
-import type { CallPlatform, PlatformOperation } from './platform-caller.ts';
-import { DeletedAnswer, type ProjectLink, ProjectLinkAnswer, ProjectLinkList } from './platform-schema.ts';
+import type { AppError } from '../../domain/errors.ts';
+import type { Call, Operation } from '../http/caller.ts';
+import { toSegment } from '../http/id-segment.ts';
+import { listWhole } from '../http/list-whole.ts';
+import type { Link, NewLink, Source } from '../source.ts';
+import { DeletedAnswer, ProjectLinkAnswer, ProjectLinkList } from './platform-schema.ts';
 
-type LinkCalls = Pick<PlatformApi, 'listProjectLinks' | 'getProjectLink' | 'createProjectLink' | 'deleteProjectLink'>;
+type LinkCalls = Pick<Source, 'listLinks' | 'readLink' | 'createLink' | 'deleteLink'>;
 
-export function createLinkCalls(call: CallPlatform): LinkCalls {
-  async function listProjectLinks(signal: AbortSignal): Promise<ProjectLink[]> {
+export function createLinkCalls(call: Call): LinkCalls {
+  async function listLinks(signal: AbortSignal): Promise<Link[]> {
     const purpose = 'list the project links';
     return await listWhole({
       path: '/project-links',
@@ -22,23 +22,23 @@ export function createLinkCalls(call: CallPlatform): LinkCalls {
   }
 
   /** The link may exist since an attempt whose answer was lost. */
-  async function findCreated(wanted: NewProjectLink, refusal: AppError, signal: AbortSignal) {
-    const projectLink = (await listProjectLinks(signal)).find((link) => isAs(link, wanted));
+  async function findCreated(wanted: NewLink, refusal: AppError, signal: AbortSignal) {
+    const projectLink = (await listLinks(signal)).find((link) => isAs(link, wanted));
     if (projectLink === undefined) throw refusal;
     return { projectLink };
   }
 
   return {
-    listProjectLinks,
+    listLinks,
 
-    async getProjectLink(linkId, signal) {
+    async readLink(linkId, signal) {
       const path = `/project-links/${toSegment(linkId)}`;
       const purpose = 'read a project link';
       return (await call({ path, purpose, answer: ProjectLinkAnswer }, signal)).projectLink;
     },
 
-    async createProjectLink(wanted, signal) {
-      const operation: PlatformOperation<{ projectLink: ProjectLink }> = {
+    async createLink(wanted, signal) {
+      const operation: Operation<{ projectLink: Link }> = {
         method: 'POST',
         path: '/project-links',
         body: wanted,
@@ -52,9 +52,9 @@ export function createLinkCalls(call: CallPlatform): LinkCalls {
       return (await call(operation, signal)).projectLink;
     },
 
-    async deleteProjectLink(linkId, signal) {
+    async deleteLink(linkId, signal) {
       const path = `/project-links/${toSegment(linkId)}`;
-      const operation: PlatformOperation<DeletedAnswer> = {
+      const operation: Operation<DeletedAnswer> = {
         method: 'DELETE',
         path,
         purpose: 'delete a project link',
@@ -67,7 +67,7 @@ export function createLinkCalls(call: CallPlatform): LinkCalls {
 }
 
 /** Whether the existing link may be the result of this request. */
-function isAs(link: ProjectLink, wanted: NewProjectLink): boolean {
+function isAs(link: Link, wanted: NewLink): boolean {
   const { externalProjectId, jobId = null, provisioningMode = 'PARTNER_WEBHOOK' } = wanted;
   return (
     link.externalProjectId === externalProjectId &&

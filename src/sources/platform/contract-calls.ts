@@ -1,16 +1,17 @@
-import { AppError } from '../domain/errors.ts';
-import { toSegment } from './id-segment.ts';
-import { listWhole } from './list-whole.ts';
-import type { PlatformApi } from './platform-api.ts';
-import type { CallPlatform } from './platform-caller.ts';
-import { Budget, ContractList, type Participant, ParticipantList, UsageAnswer } from './platform-schema.ts';
-import { readPages } from './read-pages.ts';
+import { AppError } from '../../domain/errors.ts';
+import { Budget } from '../http/budget-schema.ts';
+import type { Call } from '../http/caller.ts';
+import { toSegment } from '../http/id-segment.ts';
+import { listWhole } from '../http/list-whole.ts';
+import { readPages } from '../http/read-pages.ts';
+import type { Participant, Source } from '../source.ts';
+import { ContractList, ParticipantList, UsageAnswer } from './platform-schema.ts';
 
-type ContractCalls = Pick<PlatformApi, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
+type ContractCalls = Pick<Source, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
 
 const pageLimit = 200;
 
-export function createContractCalls(call: CallPlatform): ContractCalls {
+export function createContractCalls(call: Call): ContractCalls {
   return {
     async listContracts({ status, projectLinkId, wantsMore, keep = (all) => all }, signal) {
       const query = new URLSearchParams({ status, limit: String(pageLimit) });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 
 /** Spreads the requests of one client over time, because the marketplace publishes no quota. */
 export interface Pacer {

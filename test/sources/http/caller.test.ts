@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import { openHttpFake, sendJson } from '../support/http-fake.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const token = 'ot_ptk_secret-of-acme';
 const { signal } = new AbortController();
@@ -34,7 +34,7 @@ async function openServer(answer: (request: IncomingMessage, response: ServerRes
   });
   const { port } = server.address() as AddressInfo;
   const baseUrl = `http://127.0.0.1:${port}`;
-  return { api: createPlatformApi({ baseUrl, token, pacing }), baseUrl, bodies, counts };
+  return { api: createPlatformSource({ baseUrl, token, pacing }), baseUrl, bodies, counts };
 }
 
 describe('a connection', () => {
@@ -44,8 +44,8 @@ describe('a connection', () => {
       sendJson(response, isKnown ? links : { error: 'no' }, isKnown ? 200 : 404);
     });
     for (let count = 0; count < 10; count += 1) {
-      await api.listProjectLinks(signal);
-      await expect(api.getWebhookEndpoint('x', signal)).rejects.toMatchObject({ status: 404 });
+      await api.listLinks(signal);
+      await expect(api.readEndpoint('x', signal)).rejects.toMatchObject({ status: 404 });
     }
     expect(bodies).toHaveLength(20);
     // The next may be opened a moment before the last is free.
@@ -59,10 +59,10 @@ describe('a call', () => {
     const failed = { code: 'invalid', status: 400 };
     const entries = [{ workDate: '2026-03-15', totalSeconds: 0 }];
     const calls = [
-      () => api.createProjectLink({ externalProjectId: 'p' }, signal),
-      () => api.deleteProjectLink('l', signal),
+      () => api.createLink({ externalProjectId: 'p' }, signal),
+      () => api.deleteLink('l', signal),
       () => api.reportUsage('c', entries, signal),
-      () => api.updateWebhookEndpoint('e', { status: 'ACTIVE' }, signal),
+      () => api.updateEndpoint('e', { status: 'ACTIVE' }, signal),
       () => api.redeliver('e', undefined, signal),
       () => api.redeliver('e', 'd', signal),
     ];
@@ -81,13 +81,13 @@ describe('a call', () => {
     const { api, requests } = await open((_, response) => sendJson(response, {}, 404));
     const id = '../x?y=#';
     const calls = [
-      () => api.getProjectLink(id, signal),
-      () => api.deleteProjectLink(id, signal),
+      () => api.readLink(id, signal),
+      () => api.deleteLink(id, signal),
       () => api.readBudget(id, signal),
       () => api.reportUsage(id, [], signal),
-      () => api.getWebhookEndpoint(id, signal),
-      () => api.updateWebhookEndpoint(id, {}, signal),
-      () => api.deleteWebhookEndpoint(id, signal),
+      () => api.readEndpoint(id, signal),
+      () => api.updateEndpoint(id, {}, signal),
+      () => api.deleteEndpoint(id, signal),
       () => api.redeliver(id, undefined, signal),
     ];
     for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'not_found' });
@@ -106,14 +106,14 @@ describe('a call', () => {
     const { api } = await open((_, response) => sendJson(response, {}, 307, { location }));
     const wanted = { url: 'http://localhost/', eventTypes: ['contract.ended'] };
     const refused = { code: 'invalid', status: 307 };
-    await expect(api.createWebhookEndpoint(wanted, signal)).rejects.toMatchObject(refused);
-    await expect(api.readOpenapi(signal)).rejects.toMatchObject(refused);
+    await expect(api.createEndpoint(wanted, signal)).rejects.toMatchObject(refused);
+    await expect(api.findDeviations(signal)).rejects.toMatchObject(refused);
     expect(elsewhere.requests).toEqual([]);
   });
 
   it('needs no token for the served contract', async () => {
     const { api, requests } = await open((_, response) => sendJson(response, { paths: {} }));
-    await api.readOpenapi(signal);
+    await api.findDeviations(signal);
     expect(requests).toEqual([{ line: 'GET /openapi.json', authorization: undefined }]);
   });
 });
@@ -128,14 +128,10 @@ describe('an answer of 429', () => {
       if (count === 1) sendJson(response, {}, 429, { 'retry-after': '1' });
       else sendJson(response, { ...links, ...contracts });
     });
-    const other = createPlatformApi({ baseUrl: url, token: 'ot_ptk_other' });
+    const other = createPlatformSource({ baseUrl: url, token: 'ot_ptk_other' });
     const refused = { code: 'rate_limited', retryAfterMs: 1000 };
-    await expect(api.listProjectLinks(signal)).rejects.toMatchObject(refused);
-    const waiting = [
-      api.listProjectLinks(signal),
-      api.listContracts({ status: 'active' }, signal),
-      other.listProjectLinks(signal),
-    ];
+    await expect(api.listLinks(signal)).rejects.toMatchObject(refused);
+    const waiting = [api.listLinks(signal), api.listContracts({ status: 'active' }, signal), other.listLinks(signal)];
     await Promise.all(waiting);
     const [first = 0, , ...later] = answeredAt;
     expect(tokens[1]).toBe('Bearer ot_ptk_other');
@@ -148,8 +144,8 @@ describe('an answer of 429', () => {
       sendJson(response, {}, 429, { 'retry-after': '120' });
     });
     const refused = { code: 'rate_limited', retryAfterMs: expect.closeTo(120_000, -4) };
-    await expect(api.listProjectLinks(signal)).rejects.toMatchObject(refused);
-    await expect(api.getInstall(signal)).rejects.toMatchObject({ ...refused, status: undefined });
+    await expect(api.listLinks(signal)).rejects.toMatchObject(refused);
+    await expect(api.readGrant(signal)).rejects.toMatchObject({ ...refused, status: undefined });
     expect(requests).toHaveLength(1);
   });
 
@@ -159,8 +155,8 @@ describe('an answer of 429', () => {
       answeredAt.push(performance.now());
       sendJson(response, links, count === 1 ? 429 : 200);
     });
-    await expect(api.listProjectLinks(signal)).rejects.toMatchObject({ retryAfterMs: undefined });
-    await api.listProjectLinks(signal);
+    await expect(api.listLinks(signal)).rejects.toMatchObject({ retryAfterMs: undefined });
+    await api.listLinks(signal);
     const [first = 0, second = 0] = answeredAt;
     expect(second - first).toBeGreaterThanOrEqual(490);
   });
@@ -168,13 +164,13 @@ describe('an answer of 429', () => {
 
 it('sends no more requests than its pace allows', async () => {
   const { url, requests } = await open((_, response) => sendJson(response, links));
-  const api = createPlatformApi({
+  const api = createPlatformSource({
     baseUrl: url,
     token,
     pacing: { requestsPerSecond: 20, burst: 2 },
   });
   const beganAt = performance.now();
-  await Promise.all(Array.from({ length: 6 }, () => api.listProjectLinks(signal)));
+  await Promise.all(Array.from({ length: 6 }, () => api.listLinks(signal)));
   expect(requests).toHaveLength(6);
   expect(performance.now() - beganAt).toBeGreaterThanOrEqual(198);
 });
@@ -192,20 +188,20 @@ describe('the clock', () => {
       const [status, headers] = answers[count - 1] ?? [];
       sendJson(response, links, status, headers);
     });
-    const api = createPlatformApi({ baseUrl: url, token, clock });
+    const api = createPlatformSource({ baseUrl: url, token, clock });
     expect(api.clockDriftMs()).toBeUndefined();
-    await api.listProjectLinks(signal);
+    await api.listLinks(signal);
     expect(api.clockDriftMs()).toBe(119_000);
     clock.advance(-240_000);
-    await expect(api.listProjectLinks(signal)).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(api.listLinks(signal)).rejects.toMatchObject({ code: 'unauthenticated' });
     expect(api.clockDriftMs()).toBe(-120_000);
     clock.advance(120_000);
-    await api.listProjectLinks(signal);
+    await api.listLinks(signal);
     expect(api.clockDriftMs()).toBe(-120_000);
   });
 });
 
 async function open(answer: (request: IncomingMessage, response: ServerResponse, count: number) => void) {
   const fake = await openHttpFake(answer);
-  return { api: createPlatformApi({ baseUrl: fake.url, token, pacing }), ...fake };
+  return { api: createPlatformSource({ baseUrl: fake.url, token, pacing }), ...fake };
 }

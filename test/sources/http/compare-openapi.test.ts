@@ -1,10 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Deviation, findDeviations } from '../../src/marketplace/contract-canary.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import { OpenapiDocument } from '../../src/marketplace/platform-schema.ts';
-import { describePlatformApi } from '../../src/sandbox/openapi.ts';
-import { createFakeClock } from '../support/fake-clock.ts';
-import { openSecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
+import { describePlatformApi } from '../../../src/sandbox/openapi.ts';
+import { compareOpenapi } from '../../../src/sources/http/compare-openapi.ts';
+import { OpenapiDocument } from '../../../src/sources/http/openapi-schema.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
+import type { Deviation } from '../../../src/sources/source.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a served document may contain anything
 type Any = any;
@@ -14,7 +16,7 @@ function changed(change: (document: Any, schemas: Any) => void): Deviation[] {
   // Not `structuredClone`, which keeps what is shared shared.
   const document = JSON.parse(JSON.stringify(describePlatformApi(false))) as Any;
   change(document, document.components.schemas);
-  return findDeviations(OpenapiDocument.parse(document));
+  return compareOpenapi(OpenapiDocument.parse(document), reliedOperations);
 }
 
 const failure = (where: string, says: string) => ({ where, says, isFailure: true });
@@ -23,7 +25,7 @@ const warning = (where: string, says: string) => ({ where, says, isFailure: fals
 describe('a served contract that fits', () => {
   it.each([false, true])('has no deviation, with cursors: %s', (hasCursors) => {
     const document = OpenapiDocument.parse(describePlatformApi(hasCursors));
-    expect(findDeviations(document)).toEqual([]);
+    expect(compareOpenapi(document, reliedOperations)).toEqual([]);
   });
 
   it('has none for additions', () => {
@@ -82,8 +84,8 @@ describe('a served contract that says little', () => {
   it('warns of what is not described, and has no failure', async () => {
     const market = await openSecondMarketplace({ clock: createFakeClock() });
     onTestFinished(() => market.stop());
-    const api = createPlatformApi({ baseUrl: market.baseUrl, token: 'ot_ptk_none' });
-    const deviations = findDeviations(await api.readOpenapi(new AbortController().signal));
+    const api = createPlatformSource({ baseUrl: market.baseUrl, token: 'ot_ptk_none' });
+    const deviations = await api.findDeviations(new AbortController().signal);
     expect(deviations.filter(({ isFailure }) => isFailure)).toEqual([]);
     expect(deviations).toContainEqual(warning('GET /contracts', 'it is not described'));
     expect(deviations).toContainEqual(warning('POST /webhook-endpoints: body', 'it is not described'));
@@ -91,7 +93,7 @@ describe('a served contract that says little', () => {
   });
 
   it('fails without operations', () => {
-    const deviations = findDeviations({ paths: {} });
+    const deviations = compareOpenapi({ paths: {} }, reliedOperations);
     expect(deviations).toHaveLength(15);
     expect(deviations).toContainEqual(failure('PATCH /webhook-endpoints/{id}', 'this operation is no longer there'));
   });

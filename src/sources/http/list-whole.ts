@@ -1,4 +1,4 @@
-import { AppError } from '../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import { type ListingPage, readPages } from './read-pages.ts';
 
 interface WholeListing<T> {

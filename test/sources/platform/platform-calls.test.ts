@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { AppError } from '../../src/domain/errors.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import { openHttpFake, sendJson } from '../support/http-fake.ts';
+import type { AppError } from '../../../src/domain/errors.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const token = 'ot_ptk_secret-of-acme';
 const { signal } = new AbortController();
@@ -15,7 +15,7 @@ async function open(...answers: ((response: ServerResponse) => void)[]) {
     const answer = answers[Math.min(count, answers.length) - 1];
     answer?.(response);
   });
-  const api = createPlatformApi({ baseUrl: `${fake.url}/api/partner/v1`, token, timeoutMs: 1000 });
+  const api = createPlatformSource({ baseUrl: `${fake.url}/api/partner/v1`, token, timeoutMs: 1000 });
   return { api, ...fake };
 }
 
@@ -40,7 +40,7 @@ describe('the platform API', () => {
     const link = { id: 'l1', externalProjectId: 'signs', externalProjectName: 'Signs', extra: 1 };
     const { api, requests } = await open(json({ projectLinks: [link, { ...link, id: 7 }] }));
     const attributes = { externalProjectId: 'signs', externalProjectName: 'Signs' };
-    expect(await api.listProjectLinks(signal)).toEqual([
+    expect(await api.listLinks(signal)).toEqual([
       { id: 'l1', ...attributes, provisioningMode: null },
       { id: '7', ...attributes, provisioningMode: null },
     ]);
@@ -116,7 +116,7 @@ describe('the platform API', () => {
     ['a link without its project', { projectLinks: [{ id: 'l1' }] }],
   ])('never takes %s for an empty list', async (_, body) => {
     const { api } = await open(json(body));
-    expect(await failureOf(api.listProjectLinks(signal))).toMatchObject({
+    expect(await failureOf(api.listLinks(signal))).toMatchObject({
       code: 'invalid',
       message: 'Could not list the project links: the answer is not what was expected',
     });
@@ -141,9 +141,9 @@ describe('the platform API', () => {
 
   it('asks again after a 500, a few times', async () => {
     const recovers = await open(json({}, 500), json({ projectLinks: [] }));
-    expect(await recovers.api.listProjectLinks(signal)).toEqual([]);
+    expect(await recovers.api.listLinks(signal)).toEqual([]);
     const stays = await open(json({}, 502));
-    expect(await failureOf(stays.api.listProjectLinks(signal))).toMatchObject({ code: 'unavailable', status: 502 });
+    expect(await failureOf(stays.api.listLinks(signal))).toMatchObject({ code: 'unavailable', status: 502 });
     expect(stays.requests).toHaveLength(3);
   });
 
@@ -154,7 +154,7 @@ describe('the platform API', () => {
     for (const status of [301, 302, 307, 308]) {
       const location = `${elsewhere.url}/project-links`;
       const { api } = await open(json({}, status, { location }));
-      const failure = await failureOf(api.listProjectLinks(signal));
+      const failure = await failureOf(api.listLinks(signal));
       expect(failure).toMatchObject({ code: 'invalid', status });
     }
     expect(elsewhere.requests).toEqual([]);
@@ -162,8 +162,8 @@ describe('the platform API', () => {
 
   it('gives up on an answer that does not come', async () => {
     const fake = await openHttpFake(() => undefined);
-    const api = createPlatformApi({ baseUrl: fake.url, token, timeoutMs: 30 });
-    expect(await failureOf(api.listProjectLinks(signal))).toMatchObject({
+    const api = createPlatformSource({ baseUrl: fake.url, token, timeoutMs: 30 });
+    expect(await failureOf(api.listLinks(signal))).toMatchObject({
       code: 'unavailable',
       message: 'Could not list the project links: no answer within 30 ms',
     });
@@ -172,8 +172,8 @@ describe('the platform API', () => {
   it('ends at once when it is stopped', async () => {
     const fake = await openHttpFake(() => undefined);
     const stopping = new AbortController();
-    const api = createPlatformApi({ baseUrl: fake.url, token });
-    const listing = api.listProjectLinks(stopping.signal);
+    const api = createPlatformSource({ baseUrl: fake.url, token });
+    const listing = api.listLinks(stopping.signal);
     stopping.abort();
     await failureOf(listing);
     expect(fake.requests.length).toBeLessThanOrEqual(1);
@@ -190,7 +190,7 @@ describe('the platform API', () => {
       response.on('drain', more);
       more();
     });
-    expect(await failureOf(api.listProjectLinks(signal))).toMatchObject({
+    expect(await failureOf(api.listLinks(signal))).toMatchObject({
       code: 'invalid',
       message: 'Could not list the project links: the answer is over 8388608 bytes',
     });
@@ -199,7 +199,7 @@ describe('the platform API', () => {
 
   it('says so when the answer is not JSON', async () => {
     const { api } = await open((response) => response.end('<html>'));
-    expect(await failureOf(api.listProjectLinks(signal))).toMatchObject({
+    expect(await failureOf(api.listLinks(signal))).toMatchObject({
       code: 'invalid',
       message: 'Could not list the project links: the answer is not JSON',
     });
