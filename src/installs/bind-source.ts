@@ -1,9 +1,8 @@
 import type { Grant, Source } from '../sources/source.ts';
 
 /**
- * The source of one install. It asks first whose the token is. With the token of another
- * customer it reads nothing and changes nothing. A token belongs to one grant for good, so one good
- * answer is enough.
+ * The source of one install. It asks first whose the token is. With the token of another customer it
+ * reads nothing and changes nothing. A token belongs to one grant for good, so one good answer is enough.
  *
  * @param check throws if the grant is another customer's
  */
@@ -23,25 +22,46 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
   }
 
   return {
+    eventTypes: source.eventTypes,
+    neededScopes: source.neededScopes,
     readGrant,
     findDeviations: source.findDeviations,
     clockDriftMs: source.clockDriftMs,
 
     listLinks: async (signal) => (await own(signal)).listLinks(signal),
     readLink: async (id, signal) => (await own(signal)).readLink(id, signal),
-    createLink: async (link, signal) => (await own(signal)).createLink(link, signal),
-    deleteLink: async (id, signal) => (await own(signal)).deleteLink(id, signal),
-
     listContracts: async (filter, signal) => (await own(signal)).listContracts(filter, signal),
     listParticipants: async (id, signal) => (await own(signal)).listParticipants(id, signal),
     readBudget: async (id, signal) => (await own(signal)).readBudget(id, signal),
-    reportUsage: async (id, entries, signal, notes) => (await own(signal)).reportUsage(id, entries, signal, notes),
 
     listEndpoints: async (signal) => (await own(signal)).listEndpoints(signal),
     readEndpoint: async (id, signal) => (await own(signal)).readEndpoint(id, signal),
     createEndpoint: async (endpoint, signal) => (await own(signal)).createEndpoint(endpoint, signal),
-    updateEndpoint: async (id, changes, signal) => (await own(signal)).updateEndpoint(id, changes, signal),
     deleteEndpoint: async (id, signal) => (await own(signal)).deleteEndpoint(id, signal),
-    redeliver: async (id, delivery, signal) => (await own(signal)).redeliver(id, delivery, signal),
+    ...bindCapabilities(source, own),
+  };
+}
+
+/** What the source cannot do, it cannot do here either. */
+function bindCapabilities(
+  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver }: Source,
+  own: (signal: AbortSignal) => Promise<Source>,
+): Partial<Source> {
+  return {
+    ...(createLink && {
+      createLink: (link, signal) => own(signal).then(() => createLink(link, signal)),
+    }),
+    ...(deleteLink && {
+      deleteLink: (id, signal) => own(signal).then(() => deleteLink(id, signal)),
+    }),
+    ...(reportUsage && {
+      reportUsage: (id, entries, signal, notes) => own(signal).then(() => reportUsage(id, entries, signal, notes)),
+    }),
+    ...(updateEndpoint && {
+      updateEndpoint: (id, changes, signal) => own(signal).then(() => updateEndpoint(id, changes, signal)),
+    }),
+    ...(redeliver && {
+      redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),
+    }),
   };
 }

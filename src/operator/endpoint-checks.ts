@@ -1,7 +1,6 @@
-import { eventTypes } from '../domain/event.ts';
 import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import type { Endpoint } from '../sources/source.ts';
+import type { Endpoint, Source } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
@@ -9,7 +8,12 @@ import { nameOf } from './install-checks.ts';
 const fatalFailures = 10;
 
 /** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` */
-export function checkEndpoints(install: string, endpoints: readonly Endpoint[], url: string): Check[] {
+export function checkEndpoints(
+  install: string,
+  { eventTypes }: Pick<Source, 'eventTypes'>,
+  endpoints: readonly Endpoint[],
+  url: string,
+): Check[] {
   const name = nameOf(install);
   if (isPlainBeyondLoopback(url)) {
     const says = `the marketplace delivers to https only, and not to ${url}`;
@@ -19,7 +23,10 @@ export function checkEndpoints(install: string, endpoints: readonly Endpoint[], 
   const enabled = ours.filter(({ status }) => status === 'ACTIVE');
   if (ours.length === 0) return [missing(install, endpoints.length, url)];
   if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
-  return [...findUnsubscribed(name, enabled), ...enabled.flatMap((endpoint) => findFailing(name, endpoint))];
+  return [
+    ...findUnsubscribed(name, eventTypes, enabled),
+    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
+  ];
 }
 
 function missing(install: string, others: number, url: string): Check {
@@ -41,7 +48,7 @@ function disabled(install: string, { id, status, disabledReason }: Endpoint): Ch
 }
 
 /** Event types that none of the endpoints receives. */
-function findUnsubscribed(name: string, enabled: Endpoint[]): Check[] {
+function findUnsubscribed(name: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
   const missing = eventTypes.filter((type) => !received.has(type));

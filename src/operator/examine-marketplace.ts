@@ -2,12 +2,12 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, Source } from '../sources/source.ts';
+import type { Endpoint, Grant, Source } from '../sources/source.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
-import { hasScope } from './needed-scopes.ts';
+import { mayCall } from './needed-scopes.ts';
 
 export interface ExaminedMarketplace {
   /** By install. */
@@ -21,7 +21,10 @@ export interface ExaminedMarketplace {
 }
 
 /** Operations that change nothing at the marketplace. */
-type ReadingSource = Pick<Source, 'readGrant' | 'listLinks' | 'listEndpoints' | 'findDeviations' | 'clockDriftMs'>;
+type ReadingSource = Pick<
+  Source,
+  'readGrant' | 'listLinks' | 'listEndpoints' | 'findDeviations' | 'clockDriftMs' | 'eventTypes' | 'neededScopes'
+>;
 
 const usualTimeoutMs = 20_000;
 const concurrency = 8;
@@ -60,16 +63,16 @@ async function examineInstall(
   let scopes: readonly string[] = [];
   const judgeGrant = (grant: Grant) => {
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
-    return checkGrant(install, grant);
+    return checkGrant(install, source, grant);
   };
   const troubles = await ask(source.readGrant, judgeGrant, unanswered);
-  if (hasScope(scopes, 'project-links:read')) {
+  if (mayCall(source, scopes, 'listLinks')) {
     const judge = checkJobs.bind(undefined, install);
     troubles.push(...(await ask(source.listLinks, judge, unanswered)));
   }
-  if (publicUrl !== undefined && hasScope(scopes, 'webhooks:manage')) {
+  if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: Parameters<typeof checkEndpoints>[1]) => checkEndpoints(install, endpoints, url);
+    const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
     troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
   }
   return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];

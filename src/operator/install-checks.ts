@@ -1,7 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, Link } from '../sources/source.ts';
+import type { Grant, Link, Source } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
@@ -32,13 +32,17 @@ export function checkUnanswered(install: string, error: AppError): Check {
   }
 }
 
-export function checkGrant(install: string, { status, token, piiConsent }: Grant): Check[] {
+export function checkGrant(
+  install: string,
+  source: Pick<Source, 'neededScopes'>,
+  { status, token, piiConsent }: Grant,
+): Check[] {
   const name = nameOf(install);
   if (status !== 'ACTIVE') {
     const action = 'ask the customer: without a connection their people are taken out in time';
     return [failure(name, `it is ${status} at the marketplace, no longer ACTIVE`, action)];
   }
-  return [...checkScopes(name, token?.scopes), ...(piiConsent === false ? [unshared(name)] : [])];
+  return [...checkScopes(name, source, token?.scopes), ...(piiConsent === false ? [unshared(name)] : [])];
 }
 
 function unshared(name: string): Check {
@@ -49,12 +53,16 @@ function unshared(name: string): Check {
   );
 }
 
-function checkScopes(name: string, granted: readonly string[] | undefined): Check[] {
+function checkScopes(
+  name: string,
+  source: Pick<Source, 'neededScopes'>,
+  granted: readonly string[] | undefined,
+): Check[] {
   if (granted === undefined) {
     const says = 'the marketplace does not tell what its token may do';
     return [warning(name, says, 'look at it there, where the customer has made it')];
   }
-  return findMissingScopes(granted).map(({ scope, without, isVital }) => {
+  return findMissingScopes(source, granted).map(({ scope, without, isVital }) => {
     const says = `its token lacks the scope ${scope}: ${without}`;
     const action = 'let the customer connect again, and consent to that';
     return isVital ? failure(name, says, action) : warning(name, says, action);

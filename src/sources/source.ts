@@ -1,7 +1,10 @@
+import type { EventType } from '../domain/event.ts';
+
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
  * marketplace, as one install uses it. Every failure is an `AppError` and never an empty list. No request
- * with the token of the install follows a redirect.
+ * with the token of the install follows a redirect. An optional member is a capability: callers look
+ * whether it is there, and never at the kind of a source.
  */
 
 /** The operations that evidence is read with. They change nothing. */
@@ -26,15 +29,20 @@ export interface SourceReader {
  * `unavailable`. If one call is `rate_limited`, all wait.
  */
 export interface Source extends SourceReader {
+  /** The events to subscribe to: all that it may deliver and that are of use. */
+  readonly eventTypes: readonly EventType[];
+  /** What the token must be allowed to do. */
+  readonly neededScopes: readonly NeededScope[];
+
   /**
    * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
    *
    * @throws AppError `conflict` if the project is linked already, or if there are too many links;
    * `not_found` if the customer has no such job
    */
-  createLink(wanted: NewLink, signal: AbortSignal): Promise<Link>;
+  createLink?(wanted: NewLink, signal: AbortSignal): Promise<Link>;
   /** For good. @throws AppError `not_found` if there is no such link (any more) */
-  deleteLink(linkId: string, signal: AbortSignal): Promise<void>;
+  deleteLink?(linkId: string, signal: AbortSignal): Promise<void>;
 
   /** @throws AppError `not_found` if the contract is unknown or no longer linked */
   readBudget(contractId: string, signal: AbortSignal): Promise<Budget>;
@@ -44,7 +52,7 @@ export interface Source extends SourceReader {
    * @throws AppError `invalid` if an entry is refused, `conflict` if the contract has no trainer,
    * `not_found` if the contract is unknown or no longer linked
    */
-  reportUsage(
+  reportUsage?(
     contractId: string,
     entries: readonly UsageEntry[],
     signal: AbortSignal,
@@ -62,15 +70,18 @@ export interface Source extends SourceReader {
    * @throws AppError `conflict` if there are too many endpoints
    */
   createEndpoint(wanted: NewEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
-  /** Changes the given fields; `ACTIVE` enables it again. The secret never changes. */
-  updateEndpoint(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
+  /**
+   * Changes the given fields; `ACTIVE` enables it again. The secret never changes. Without it an endpoint
+   * is replaced.
+   */
+  updateEndpoint?(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
   /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint (any more) */
   deleteEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
   /**
    * Requests all failed deliveries, or one whatever its status. They come within some five minutes.
    * @returns how many; null if the marketplace did not say
    */
-  redeliver(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
+  redeliver?(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
 
   /** Compares what the marketplace says of itself with what is relied on. No token is sent for it. */
   findDeviations(signal: AbortSignal): Promise<Deviation[]>;
@@ -90,6 +101,16 @@ export interface CallNotes {
   onUnheard?(): void;
   /** The marketplace's id of the answered request, if the answer has one. */
   onRequestId?(requestId: string): void;
+}
+
+export interface NeededScope {
+  scope: string;
+  /** What does not work without it. */
+  without: string;
+  /** Whether no trainer gets in without it. */
+  isVital: boolean;
+  /** What is refused without it. */
+  operations: readonly (keyof Source)[];
 }
 
 // The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.

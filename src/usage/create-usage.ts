@@ -24,6 +24,7 @@ import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
 import { createFinalReportWorker } from './report/final-report-worker.ts';
 import { createLedgerStore } from './report/ledger-store.ts';
+import { reportedOf } from './report/report-deps.ts';
 import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
 import type { OnAnswer } from './report/send-usage.ts';
 import { createTroubleStore } from './report/trouble-store.ts';
@@ -81,7 +82,8 @@ export function createUsage(parts: UsageParts): Usage {
     observations: [createObservationStore(database), ...otherObservations],
     scopeOf: createScopeOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
-    compare: (signal, onProgress) => compareWork(deps, [...parts.installs.keys()], signal, onProgress),
+    compare: (signal, onProgress) =>
+      compareWork(deps, reportedOf(deps, [...parts.installs.keys()]), signal, onProgress),
     onReadingWanted() {
       for (const reader of readers) reader.wake();
     },

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import type { Source } from '../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -12,7 +11,7 @@ const url = `${publicUrl}/webhooks/acme`;
 
 describe('gangway endpoint', { timeout: 30_000 }, () => {
   let sandbox: Sandbox;
-  let api: Source;
+  let api: PlatformSource;
   let baseUrl: string;
   let token: string;
   let jobId: string;

@@ -5,6 +5,7 @@ import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
+import { neededScopes } from '../../src/sources/platform/needed-scopes.ts';
 import { Grant, ProjectLink, WebhookEndpoint } from '../../src/sources/platform/platform-schema.ts';
 
 const scopes = [
@@ -20,6 +21,7 @@ describe('a check of a grant', () => {
   const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
     checkGrant(
       'acme',
+      { neededScopes },
       Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
@@ -107,7 +109,7 @@ describe('a check of the endpoints', () => {
   const endpoint = (changes: object = {}) =>
     WebhookEndpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
   const look = (...endpoints: object[]) =>
-    checkEndpoints('acme', endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
+    checkEndpoints('acme', { eventTypes }, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 
   it('is of the address below the public one', () => {
     expect(url).toBe('https://bridge.example.com/webhooks/acme');
@@ -157,11 +159,11 @@ describe('a check of the endpoints', () => {
 
   it('fails where the marketplace would not deliver at all', () => {
     const plain = endpointUrlOf('http://bridge.example.com', 'acme');
-    expect(checkEndpoints('acme', [endpoint({ url: plain })], plain)).toMatchObject([
+    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: plain })], plain)).toMatchObject([
       { status: 'failure', says: expect.stringMatching(/^the marketplace delivers to https only/) },
     ]);
     const local = endpointUrlOf('http://localhost:8787', 'acme');
-    expect(checkEndpoints('acme', [endpoint({ url: local })], local)).toEqual([]);
+    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: local })], local)).toEqual([]);
   });
 });
 

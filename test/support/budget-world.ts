@@ -10,8 +10,7 @@ import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import type { Source } from '../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
@@ -22,7 +21,7 @@ export interface BudgetWorld {
   engine: Engine;
   market: World;
   front: Front;
-  platform: Source;
+  platform: PlatformSource;
   /** As another instance would have them. */
   open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
   notices: BudgetNotice[];

@@ -14,8 +14,8 @@ import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import type { Endpoint, Source } from '../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Endpoint } from '../../src/sources/source.ts';
 import type { Alerting } from './alerting.ts';
 import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
@@ -29,7 +29,7 @@ import { createLogLines } from './log-lines.ts';
  */
 export interface SubscriptionWorld {
   market: DayMarket;
-  api: Source;
+  api: PlatformSource;
   deps: SubscriptionDeps;
   clock: FakeClock;
   url: string;

@@ -11,8 +11,8 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import type { Endpoint, Source } from '../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Endpoint } from '../../src/sources/source.ts';
 import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
 import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
@@ -25,7 +25,7 @@ import { pollMs } from './poll-ms.ts';
 /** A bridge that is reached through a door, and watches its subscription. */
 export interface WatchedBridge {
   market: DayMarket;
-  api: Source;
+  api: PlatformSource;
   clock: FakeClock;
   log: LogLines;
   storage: Storage;

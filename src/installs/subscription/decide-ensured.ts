@@ -43,8 +43,8 @@ export function decideEnsured(install: string, view: SubscriptionView, mayMove: 
 }
 
 function keep(view: SubscriptionView, sorted: SortedEndpoints, current: Endpoint): EnsureDecision {
-  const enabled: SubscriptionStep[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
-  const steps = [...enabled, ...tidy(view, sorted, current)];
+  const steps = tidy(view, sorted, current, current.status === 'DISABLED');
+  if (steps.some(({ kind }) => kind === 'renew')) return { how: 'replaced', endpointId: null, steps };
   return { how: 'kept', endpointId: current.id, steps };
 }
 
@@ -61,7 +61,8 @@ function findDistant(
 
 function move(view: SubscriptionView, sorted: SortedEndpoints, distant: Endpoint): EnsureDecision {
   const known = view.stored.find(({ endpointId }) => endpointId === distant.id);
-  if (known?.hasSecret !== true && !view.hasConfiguredSecrets) {
+  const isSecretKnown = known?.hasSecret === true || view.hasConfiguredSecrets;
+  if (!isSecretKnown || !view.isChangeable) {
     return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };
   }
   const { endpointId, steps } = keep(view, sorted, distant);

@@ -37,7 +37,7 @@ export async function describeSubscription(
     endpointId: endpoint?.id ?? null,
     url: endpoint?.url === undefined ? null : toShownUrl(endpoint.url),
     status: endpoint?.status ?? null,
-    missingEventTypes: endpoint === undefined ? [] : missingTypesOf(endpoint),
+    missingEventTypes: endpoint === undefined ? [] : missingTypesOf(view, endpoint),
     consecutiveFailures: endpoint?.consecutiveFailures ?? null,
     checkedAt,
     trouble: trouble?.says ?? null,
@@ -61,7 +61,7 @@ export interface Redelivered {
  * Has the marketplace send the failed deliveries again, or one delivery whatever its status. Without
  * a stored endpoint and without a public address, it takes the only endpoint of the install.
  *
- * @throws AppError `not_found` if there is no such endpoint or delivery
+ * @throws AppError `not_found` if there is no such endpoint or delivery, `conflict` if the source can send nothing again
  */
 export async function redeliver(
   deps: SubscriptionDeps,
@@ -70,6 +70,7 @@ export async function redeliver(
   signal: AbortSignal,
 ): Promise<Redelivered> {
   const source = sourceOf(deps, install);
+  if (source.redeliver === undefined) throw cannotRedeliver(install);
   const endpoint =
     deps.publicUrl === undefined
       ? await findWithoutAddress(deps, install, signal)
@@ -90,4 +91,11 @@ async function findWithoutAddress(
   const listed = await listEndpoints(sourceOf(deps, install), stored, signal);
   const known = listed.find(({ id }) => stored.includes(id));
   return known ?? (listed.length === 1 ? listed[0] : undefined);
+}
+
+function cannotRedeliver(install: string): AppError {
+  return new AppError(
+    'conflict',
+    `What was delivered to ${install} cannot be asked for again: read it instead with "gangway reconcile --install ${install}"`,
+  );
 }

@@ -61,6 +61,8 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
   }));
   const view = {
     url,
+    eventTypes: source.eventTypes,
+    isChangeable: source.updateEndpoint !== undefined,
     listed,
     stored: known,
     creatingSince,

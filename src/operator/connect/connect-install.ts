@@ -106,7 +106,7 @@ async function readGrant(
     const { says: why, action } = checkUnanswered(install, toAppError(error));
     throw new AppError(toAppError(error).code, `${why}. ${action}`);
   });
-  const checks = checkGrant(install, grant);
+  const checks = checkGrant(install, source, grant);
   const fatal = checks.find(({ status }) => status === 'failure');
   if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
   await refuseShared(deps, install, grant.id);

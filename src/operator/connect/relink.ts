@@ -23,6 +23,8 @@ export interface Relinked {
  * After a customer has reconnected, creates the links of the earlier grant again, once the operator agrees. By their
  * `externalProjectId` they take the memberships over.
  *
+ * A source whose links cannot be created has none to create again.
+ *
  * @param isReconnected whether the install had another grant before
  */
 export async function relink(
@@ -32,7 +34,8 @@ export async function relink(
   signal: AbortSignal,
 ): Promise<Relinked> {
   const listed = await source.listLinks(signal);
-  if (!isReconnected) return { links: listed, relinked: [], missing: [] };
+  const { createLink } = source;
+  if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
   const { recreatable, unknown } = findMissingLinks(await links.liveOf(install), listed);
   const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
@@ -41,7 +44,7 @@ export async function relink(
     const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }
-  const made = await createAll(source, recreatable, signal);
+  const made = await createAll(createLink, recreatable, signal);
   return {
     links: [...listed, ...made.links],
     relinked: made.links.map(({ externalProjectId }) => externalProjectId),
@@ -50,12 +53,16 @@ export async function relink(
 }
 
 /** A link that cannot be created does not keep the others from being created. */
-async function createAll(source: RelinkDeps['source'], wanted: readonly NewLink[], signal: AbortSignal) {
+async function createAll(
+  createLink: NonNullable<Source['createLink']>,
+  wanted: readonly NewLink[],
+  signal: AbortSignal,
+) {
   const links: Link[] = [];
   const failed: Relinked['missing'] = [];
   for (const link of wanted) {
     try {
-      links.push(await source.createLink(link, signal));
+      links.push(await createLink(link, signal));
     } catch (error) {
       failed.push({ project: link.externalProjectId, why: toAppError(error).message });
     }

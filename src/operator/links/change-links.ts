@@ -17,7 +17,8 @@ type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
 /**
  * Links a project at the marketplace, and has the install read.
  *
- * @throws AppError `conflict` where the project is outside the install's wall, or linked already
+ * @throws AppError `conflict` where the project is outside the install's wall, or linked already, or where
+ * the source has no links that can be changed
  */
 export async function addLink(
   deps: ChangeDeps & Walls,
@@ -26,6 +27,7 @@ export async function addLink(
   wanted: NewLink,
   signal: AbortSignal,
 ): Promise<Link> {
+  if (source.createLink === undefined) throw unchangeable(install);
   const { externalProjectId } = wanted;
   const project = { install, externalProjectId, externalProjectName: null };
   const crossing = crossingOf(deps, project);
@@ -59,6 +61,7 @@ export async function removeLink(
   link: Link,
   signal: AbortSignal,
 ): Promise<void> {
+  if (source.deleteLink === undefined) throw unchangeable(install);
   await source.deleteLink(link.id, signal);
   await note(deps, install, 'links remove', link.id, { before: describeLink(link) });
 }
@@ -78,4 +81,8 @@ async function note(
     await writeAudit(tx, by, action, `${install}/${linkId}`, change);
     await installStates.wantRead(tx, [install], by.at, 'command');
   });
+}
+
+function unchangeable(install: string): AppError {
+  return new AppError('conflict', `The links of ${install} cannot be changed at the marketplace`);
 }

@@ -7,7 +7,7 @@ import { readPages } from '../http/read-pages.ts';
 import type { Participant, Source } from '../source.ts';
 import { ContractList, ParticipantList, UsageAnswer } from './platform-schema.ts';
 
-type ContractCalls = Pick<Source, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
+type ContractCalls = Pick<Required<Source>, 'listContracts' | 'listParticipants' | 'readBudget' | 'reportUsage'>;
 
 const pageLimit = 200;
 

@@ -1,3 +1,4 @@
+import { platformEventTypes } from '../../domain/event.ts';
 import { type CallOptions, createCaller } from '../http/caller.ts';
 import { compareOpenapi } from '../http/compare-openapi.ts';
 import { OpenapiDocument } from '../http/openapi-schema.ts';
@@ -5,13 +6,19 @@ import type { Source } from '../source.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { createEndpointCalls } from './endpoint-calls.ts';
 import { createLinkCalls } from './link-calls.ts';
+import { neededScopes } from './needed-scopes.ts';
 import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 
+/** It has every capability. */
+export type PlatformSource = Required<Source>;
+
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
-export function createPlatformSource(options: CallOptions): Source {
+export function createPlatformSource(options: CallOptions): PlatformSource {
   const { call, clockDriftMs } = createCaller(options);
   return {
+    eventTypes: platformEventTypes,
+    neededScopes,
     ...createLinkCalls(call),
     ...createContractCalls(call),
     ...createEndpointCalls(call),

@@ -11,7 +11,7 @@ import {
 } from './platform-schema.ts';
 
 type EndpointCalls = Pick<
-  Source,
+  Required<Source>,
   'listEndpoints' | 'readEndpoint' | 'createEndpoint' | 'updateEndpoint' | 'deleteEndpoint' | 'redeliver'
 >;
 

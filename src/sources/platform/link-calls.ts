@@ -5,7 +5,7 @@ import { listWhole } from '../http/list-whole.ts';
 import type { Link, NewLink, Source } from '../source.ts';
 import { DeletedAnswer, ProjectLinkAnswer, ProjectLinkList } from './platform-schema.ts';
 
-type LinkCalls = Pick<Source, 'listLinks' | 'readLink' | 'createLink' | 'deleteLink'>;
+type LinkCalls = Pick<Required<Source>, 'listLinks' | 'readLink' | 'createLink' | 'deleteLink'>;
 
 export function createLinkCalls(call: Call): LinkCalls {
   async function listLinks(signal: AbortSignal): Promise<Link[]> {

@@ -1,4 +1,4 @@
-import { eventTypes } from '../../domain/event.ts';
+import { platformEventTypes } from '../../domain/event.ts';
 import type { Fields, ReliedOperation, Shape } from '../http/relied-operation.ts';
 
 const words = (...all: string[]): Shape => new Set(all);
@@ -60,7 +60,7 @@ const usageEntry: Fields = {
 };
 
 const endpointStatus = words('ACTIVE', 'DISABLED');
-const subscribed: Shape = [words(...eventTypes)];
+const subscribed: Shape = [words(...platformEventTypes)];
 const endpointChanges: Fields = { 'url?': 'text', 'eventTypes?': subscribed, 'status?': endpointStatus };
 const endpoint: Fields = {
   id: 'id',

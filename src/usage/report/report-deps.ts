@@ -21,3 +21,8 @@ export interface ReportDeps extends DueDeps, Polling {
   metrics: Metrics;
   logger: Logger;
 }
+
+/** The installs whose source takes reports. The work for the others is only shown. */
+export function reportedOf({ sources }: Pick<ReportDeps, 'sources'>, installs: readonly string[]): string[] {
+  return installs.filter((install) => sources.get(install)?.reportUsage !== undefined);
+}

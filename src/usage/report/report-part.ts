@@ -67,9 +67,9 @@ async function send(
   entries: readonly PlannedEntry[],
   lease: SenderLease,
 ): Promise<SentEntries> {
-  const source = deps.sources.get(of.install);
-  if (source === undefined) return { ...nothingSent(), left: [...entries] };
-  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, source, of, entries, signal);
+  const reportUsage = deps.sources.get(of.install)?.reportUsage;
+  if (reportUsage === undefined) return { ...nothingSent(), left: [...entries] };
+  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, reportUsage, of, entries, signal);
   await troubles.noteDays(of.install, 'refused', sent.refused);
   return sent;
 }

@@ -35,6 +35,8 @@ export interface SentEntries {
   failure: AppError | null;
 }
 
+type ReportUsage = NonNullable<Source['reportUsage']>;
+
 const batchSize = 100;
 
 /**
@@ -44,7 +46,7 @@ const batchSize = 100;
  */
 export async function sendUsage(
   deps: SendDeps,
-  source: Pick<Source, 'reportUsage'>,
+  reportUsage: ReportUsage,
   of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
@@ -53,7 +55,7 @@ export async function sendUsage(
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
     if (!(await deps.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
-    const error = await sendBatch(deps, source, of, batch, signal);
+    const error = await sendBatch(deps, reportUsage, of, batch, signal);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
@@ -70,7 +72,7 @@ export function nothingSent(): SentEntries {
 /** @returns why not, or null */
 async function sendBatch(
   { ledger, clock, onAnswer }: SendDeps,
-  source: Pick<Source, 'reportUsage'>,
+  reportUsage: ReportUsage,
   of: ContractKey,
   batch: readonly PlannedEntry[],
   signal: AbortSignal,
@@ -90,7 +92,7 @@ async function sendBatch(
       },
     };
     const entries = batch.map(toUsageEntry);
-    ({ budget } = await source.reportUsage(of.contractId, entries, signal, listeners));
+    ({ budget } = await reportUsage(of.contractId, entries, signal, listeners));
   } catch (thrown) {
     const error = toAppError(thrown);
     const { isRepeated } = heard;

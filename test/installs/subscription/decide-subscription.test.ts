@@ -36,6 +36,8 @@ function view(changes: Partial<SubscriptionView> = {}): SubscriptionView {
   return {
     url,
     now,
+    eventTypes,
+    isChangeable: true,
     listed: [],
     stored: [],
     hasConfiguredSecrets: false,

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { type Scope, sandboxEventTypes } from '../../../src/sandbox/sandbox-state.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import type { NewLink, Source } from '../../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import type { NewLink } from '../../../src/sources/source.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
 
 const { signal } = new AbortController();
@@ -16,7 +16,7 @@ interface Ready extends World {
 }
 
 /** Every operation that needs a token, as it succeeds; the spec says what scope it needs. */
-const operations: [keyof Source, Scope | null, (api: Source, at: Ready) => unknown][] = [
+const operations: [keyof PlatformSource, Scope | null, (api: PlatformSource, at: Ready) => unknown][] = [
   ['readGrant', null, (api) => api.readGrant(signal)],
   ['createLink', 'project-links:write', (api) => api.createLink({ externalProjectId: 'another' }, signal)],
   ['listLinks', 'project-links:read', (api) => api.listLinks(signal)],
@@ -47,7 +47,7 @@ const ofOneThing = operations.filter(([, , run]) => run.length === 2);
 
 const requestId = expect.stringMatching(/^req_/);
 let world: Ready;
-let api: Source;
+let api: PlatformSource;
 
 /** A link with a contract, and an endpoint without a receiver. */
 beforeEach(async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AppError } from '../../../src/domain/errors.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
-import type { Source } from '../../../src/sources/source.ts';
+import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const { signal } = new AbortController();
@@ -26,7 +25,7 @@ async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   );
 }
 
-type Run = (api: Source) => Promise<unknown>;
+type Run = (api: PlatformSource) => Promise<unknown>;
 
 const run = {
   readGrant: (api) => api.readGrant(signal),

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import { eventTypes } from '../../../src/domain/event.ts';
 import { Budget } from '../../../src/sources/http/budget-schema.ts';
 import type { Shape } from '../../../src/sources/http/relied-operation.ts';
-import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import {
   Contract,
   Grant,
@@ -15,13 +15,12 @@ import {
   WebhookEndpoint,
 } from '../../../src/sources/platform/platform-schema.ts';
 import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
-import type { Source } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();
 const at = 'id1';
 
 /** Every operation, with all that it may send. */
-const calls: ((api: Source) => Promise<unknown>)[] = [
+const calls: ((api: PlatformSource) => Promise<unknown>)[] = [
   (api) => api.readGrant(signal),
   (api) => api.listLinks(signal),
   (api) =>
