@@ -68,7 +68,9 @@ const adopt = (endpointId: string) => ({ kind: 'adopt', endpointId });
 const remove = (endpointId: string) => ({ kind: 'delete', endpointId });
 const forget = (endpointId: string) => ({ kind: 'forget', endpointId });
 const enable = { kind: 'enable', endpointId: 'a' };
+const renew = { kind: 'renew', endpointId: 'a' };
 const settle = { kind: 'settle' };
+const fixed = { isChangeable: false };
 const create = (...replaces: string[]) => ({ kind: 'create', replaces });
 
 const cases: Case[] = [
@@ -238,6 +240,39 @@ const cases: Case[] = [
     [enable],
     null,
   ],
+
+  ['a disabled one that cannot be changed', { ...failing, ...fixed }, [renew], null],
+  [
+    'one that cannot be changed and lacks event types and works',
+    { ...known, ...fixed, listed: [fewer] },
+    [renew],
+    null,
+  ],
+  [
+    'the same, though it was renewed within the hour',
+    { ...known, ...fixed, listed: [fewer], enabledAt: [ago(59 * minute)] },
+    [],
+    null,
+  ],
+  [
+    'the same, though it was renewed three times within a day',
+    { ...known, ...fixed, listed: [fewer], enabledAt: [ago(23 * hour), ago(12 * hour), ago(6 * hour)] },
+    [],
+    null,
+  ],
+  [
+    'one that cannot be changed and is disabled the fourth time in a day',
+    { ...failing, ...fixed, enabledAt: [ago(23 * hour), ago(12 * hour), ago(6 * hour)] },
+    [],
+    /keeps disabling/,
+  ],
+  ['two of ours that cannot be changed, the newer in order', { ...two, ...fixed }, [remove('a')], null],
+  [
+    'one that lacks no event that its source has',
+    { ...known, listed: [fewer], eventTypes: ['contract.started'] },
+    [],
+    null,
+  ],
 ];
 
 describe('the watch of a subscription', () => {
@@ -293,6 +328,14 @@ const anySteps: EnsureCase[] = [
     'replaced',
     [create('a')],
   ],
+  [
+    'one of ours elsewhere that cannot be changed',
+    { ...far, ...fixed, stored: [stored('a')] },
+    true,
+    'replaced',
+    [create('a')],
+  ],
+  ['a disabled one that cannot be changed', { ...failing, ...fixed }, false, 'replaced', [renew]],
   [
     'two elsewhere, of which none is ours',
     { listed: [endpoint('a', elsewhere), endpoint('b', elsewhere)] },
