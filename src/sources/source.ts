@@ -2,7 +2,7 @@ import type { EventType } from '../domain/event.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
- * marketplace, as one install uses it. Every failure is an `AppError` and never an empty list. No request
+ * marketplace, as one install uses it. Every failure but a stop is an `AppError`, and none is an empty list. No request
  * with the token of the install follows a redirect. An optional member is a capability: callers look
  * whether it is there, and never at the kind of a source.
  */
