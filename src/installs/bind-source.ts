@@ -24,6 +24,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
   return {
     eventTypes: source.eventTypes,
     neededScopes: source.neededScopes,
+    remedies: source.remedies,
     readGrant,
     findDeviations: source.findDeviations,
     clockDriftMs: source.clockDriftMs,

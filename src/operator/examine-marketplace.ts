@@ -23,7 +23,14 @@ export interface ExaminedMarketplace {
 /** Operations that change nothing at the marketplace. */
 type ReadingSource = Pick<
   Source,
-  'readGrant' | 'listLinks' | 'listEndpoints' | 'findDeviations' | 'clockDriftMs' | 'eventTypes' | 'neededScopes'
+  | 'readGrant'
+  | 'listLinks'
+  | 'listEndpoints'
+  | 'findDeviations'
+  | 'clockDriftMs'
+  | 'eventTypes'
+  | 'neededScopes'
+  | 'remedies'
 >;
 
 const usualTimeoutMs = 20_000;
@@ -59,7 +66,7 @@ async function examineInstall(
   stopping: AbortSignal,
 ): Promise<Check[]> {
   const ask = createAsk(timeoutMs, stopping);
-  const unanswered = (error: AppError) => [checkUnanswered(install, error)];
+  const unanswered = (error: AppError) => [checkUnanswered(install, source, error)];
   let scopes: readonly string[] = [];
   const judgeGrant = (grant: Grant) => {
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];

@@ -33,6 +33,7 @@ export interface Source extends SourceReader {
   readonly eventTypes: readonly EventType[];
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
+  readonly remedies: Remedies;
 
   /**
    * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
@@ -101,6 +102,17 @@ export interface CallNotes {
   onUnheard?(): void;
   /** The marketplace's id of the answered request, if the answer has one. */
   onRequestId?(requestId: string): void;
+}
+
+/** What an operator can do where the marketplace stands in the way. */
+export interface Remedies {
+  /** The token is not good (any more). */
+  tokenRefused(install: string): string;
+  /** The token is good, and yet nothing may be done with it. */
+  accessRefused: string;
+  scopeMissing: string;
+  grantInactive: string;
+  addressesUnshared: string;
 }
 
 export interface NeededScope {

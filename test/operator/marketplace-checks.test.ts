@@ -7,7 +7,9 @@ import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/insta
 import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
 import { neededScopes } from '../../src/sources/platform/needed-scopes.ts';
 import { Grant, ProjectLink, WebhookEndpoint } from '../../src/sources/platform/platform-schema.ts';
+import { remedies } from '../../src/sources/platform/remedies.ts';
 
+const platform = { neededScopes, remedies };
 const scopes = [
   'project-links:read',
   'contracts:read',
@@ -21,7 +23,7 @@ describe('a check of a grant', () => {
   const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
     checkGrant(
       'acme',
-      { neededScopes },
+      platform,
       Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
@@ -78,7 +80,7 @@ describe('an answer that did not come', () => {
     ['unavailable', 'failure', /^see that marketplace\.baseUrl is right/],
     ['not_found', 'failure', /^see that marketplace\.baseUrl is right/],
   ] as const)('%s is a %s, with its remedy', (code, status, action) => {
-    const check = checkUnanswered('acme', new AppError(code, 'no answer to ada@lab.example'));
+    const check = checkUnanswered('acme', platform, new AppError(code, 'no answer to ada@lab.example'));
     expect(check).toMatchObject({ name: 'install acme', status });
     expect(check.says).toBe('no answer to a…@lab.example');
     expect(check.action).toMatch(action);

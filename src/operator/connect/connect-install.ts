@@ -103,7 +103,7 @@ async function readGrant(
   signal: AbortSignal,
 ): Promise<Grant> {
   const grant = await source.readGrant(signal).catch((error: unknown) => {
-    const { says: why, action } = checkUnanswered(install, toAppError(error));
+    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
     throw new AppError(toAppError(error).code, `${why}. ${action}`);
   });
   const checks = checkGrant(install, source, grant);

@@ -9,6 +9,7 @@ import { createLinkCalls } from './link-calls.ts';
 import { neededScopes } from './needed-scopes.ts';
 import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
+import { remedies } from './remedies.ts';
 
 /** It has every capability. */
 export type PlatformSource = Required<Source>;
@@ -19,6 +20,7 @@ export function createPlatformSource(options: CallOptions): PlatformSource {
   return {
     eventTypes: platformEventTypes,
     neededScopes,
+    remedies,
     ...createLinkCalls(call),
     ...createContractCalls(call),
     ...createEndpointCalls(call),
