@@ -77,7 +77,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     listParticipants: (id) => answer(`on ${id}`, participants[id]),
   };
   const knownInstall = { linkIds: ['l1'], contracts: [known('c1')], ...remembered };
-  const read = (platformApi = api) => readInstall(platformApi, 'acme', knownInstall, beganAt, signal);
+  const read = (source = api) => readInstall(source, 'acme', knownInstall, beganAt, signal);
   return { api, asked, read, learn: async () => learn(await read(), knownInstall) };
 }
 

@@ -24,13 +24,13 @@ describeEachDatabase('what events leave out', (openFresh) => {
     api = createPlatformSource({ baseUrl: world.baseUrl, token: world.token });
   });
 
-  function createWorker(platformApi: SourceReader = api): Loop {
-    return createReadWorker({ ...engine, sources: new Map([['acme', platformApi]]) });
+  function createWorker(source: SourceReader = api): Loop {
+    return createReadWorker({ ...engine, sources: new Map([['acme', source]]) });
   }
 
   /** Asks until nothing is due now. */
-  async function readDue(platformApi?: SourceReader): Promise<void> {
-    const worker = createWorker(platformApi);
+  async function readDue(source?: SourceReader): Promise<void> {
+    const worker = createWorker(source);
     worker.start();
     // One look at the rows: what is leased is being answered, whatever is due of it.
     const isBusy = async () => {
