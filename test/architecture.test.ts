@@ -6,9 +6,10 @@ import { describe, expect, it } from 'vitest';
 const layers: readonly (readonly string[])[] = [
   ['domain'],
   ['lib'],
-  ['config', 'sandbox', 'marketplace', 'adapters/(port)'],
+  ['config', 'sandbox', 'sources/(port)', 'adapters/(port)'],
   // Migrations are written with the helpers of `db`, which runs them.
-  ['db', 'adapters/(tool)'],
+  ['db', 'sources/http', 'adapters/(tool)'],
+  ['sources/(kind)'],
   ['keys'],
   ['inbox', 'tools', 'journal'],
   ['memberships', 'installs'],
@@ -31,10 +32,18 @@ const layers: readonly (readonly string[])[] = [
 /** What knows nothing of parts that are below it all the same. */
 const knowsOnly: Record<string, readonly string[]> = {
   sandbox: ['domain', 'lib'],
-  marketplace: ['domain', 'lib'],
+  'sources/(port)': ['domain', 'lib'],
+  'sources/http': ['sources/(port)', 'domain', 'lib'],
+  'sources/(kind)': ['sources/(port)', 'sources/http', 'domain', 'lib'],
   'adapters/(port)': ['domain', 'lib'],
   'adapters/(tool)': ['adapters/(port)', 'domain', 'lib'],
   receiver: ['inbox', 'domain', 'lib'],
+};
+
+/** What stays behind a port: only these may know it. */
+const knownOnlyTo: Record<string, RegExp> = {
+  'sources/http': /^src\/sources\//,
+  'sources/(kind)': /^src\/(sources\/|installs\/install-registry\.ts$)/,
 };
 
 /** Third-party packages that stay behind one door. */
@@ -107,7 +116,8 @@ function mayImport(file: string, target: string): boolean {
   if (target.startsWith('migrations/')) return file.startsWith('src/db/');
   if (!target.startsWith('src/')) return onlyIn[packageOf(target)]?.test(file) !== false;
   const [from, to] = [layerOf(file), layerOf(target)];
-  if (from === to) return toolOf(file) === toolOf(target) || isListOfAdapters(file);
+  if (from === to) return kindOf(file) === kindOf(target) || isListOfAdapters(file);
+  if (knownOnlyTo[to]?.test(file) === false) return false;
   const isBelow = levelOf(to) < levelOf(from);
   return isListOfAdapters(file) || (isBelow && knowsOnly[from]?.includes(to) !== false);
 }
@@ -132,13 +142,15 @@ function layerOf(file: string): string {
   const [, top = '', next = '', deeper] = file.split('/');
   if (top === 'usage' && deeper !== undefined) return `usage/${next}`;
   if (top === 'installs' && deeper !== undefined) return `installs/${next}`;
-  if (top === 'adapters') return toolOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
+  if (top === 'adapters') return kindOf(file) === undefined ? 'adapters/(port)' : 'adapters/(tool)';
+  if (top === 'sources' && next !== 'http') return kindOf(file) === undefined ? 'sources/(port)' : 'sources/(kind)';
+  if (top === 'sources') return 'sources/http';
   return top;
 }
 
-/** Adapters of two tools are strangers to each other. */
-function toolOf(file: string): string | undefined {
-  return /^src\/adapters\/(?!conformance\/)([^/]+)\//.exec(file)?.[1];
+/** Adapters of two tools are strangers to each other, and so are sources of two kinds. */
+function kindOf(file: string): string | undefined {
+  return /^src\/(?:adapters\/(?!conformance\/)|sources\/(?!http\/))([^/]+)\//.exec(file)?.[1];
 }
 
 /** The list of what is built in names every adapter. */

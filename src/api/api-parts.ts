@@ -1,8 +1,8 @@
 import type { ConsoleParts, ConsoleServices } from '../console/console-parts.ts';
 import type { SigningKey } from '../journal/signing-key.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { Channel } from '../notify/channel.ts';
 import type { PreviewAllDeps } from '../operator/preview-all.ts';
+import type { Source } from '../sources/source.ts';
 
 /** What the operations read from and act with: what the pages of the console do, and a little more. */
 export interface ApiParts extends ConsoleParts {
@@ -13,7 +13,7 @@ export interface ApiParts extends ConsoleParts {
 
 export interface ApiServices extends ConsoleServices, Omit<PreviewAllDeps, 'evidence'> {
   evidence: ConsoleServices['evidence'] & PreviewAllDeps['evidence'];
-  platformApis: ReadonlyMap<string, PlatformApi>;
+  sources: ReadonlyMap<string, Source>;
   /** Where notifications are sent. */
   channels: readonly Channel[];
 }

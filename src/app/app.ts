@@ -202,8 +202,8 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
   const { config, storage, registry, adapters } = parts;
   const { host, port } = config.console;
   const { database, box, inbox, memberships } = storage;
-  const { installs, platformApis } = registry;
-  const examined = { config, installs, platformApis, database, box, adapters, clock: machineClock };
+  const { installs, sources } = registry;
+  const examined = { config, installs, sources, database, box, adapters, clock: machineClock };
   const pageParts = {
     config,
     adapters,

@@ -67,7 +67,7 @@ export interface Services extends ReconcileDeps, OrphanDeps {
   clock: DatabaseClock;
   /** The installs by name. The Map always has what was loaded last. */
   installs: InstallRegistry['installs'];
-  platformApis: InstallRegistry['platformApis'];
+  sources: InstallRegistry['sources'];
   readRequests: ReadRequestStore;
   metrics: Metrics;
   /** Every loop checks it before it acts. */
@@ -101,7 +101,7 @@ export interface Services extends ReconcileDeps, OrphanDeps {
 export function createServices(given: ServicesDeps): Services {
   const { config, storage, logger, clock, metrics, registry, pollMs } = given;
   const { database, box, memberships } = storage;
-  const { installs, platformApis } = registry;
+  const { installs, sources } = registry;
   const { managedDomains } = config.marketplace;
   const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(channels, clock);
@@ -129,7 +129,7 @@ export function createServices(given: ServicesDeps): Services {
     pollMs,
     memberships,
     installs,
-    platformApis,
+    sources,
     channels,
     addNotice: notices.add,
     alertsStored: settled,
@@ -199,12 +199,12 @@ type UnwiredServices = Omit<
 
 function createSubscription(
   { config, storage: { database, box } }: ServicesDeps,
-  { installStates, platformApis, alerts, logger, clock }: UnwiredServices,
+  { installStates, sources, alerts, logger, clock }: UnwiredServices,
 ): SubscriptionDeps {
   return {
     database,
     installStates,
-    platformApis,
+    sources,
     alerts,
     logger,
     clock,

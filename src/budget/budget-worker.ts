@@ -40,7 +40,7 @@ const stallMs = 5 * 60_000;
 
 /** Reads budgets when contracts begin, when events mention a budget, and from time to time. */
 export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
-  const { readers, platformApis, logger, clock } = deps;
+  const { readers, sources, logger, clock } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: 'budget',
@@ -55,7 +55,7 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
         await showCounts(deps.budgets, deps.metrics);
         sweptAt = now.getTime();
       }
-      if (!(await readers.hasDue(toInstant(now), [...platformApis.keys()]))) return 'idle';
+      if (!(await readers.hasDue(toInstant(now), [...sources.keys()]))) return 'idle';
       const readAll = async () => {
         while (!signal.aborted && (await readNextInstall(deps, signal))) beat();
       };

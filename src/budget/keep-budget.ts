@@ -4,7 +4,7 @@ import type { BudgetNotice } from '../domain/notice.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import type { Budget } from '../marketplace/platform-schema.ts';
+import type { Budget } from '../sources/source.ts';
 import type { BudgetStore } from './budget-store.ts';
 import { type BudgetReading, takeReading } from './take-reading.ts';
 

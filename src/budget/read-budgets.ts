@@ -3,17 +3,17 @@ import { backoffMs } from '../lib/backoff.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { Source } from '../sources/source.ts';
 import type { DueBudget } from './budget-store.ts';
 import { type KeepBudgetDeps, keepBudget } from './keep-budget.ts';
 import type { ReaderClaim, ReaderStore } from './reader-store.ts';
 
-type BudgetApi = Pick<PlatformApi, 'readBudget'>;
+type BudgetSource = Pick<Source, 'readBudget'>;
 
 export interface ReadBudgetsDeps extends KeepBudgetDeps {
   readers: ReaderStore;
   /** By install, always up to date. */
-  platformApis: ReadonlyMap<string, BudgetApi>;
+  sources: ReadonlyMap<string, BudgetSource>;
   metrics: Metrics;
 }
 
@@ -31,11 +31,11 @@ const refusedRestMs = 15 * 60_000;
  * @returns false where nothing is due, or all that is due is being read
  */
 export async function readNextInstall(deps: ReadBudgetsDeps, signal: AbortSignal): Promise<boolean> {
-  const { readers, platformApis, clock } = deps;
+  const { readers, sources, clock } = deps;
   const claim = await readers.claim({
     now: toInstant(clock.now()),
     leasedUntil: instantIn(clock, leaseMs),
-    installs: [...platformApis.keys()],
+    installs: [...sources.keys()],
     limit: batchSize,
   });
   if (claim === null) return false;
@@ -52,13 +52,13 @@ interface Answered {
 }
 
 async function readDue(deps: ReadBudgetsDeps, claim: ReaderClaim, signal: AbortSignal): Promise<Answered> {
-  const { readers, platformApis, clock } = deps;
-  const api = platformApis.get(claim.install);
+  const { readers, sources, clock } = deps;
+  const source = sources.get(claim.install);
   let hasAnswered = false;
   for (const due of claim.due) {
     const mayAsk = !signal.aborted && (await readers.hold(claim, instantIn(clock, leaseMs)));
-    if (api === undefined || !mayAsk) break;
-    const failure = await readOne(deps, api, due, signal);
+    if (source === undefined || !mayAsk) break;
+    const failure = await readOne(deps, source, due, signal);
     if (signal.aborted) break;
     if (failure !== null && concernsInstall(failure)) return { hasAnswered, failure };
     hasAnswered ||= failure === null || failure.code === 'not_found';
@@ -69,7 +69,7 @@ async function readDue(deps: ReadBudgetsDeps, claim: ReaderClaim, signal: AbortS
 /** @returns why the budget is not known now */
 async function readOne(
   deps: ReadBudgetsDeps,
-  api: BudgetApi,
+  source: BudgetSource,
   due: DueBudget,
   signal: AbortSignal,
 ): Promise<AppError | null> {
@@ -77,7 +77,7 @@ async function readOne(
   const { install, contractId, dueAt } = due;
   const askedAt = toInstant(clock.now());
   try {
-    const budget = await api.readBudget(contractId, signal);
+    const budget = await source.readBudget(contractId, signal);
     metrics.budgetReads.inc({ install, outcome: 'read' });
     await keepBudget(deps, { install, contractId, budget, askedAt, dueAt });
     return null;

@@ -1,7 +1,7 @@
 import type { BudgetRow } from '../db/budget-tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
-import type { Budget } from '../marketplace/platform-schema.ts';
+import type { Budget } from '../sources/source.ts';
 import {
   decideNotice,
   type Found,

@@ -9,7 +9,7 @@ import { openDatabase } from '../db/open-database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { openPlatformApis } from '../installs/install-registry.ts';
+import { openSources } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
 import { checkKeyRing, findKeyRing } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -77,10 +77,10 @@ async function checkAll(
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
   // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
-  const database = stored.platformApis && stored.database;
+  const database = stored.sources && stored.database;
   const tools = { config: subject.loaded.config, adapters, database };
-  const platformApis = stored.platformApis ?? openPlatformApis(installs, marketplace.baseUrl);
-  const asked = { platformApis, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
+  const sources = stored.sources ?? openSources(installs, marketplace.baseUrl);
+  const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),
     ...checkChannels(subject.loaded.config.notifications),
@@ -118,7 +118,7 @@ interface Stored {
   /** Whether no key opens what is sealed in it. */
   isShut?: true;
   /** The API clients of all installs, connected ones too; undefined if they could not be read. */
-  platformApis?: InstallRegistry['platformApis'];
+  sources?: InstallRegistry['sources'];
 }
 
 /** Looks at the database without creating, migrating or writing, as other commands would. */
@@ -168,9 +168,9 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
     const checks = [answers, key, failure('installs', error, action)];
     return isTwice ? { checks } : { checks, isShut: true };
   }
-  const { installs, platformApis } = registry;
+  const { installs, sources } = registry;
   const examined = { config, installs, database, box, adapters, clock: systemClock };
-  return { checks: [answers, key, ...(await examine(examined))], platformApis };
+  return { checks: [answers, key, ...(await examine(examined))], sources };
 }
 
 const restoring = 'restore database and key from backups that belong together';

@@ -15,12 +15,12 @@ export async function runLinksList(
   session: ServicesSession,
 ): Promise<Printed> {
   const { services, adapters, terminal } = session;
-  const { installs, platformApis, rules } = services;
+  const { installs, sources, rules } = services;
   const { scopeOf, scopes } = services.usage.deps;
   const deps = {
     installs,
     adapters,
-    platformApis,
+    sources,
     routeLink: rules.routeLink,
     scopeOf,
     scopes: await scopes.list(),
@@ -89,7 +89,7 @@ export async function runLinksAdd(
     ...(managed && { provisioningMode: 'MANAGED_ADAPTER' as const }),
   };
   const deps = { ...services, adapters, by: decidedBy() };
-  const { id } = await addLink(deps, apiOf(services, install), install, wanted, terminal.signal);
+  const { id } = await addLink(deps, sourceOf(services, install), install, wanted, terminal.signal);
   return printLinked({ install, linkId: id, project });
 }
 
@@ -116,10 +116,10 @@ export async function runLinksRemove(
   const { services, terminal } = session;
   const { signal } = terminal;
   const install = pickInstall(session, services.installs, named);
-  const api = apiOf(services, install);
-  const found = await findLink(api, link, signal);
+  const source = sourceOf(services, install);
+  const found = await findLink(source, link, signal);
   const { id, externalProjectId: project } = found;
-  if (yes) await removeLink({ ...services, by: decidedBy() }, api, install, found, signal);
+  if (yes) await removeLink({ ...services, by: decidedBy() }, source, install, found, signal);
   return printUnlinked({ install, linkId: id, project }, yes);
 }
 
@@ -134,8 +134,8 @@ export function printUnlinked(link: Linked, isRemoved: boolean): Printed {
   };
 }
 
-function apiOf({ platformApis }: Pick<Services, 'platformApis'>, install: string) {
-  const api = platformApis.get(install);
-  if (api === undefined) throw new AppError('not_found', `There is no install "${install}"`);
-  return api;
+function sourceOf({ sources }: Pick<Services, 'sources'>, install: string) {
+  const source = sources.get(install);
+  if (source === undefined) throw new AppError('not_found', `There is no install "${install}"`);
+  return source;
 }

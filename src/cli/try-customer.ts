@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { eventTypes } from '../domain/event.ts';
+import { platformEventTypes } from '../domain/event.ts';
 import { requestJson } from '../lib/http-client.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
@@ -29,7 +29,7 @@ export async function prepareCustomer(sandbox: Sandbox, baseUrl: string, receive
     return answer.body;
   };
   const url = `http://127.0.0.1:${receiverPort}/webhooks/demo`;
-  const endpoint = await post('/webhook-endpoints', { url, eventTypes });
+  const endpoint = await post('/webhook-endpoints', { url, eventTypes: platformEventTypes });
   await post('/project-links', {
     externalProjectId: demoProject,
     externalProjectName: 'Street signs',

@@ -1,6 +1,7 @@
 /** What a delivery means, in Gangway's terms (spec: platform-api.md section 6). */
 
-export const eventTypes = [
+/** What the platform API delivers. */
+export const platformEventTypes = [
   'contract.started',
   'contract.ended',
   'project_link.created',
@@ -11,7 +12,10 @@ export const eventTypes = [
   'milestone.budget_depleted',
 ] as const;
 
-export type EventType = (typeof eventTypes)[number];
+export type EventType = (typeof platformEventTypes)[number];
+
+/** All that is understood, whichever source delivers it. */
+export const eventTypes: readonly EventType[] = [...platformEventTypes];
 
 /** Everything but `type` and `resourceId` may be missing. A missing value is null. */
 export interface LifecycleEvent {

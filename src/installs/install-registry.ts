@@ -1,9 +1,9 @@
 import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { createPlatformApi } from '../marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
-import { bindApi } from './bind-api.ts';
+import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
+import type { Source } from '../sources/source.ts';
+import { bindSource } from './bind-source.ts';
 import { createBindingStore } from './binding-store.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
 import type { Install } from './install.ts';
@@ -11,15 +11,15 @@ import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 
 /**
- * All installs of the configuration and of the database, each with its marketplace API. The Maps stay
+ * All installs of the configuration and of the database, each with its source. The Maps stay
  * the same objects, and always have what was loaded last.
  */
 export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
-  /** Each API answers only for the customer that its install is bound to. */
-  readonly platformApis: ReadonlyMap<string, PlatformApi>;
-  /** The marketplace API for a token that belongs to no install yet. It checks no customer. */
-  openApi(token: string): PlatformApi;
+  /** Each source answers only for the customer that its install is bound to. */
+  readonly sources: ReadonlyMap<string, Source>;
+  /** The source for a token that belongs to no install yet. It checks no customer. */
+  openSource(token: string): Source;
   /**
    * Loads what is stored, if it has changed since the last time.
    *
@@ -45,11 +45,11 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     endpoints: createEndpointStore(database, box),
   };
   const installs = new Map<string, Install>();
-  const platformApis = new Map<string, PlatformApi>();
-  const openApi = (token: string) => createPlatformApi({ baseUrl, token });
+  const sources = new Map<string, Source>();
+  const openSource = (token: string) => createPlatformSource({ baseUrl, token });
   const bindings = createBindingStore(database);
   const openBound = (install: string, token: string) =>
-    bindApi(openApi(token), (grant) => bindings.check(install, grant, new Set(installs.keys())));
+    bindSource(openSource(token), (grant) => bindings.check(install, grant, new Set(installs.keys())));
   let revision: string | undefined;
 
   function adopt(next: Map<string, Install>): string[] {
@@ -59,12 +59,12 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
       const install = next.get(name);
       if (install === undefined) {
         installs.delete(name);
-        platformApis.delete(name);
+        sources.delete(name);
         continue;
       }
       // Kept as long as its token, because it paces the requests and remembers how long it must wait.
       if (install.token !== installs.get(name)?.token) {
-        platformApis.set(name, openBound(name, install.token));
+        sources.set(name, openBound(name, install.token));
       }
       installs.set(name, install);
     }
@@ -73,8 +73,8 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
 
   return {
     installs,
-    platformApis,
-    openApi,
+    sources,
+    openSource,
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
@@ -120,10 +120,7 @@ function configuredAndConnected(names: string[]): AppError {
   );
 }
 
-/** The marketplace API of each install, for when only the configuration is available. */
-export function openPlatformApis(
-  installs: ReadonlyMap<string, { token: string }>,
-  baseUrl: string,
-): Map<string, PlatformApi> {
-  return new Map([...installs].map(([install, { token }]) => [install, createPlatformApi({ baseUrl, token })]));
+/** The source of each install, for when only the configuration is available. */
+export function openSources(installs: ReadonlyMap<string, { token: string }>, baseUrl: string): Map<string, Source> {
+  return new Map([...installs].map(([install, { token }]) => [install, createPlatformSource({ baseUrl, token })]));
 }

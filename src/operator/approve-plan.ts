@@ -115,9 +115,9 @@ function createIsAsked(only: readonly number[] | undefined) {
 }
 
 /** A customer who has disconnected can no longer be read: the refusal says the same as the plan. */
-async function isRefused({ platformApis }: ApprovePlanDeps, install: string, signal: AbortSignal): Promise<boolean> {
+async function isRefused({ sources }: ApprovePlanDeps, install: string, signal: AbortSignal): Promise<boolean> {
   try {
-    await platformApis.get(install)?.getInstall(signal);
+    await sources.get(install)?.readGrant(signal);
     return false;
   } catch (error) {
     const { code } = toAppError(error);

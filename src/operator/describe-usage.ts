@@ -3,7 +3,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import type { Counts } from '../domain/usage.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
+import type { Source } from '../sources/source.ts';
 import { createImportStore } from '../usage/import/import-store.ts';
 import type { ReportDeps } from '../usage/report/report-deps.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
@@ -20,11 +20,11 @@ export interface DescribedUsage extends Omit<ShownContract, 'ledger'>, ContractG
   explained: ConsumedExplanation | null;
 }
 
-type BudgetReaders = ReadonlyMap<string, Pick<PlatformApi, 'readBudget'>>;
+type BudgetReaders = ReadonlyMap<string, Pick<Source, 'readBudget'>>;
 
 interface DescribeUsageDeps {
   database: Database;
-  platformApis: BudgetReaders;
+  sources: BudgetReaders;
   usage: { deps: ReportDeps & GapDeps };
 }
 
@@ -34,7 +34,7 @@ interface DescribeUsageDeps {
  * @throws AppError `not_found` where there is no such contract, `conflict` where several installs have one
  */
 export async function describeUsage(
-  { database, platformApis, usage: { deps } }: DescribeUsageDeps,
+  { database, sources, usage: { deps } }: DescribeUsageDeps,
   { contract: id, install: named }: { contract: string; install?: string | undefined },
   signal: AbortSignal,
 ): Promise<DescribedUsage> {
@@ -43,17 +43,17 @@ export async function describeUsage(
   if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
   const { install } = contract;
   const { ledger, ...shown } = await showUsage(deps, install, id);
-  const consumed = await readConsumed(platformApis, { install, contractId: id }, signal);
+  const consumed = await readConsumed(sources, { install, contractId: id }, signal);
   const explained = typeof consumed === 'string' ? null : explainConsumed(ledger, shown.reported, consumed);
   const gaps = await showGaps(deps, install, id);
   return { ...shown, ...gaps, files: await nameFiles(database, shown.days), consumed, explained };
 }
 
 async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {
-  const sources = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
+  const seenBy = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
   const imports = createImportStore(database);
   const files: Record<string, string> = {};
-  for (const source of sources) {
+  for (const source of seenBy) {
     const id = /^import:(\d+)$/.exec(source)?.[1];
     const found = id === undefined ? undefined : await imports.find(database.kysely, Number(id));
     if (found !== undefined) files[source] = found.fileName;
@@ -62,12 +62,12 @@ async function nameFiles(database: Database, days: readonly ShownDay[]): Promise
 }
 
 async function readConsumed(
-  platformApis: BudgetReaders,
+  sources: BudgetReaders,
   { install, contractId }: { install: string; contractId: string },
   signal: AbortSignal,
 ): Promise<Counts | string> {
   try {
-    const budget = await platformApis.get(install)?.readBudget(contractId, signal);
+    const budget = await sources.get(install)?.readBudget(contractId, signal);
     return budget?.consumed ?? 'The marketplace does not say what was consumed.';
   } catch (error) {
     return maskText(toAppError(error).message);

@@ -1,7 +1,6 @@
-import { eventTypes } from '../domain/event.ts';
 import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import type { WebhookEndpoint } from '../marketplace/platform-schema.ts';
+import type { Endpoint, Source } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
@@ -9,7 +8,12 @@ import { nameOf } from './install-checks.ts';
 const fatalFailures = 10;
 
 /** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` */
-export function checkEndpoints(install: string, endpoints: readonly WebhookEndpoint[], url: string): Check[] {
+export function checkEndpoints(
+  install: string,
+  { eventTypes }: Pick<Source, 'eventTypes'>,
+  endpoints: readonly Endpoint[],
+  url: string,
+): Check[] {
   const name = nameOf(install);
   if (isPlainBeyondLoopback(url)) {
     const says = `the marketplace delivers to https only, and not to ${url}`;
@@ -19,7 +23,10 @@ export function checkEndpoints(install: string, endpoints: readonly WebhookEndpo
   const enabled = ours.filter(({ status }) => status === 'ACTIVE');
   if (ours.length === 0) return [missing(install, endpoints.length, url)];
   if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
-  return [...findUnsubscribed(name, enabled), ...enabled.flatMap((endpoint) => findFailing(name, endpoint))];
+  return [
+    ...findUnsubscribed(name, eventTypes, enabled),
+    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
+  ];
 }
 
 function missing(install: string, others: number, url: string): Check {
@@ -31,7 +38,7 @@ function missing(install: string, others: number, url: string): Check {
   );
 }
 
-function disabled(install: string, { id, status, disabledReason }: WebhookEndpoint): Check {
+function disabled(install: string, { id, status, disabledReason }: Endpoint): Check {
   const why = disabledReason === null ? '' : ` (${disabledReason})`;
   return failure(
     nameOf(install),
@@ -41,7 +48,7 @@ function disabled(install: string, { id, status, disabledReason }: WebhookEndpoi
 }
 
 /** Event types that none of the endpoints receives. */
-function findUnsubscribed(name: string, enabled: WebhookEndpoint[]): Check[] {
+function findUnsubscribed(name: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
   const missing = eventTypes.filter((type) => !received.has(type));
@@ -50,7 +57,7 @@ function findUnsubscribed(name: string, enabled: WebhookEndpoint[]): Check[] {
   return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
 }
 
-function findFailing(name: string, { id, consecutiveFailures }: WebhookEndpoint): Check[] {
+function findFailing(name: string, { id, consecutiveFailures }: Endpoint): Check[] {
   if (consecutiveFailures === null || consecutiveFailures === 0) return [];
   return [
     warning(

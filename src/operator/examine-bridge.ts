@@ -5,13 +5,13 @@ import { type Examined, examine } from './examine.ts';
 import { type ExaminedMarketplace, examineMarketplace } from './examine-marketplace.ts';
 import { checkServer } from './tool-servers.ts';
 
-interface ExaminedBridge extends Examined, Pick<ExaminedMarketplace, 'platformApis'> {}
+interface ExaminedBridge extends Examined, Pick<ExaminedMarketplace, 'sources'> {}
 
 /** What `gangway doctor` checks, for a bridge that runs. Changes nothing; no question waits for long. */
 export async function examineBridge(subject: ExaminedBridge, signal: AbortSignal): Promise<Check[]> {
-  const { config, platformApis } = subject;
+  const { config, sources } = subject;
   const { publicUrl } = config.receiver;
-  const asked = { platformApis, publicUrl, schedule: config.reconcile.schedule };
+  const asked = { sources, publicUrl, schedule: config.reconcile.schedule };
   const [tools, marketplace, stored] = await Promise.all([
     examineTools(subject, signal),
     examineMarketplace(asked, signal),

@@ -2,18 +2,16 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
-import { findDeviations } from '../marketplace/contract-canary.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
-import type { Grant } from '../marketplace/platform-schema.ts';
+import type { Endpoint, Grant, Source } from '../sources/source.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
-import { hasScope } from './needed-scopes.ts';
+import { mayCall } from './needed-scopes.ts';
 
 export interface ExaminedMarketplace {
   /** By install. */
-  platformApis: ReadonlyMap<string, ReadingApi>;
+  sources: ReadonlyMap<string, ReadingSource>;
   /** The address to which the marketplace delivers; undefined if it does not deliver. */
   publicUrl: string | undefined;
   /** When installs are read: cron, UTC. */
@@ -23,9 +21,16 @@ export interface ExaminedMarketplace {
 }
 
 /** Operations that change nothing at the marketplace. */
-type ReadingApi = Pick<
-  PlatformApi,
-  'getInstall' | 'listProjectLinks' | 'listWebhookEndpoints' | 'readOpenapi' | 'clockDriftMs'
+type ReadingSource = Pick<
+  Source,
+  | 'readGrant'
+  | 'listLinks'
+  | 'listEndpoints'
+  | 'findDeviations'
+  | 'clockDriftMs'
+  | 'eventTypes'
+  | 'neededScopes'
+  | 'remedies'
 >;
 
 const usualTimeoutMs = 20_000;
@@ -33,14 +38,14 @@ const concurrency = 8;
 
 /** Asks the marketplace about every install, and about itself. Changes nothing, never throws. */
 export async function examineMarketplace(subject: ExaminedMarketplace, stopping: AbortSignal): Promise<Check[]> {
-  const { platformApis, publicUrl, schedule } = subject;
-  const [first] = platformApis.values();
+  const { sources, publicUrl, schedule } = subject;
+  const [first] = sources.values();
   if (first === undefined) return [];
-  const examined = await mapAtOnce([...platformApis], concurrency, ([install, api]) =>
-    examineInstall(subject, install, api, stopping),
+  const examined = await mapAtOnce([...sources], concurrency, ([install, source]) =>
+    examineInstall(subject, install, source, stopping),
   );
   const contract = await examineContract(subject, first, stopping);
-  const drifts = [...platformApis.values()].flatMap((api) => api.clockDriftMs() ?? []);
+  const drifts = [...sources.values()].flatMap((source) => source.clockDriftMs() ?? []);
   return [
     ...examined.flat(),
     ...(publicUrl === undefined ? [sayPolled(schedule)] : []),
@@ -57,25 +62,25 @@ function sayPolled(schedule: string): Check {
 async function examineInstall(
   { publicUrl, timeoutMs = usualTimeoutMs }: ExaminedMarketplace,
   install: string,
-  api: ReadingApi,
+  source: ReadingSource,
   stopping: AbortSignal,
 ): Promise<Check[]> {
   const ask = createAsk(timeoutMs, stopping);
-  const unanswered = (error: AppError) => [checkUnanswered(install, error)];
+  const unanswered = (error: AppError) => [checkUnanswered(install, source, error)];
   let scopes: readonly string[] = [];
   const judgeGrant = (grant: Grant) => {
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
-    return checkGrant(install, grant);
+    return checkGrant(install, source, grant);
   };
-  const troubles = await ask(api.getInstall, judgeGrant, unanswered);
-  if (hasScope(scopes, 'project-links:read')) {
+  const troubles = await ask(source.readGrant, judgeGrant, unanswered);
+  if (mayCall(source, scopes, 'listLinks')) {
     const judge = checkJobs.bind(undefined, install);
-    troubles.push(...(await ask(api.listProjectLinks, judge, unanswered)));
+    troubles.push(...(await ask(source.listLinks, judge, unanswered)));
   }
-  if (publicUrl !== undefined && hasScope(scopes, 'webhooks:manage')) {
+  if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: Parameters<typeof checkEndpoints>[1]) => checkEndpoints(install, endpoints, url);
-    troubles.push(...(await ask(api.listWebhookEndpoints, judge, unanswered)));
+    const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
+    troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
   }
   return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
 }
@@ -88,16 +93,12 @@ function sayWell(install: string, publicUrl: string | undefined): Check {
 
 async function examineContract(
   { timeoutMs = usualTimeoutMs }: ExaminedMarketplace,
-  api: ReadingApi,
+  source: ReadingSource,
   stopping: AbortSignal,
 ): Promise<Check[]> {
-  return await createAsk(timeoutMs, stopping)(
-    api.readOpenapi,
-    (document) => checkContract(findDeviations(document)),
-    ({ message }) => [
-      warning('contract', maskText(message), 'nothing, as long as installs can be read: it is only compared'),
-    ],
-  );
+  return await createAsk(timeoutMs, stopping)(source.findDeviations, checkContract, ({ message }) => [
+    warning('contract', maskText(message), 'nothing, as long as installs can be read: it is only compared'),
+  ]);
 }
 
 /** Asks questions that together take no longer than `timeoutMs`. */

@@ -1,28 +1,22 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, ProjectLink } from '../marketplace/platform-schema.ts';
+import type { Grant, Link, Source } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
 /** What the marketplace's answers for one install mean, as checks; only problems are listed. */
 
+type AskedSource = Pick<Source, 'neededScopes' | 'remedies'>;
+
 /** The call failed, or was refused. */
-export function checkUnanswered(install: string, error: AppError): Check {
+export function checkUnanswered(install: string, { remedies }: AskedSource, error: AppError): Check {
   const name = nameOf(install);
   switch (error.code) {
     case 'unauthenticated':
-      return failure(
-        name,
-        error,
-        `its token is not good (any more): let the customer connect again, and hand their new token to: gangway connect ${install}`,
-      );
+      return failure(name, error, remedies.tokenRefused(install));
     case 'forbidden':
-      return failure(
-        name,
-        error,
-        'the install, your app at the marketplace or the feature of the account of the customer is not active (any more): ask the customer, then the marketplace',
-      );
+      return failure(name, error, remedies.accessRefused);
     case 'conflict':
       return failure(name, error, 'until then nothing is read for it, and nothing is done by it');
     case 'rate_limited':
@@ -32,31 +26,28 @@ export function checkUnanswered(install: string, error: AppError): Check {
   }
 }
 
-export function checkGrant(install: string, { status, token, piiConsent }: Grant): Check[] {
+export function checkGrant(install: string, source: AskedSource, { status, token, piiConsent }: Grant): Check[] {
   const name = nameOf(install);
   if (status !== 'ACTIVE') {
-    const action = 'ask the customer: without a connection their people are taken out in time';
-    return [failure(name, `it is ${status} at the marketplace, no longer ACTIVE`, action)];
+    const says = `it is ${status} at the marketplace, no longer ACTIVE`;
+    return [failure(name, says, source.remedies.grantInactive)];
   }
-  return [...checkScopes(name, token?.scopes), ...(piiConsent === false ? [unshared(name)] : [])];
+  return [...checkScopes(name, source, token?.scopes), ...(piiConsent === false ? [unshared(name, source)] : [])];
 }
 
-function unshared(name: string): Check {
-  return warning(
-    name,
-    'the customer does not share work addresses: hired trainers wait for one, and are in no tool',
-    'ask them to consent to sharing personal data, in the settings of the connection at the marketplace',
-  );
+function unshared(name: string, { remedies }: AskedSource): Check {
+  const says = 'the customer does not share work addresses: hired trainers wait for one, and are in no tool';
+  return warning(name, says, remedies.addressesUnshared);
 }
 
-function checkScopes(name: string, granted: readonly string[] | undefined): Check[] {
+function checkScopes(name: string, source: AskedSource, granted: readonly string[] | undefined): Check[] {
   if (granted === undefined) {
     const says = 'the marketplace does not tell what its token may do';
     return [warning(name, says, 'look at it there, where the customer has made it')];
   }
-  return findMissingScopes(granted).map(({ scope, without, isVital }) => {
+  return findMissingScopes(source, granted).map(({ scope, without, isVital }) => {
     const says = `its token lacks the scope ${scope}: ${without}`;
-    const action = 'let the customer connect again, and consent to that';
+    const action = source.remedies.scopeMissing;
     return isVital ? failure(name, says, action) : warning(name, says, action);
   });
 }
@@ -65,7 +56,7 @@ function checkScopes(name: string, granted: readonly string[] | undefined): Chec
 const maxNamed = 5;
 
 /** Links that the marketplace provisions itself need nothing of us. */
-export function checkJobs(install: string, links: readonly ProjectLink[]): Check[] {
+export function checkJobs(install: string, links: readonly Link[]): Check[] {
   const idle = links.filter(
     ({ jobId, provisioningMode }) => jobId === null && provisioningOf(provisioningMode) !== 'of_marketplace',
   );

@@ -1,5 +1,4 @@
-import { notableDriftMs } from '../marketplace/clock-drift.ts';
-import type { Deviation } from '../marketplace/contract-canary.ts';
+import { type Deviation, notableDriftMs } from '../sources/source.ts';
 import { type Check, failure, ok, warning } from './doctor-checks.ts';
 
 /** Checks of the marketplace as a whole, not of one install. */

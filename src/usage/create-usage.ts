@@ -7,9 +7,9 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Loop, Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { PlatformApi } from '../marketplace/platform-api.ts';
 import type { AddressStore } from '../memberships/address-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
+import type { Source } from '../sources/source.ts';
 import { createDecisionStore } from './attribute/decision-store.ts';
 import { type CompareDeps, compareWork } from './compare/compare-work.ts';
 import { createComparisonStore } from './compare/comparison-store.ts';
@@ -24,6 +24,7 @@ import { createWorkStore } from './read/work-store.ts';
 import { createFinalReportStore } from './report/final-report-store.ts';
 import { createFinalReportWorker } from './report/final-report-worker.ts';
 import { createLedgerStore } from './report/ledger-store.ts';
+import { reportedOf } from './report/report-deps.ts';
 import { createReportWorker, type ReportWorkerDeps } from './report/report-worker.ts';
 import type { OnAnswer } from './report/send-usage.ts';
 import { createTroubleStore } from './report/trouble-store.ts';
@@ -44,7 +45,7 @@ export interface UsageParts extends Polling {
   };
   /** The installs by name, always up to date. */
   installs: ReadonlyMap<string, unknown>;
-  platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
+  sources: ReadonlyMap<string, Pick<Source, 'reportUsage'>>;
   /** Sources of work besides the tools. */
   otherObservations: readonly ObservationSource[];
   onAnswer: OnAnswer;
@@ -71,7 +72,7 @@ export function createUsage(parts: UsageParts): Usage {
     work: createWorkStore(database),
     scopes: createScopeStore(database),
     waiting: createWaitingStore(database, addresses),
-    sources: createContractSourceStore(database),
+    contractSources: createContractSourceStore(database),
     ledger: createLedgerStore(database),
     decisions: createDecisionStore(database),
     moments: createMomentStore(database),
@@ -81,7 +82,8 @@ export function createUsage(parts: UsageParts): Usage {
     observations: [createObservationStore(database), ...otherObservations],
     scopeOf: createScopeOf({ adapters, routeLink, links }),
     timeZoneOf: (externalProjectId) => timeZoneOf(links, externalProjectId),
-    compare: (signal, onProgress) => compareWork(deps, [...parts.installs.keys()], signal, onProgress),
+    compare: (signal, onProgress) =>
+      compareWork(deps, reportedOf(deps, [...parts.installs.keys()]), signal, onProgress),
     onReadingWanted() {
       for (const reader of readers) reader.wake();
     },

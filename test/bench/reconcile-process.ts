@@ -7,8 +7,8 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { reconcileNow } from '../../src/operator/reconcile-now.ts';
+import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 
 /** One `gangway reconcile` in a process of its own, so that its memory is its own. */
 
@@ -57,8 +57,8 @@ async function reconcile(order: ReconcileOrder): Promise<Reconciled> {
   const begunAt = performance.now();
   let readMs = 0;
   const pacing = { requestsPerSecond: 1_000_000, burst: 1_000_000 };
-  const api = createPlatformApi({ baseUrl, token, pacing });
-  const deps = { ...services, platformApis: new Map([['acme', api]]) };
+  const api = createPlatformSource({ baseUrl, token, pacing });
+  const deps = { ...services, sources: new Map([['acme', api]]) };
   const patience = {
     waitMs: 12 * 3_600_000,
     signal: new AbortController().signal,

@@ -9,9 +9,9 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
 import { createAddressStore } from '../../src/memberships/address-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
+import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
 import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { reportUsage } from '../../src/usage/report/report-usage.ts';
@@ -103,6 +103,6 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
     usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
-    platformApis: new Map([['acme', createPlatformApi({ ...market, pacing })]]),
+    sources: new Map([['acme', createPlatformSource({ ...market, pacing })]]),
   });
 }

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { eventTypes } from '../../src/domain/event.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { runCommand } from '../support/run-command.ts';
 
@@ -12,7 +11,7 @@ const url = `${publicUrl}/webhooks/acme`;
 
 describe('gangway endpoint', { timeout: 30_000 }, () => {
   let sandbox: Sandbox;
-  let api: PlatformApi;
+  let api: PlatformSource;
   let baseUrl: string;
   let token: string;
   let jobId: string;
@@ -26,7 +25,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
     const install = sandbox.createInstall();
     ({ token } = install);
     jobId = sandbox.createJob({ installId: install.installId }).id;
-    api = createPlatformApi({ baseUrl, token });
+    api = createPlatformSource({ baseUrl, token });
     configure({});
   });
 
@@ -48,10 +47,10 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
   }
 
   const subscribe = async (types: readonly string[] = eventTypes) =>
-    (await api.createWebhookEndpoint({ url, eventTypes: types }, signal)).endpoint.id;
+    (await api.createEndpoint({ url, eventTypes: types }, signal)).endpoint.id;
 
   async function failTen(): Promise<void> {
-    await api.createProjectLink({ externalProjectId: 'signs', jobId }, signal);
+    await api.createLink({ externalProjectId: 'signs', jobId }, signal);
     for (let hired = 0; hired < 9; hired += 1) sandbox.hire({ jobId });
     await sandbox.idle();
   }
@@ -79,7 +78,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
         },
       ],
     });
-    await api.updateWebhookEndpoint(endpointId, { url: 'http://127.0.0.1:10/' }, signal);
+    await api.updateEndpoint(endpointId, { url: 'http://127.0.0.1:10/' }, signal);
     const { stdout } = await run('status', 'acme');
     expect(stdout).toMatch(/^install +acme\n/);
     expect(stdout).toContain('! acme has no webhook endpoint at the marketplace\n');
@@ -101,7 +100,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
   it('rotates, and says what is left to do', async () => {
     const before = await subscribe();
     const { status, stdout, stderr } = await run('rotate');
-    const [after] = await api.listWebhookEndpoints(signal);
+    const [after] = await api.listEndpoints(signal);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(stdout).toBe(
       [
@@ -126,7 +125,7 @@ describe('gangway endpoint', { timeout: 30_000 }, () => {
       stderr: '',
       said: { install: 'acme', endpointId, status: 'DISABLED', requeued: 10 },
     });
-    await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
+    await api.updateEndpoint(endpointId, { status: 'ACTIVE' }, signal);
     const [delivery] = sandbox.listDeliveries();
     const { stdout } = await run('redeliver', 'acme', '--delivery', delivery?.id ?? '');
     expect(stdout).toBe('1 to be sent again, within five minutes.\n');

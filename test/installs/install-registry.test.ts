@@ -49,11 +49,11 @@ describeEachDatabase('the registry of installs', (openFresh) => {
       globex: { ...inFile, projects: ['globex-*'], livesIn: 'configuration' },
       acme: { token: acme.token, webhookSecrets: [], tool: 'studio', projects: ['acme-*'], livesIn: 'database' },
     });
-    expect([...registry.platformApis.keys()]).toEqual(['globex', 'acme']);
+    expect([...registry.sources.keys()]).toEqual(['globex', 'acme']);
   });
 
   it('sees in Maps it handed out before what another instance changes', async () => {
-    const { installs, platformApis } = registry;
+    const { installs, sources } = registry;
     await registry.load();
     await save();
     expect(await registry.load()).toEqual(['acme']);
@@ -61,19 +61,19 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(await registry.load()).toEqual([]);
     await inTransaction(database, (tx) => createInstallStore(database, box).remove(tx, 'acme'));
     expect(await registry.load()).toEqual(['acme']);
-    expect([installs.has('acme'), platformApis.has('acme')]).toEqual([false, false]);
+    expect([installs.has('acme'), sources.has('acme')]).toEqual([false, false]);
   });
 
   it('keeps the way to the marketplace while the token is the same, and renews it with the token', async () => {
     await save();
     await registry.load();
-    const first = registry.platformApis.get('acme');
+    const first = registry.sources.get('acme');
     await save({ projects: ['*'] });
     expect(await registry.load()).toEqual(['acme']);
-    expect(registry.platformApis.get('acme')).toBe(first);
+    expect(registry.sources.get('acme')).toBe(first);
     await save({ projects: ['*'], token: 'ot_ptk_renewed' });
     expect(await registry.load()).toEqual([]);
-    expect(registry.platformApis.get('acme')).not.toBe(first);
+    expect(registry.sources.get('acme')).not.toBe(first);
     expect(registry.installs.get('acme')?.token).toBe('ot_ptk_renewed');
   });
 

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
-import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
 import { createSilence } from '../../src/reconcile/runs/silence.ts';
+import type { SourceReader } from '../../src/sources/source.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -63,23 +63,23 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
   }
 
   function approve(
-    api: Listing | PlatformReader,
+    api: Listing | SourceReader,
     approval: { isUnread?: boolean; readWithinMs?: number } = {},
   ): Promise<Approved> {
     const { engine, deps, tool } = incident;
-    const reader = 'getInstall' in api ? api : toApi(api);
-    const counted: PlatformReader = {
+    const reader = 'readGrant' in api ? api : toApi(api);
+    const counted: SourceReader = {
       ...reader,
-      getInstall(signal) {
+      readGrant(signal) {
         asked += 1;
-        return reader.getInstall(signal);
+        return reader.readGrant(signal);
       },
     };
     const all = {
       ...deps,
       loops: [createStudioWorker(engine, tool)],
       countDueResets: async () => 0,
-      platformApis: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }])),
+      sources: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }])),
       by: { actor: 'ada', at: '' },
       silence: createSilence({
         ...engine,
@@ -144,7 +144,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
       'does not answer in time',
       {
         ...toApi(unlinked),
-        getInstall: (signal: AbortSignal) =>
+        readGrant: (signal: AbortSignal) =>
           new Promise<never>((_, reject) => {
             signal.addEventListener('abort', () => reject(signal.reason));
           }),
@@ -169,7 +169,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
   it('of a customer who has disconnected needs no more than that they are refused', async () => {
     await disconnect();
     // The marketplace does not answer, which proves nothing.
-    const away = { ...toApi(refused), getInstall: () => Promise.reject(new Error('away')) };
+    const away = { ...toApi(refused), readGrant: () => Promise.reject(new Error('away')) };
     await expect(approve(away)).rejects.toMatchObject({ code: 'unavailable' });
     expect(await approve(refused)).toMatchObject({ decided: 5, removed: 5, isRead: true });
     expect(members()).toEqual([]);

@@ -1,23 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { type ExaminedMarketplace, examineMarketplace } from '../../src/operator/examine-marketplace.ts';
+import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Source } from '../../src/sources/source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { openHttpFake } from '../support/http-fake.ts';
 
 const publicUrl = 'https://bridge.example.com';
 
-function connect(world: Pick<World, 'baseUrl' | 'token'>, timeDriftMs = 0): PlatformApi {
+function connect(world: Pick<World, 'baseUrl' | 'token'>, timeDriftMs = 0): Source {
   const clock = { now: () => new Date(Date.now() + timeDriftMs) };
-  return createPlatformApi({ baseUrl: world.baseUrl, token: world.token, clock });
+  return createPlatformSource({ baseUrl: world.baseUrl, token: world.token, clock });
 }
 
-async function look(
-  platformApis: Record<string, PlatformApi>,
-  more: Partial<ExaminedMarketplace> = {},
-): Promise<string[]> {
+async function look(sources: Record<string, Source>, more: Partial<ExaminedMarketplace> = {}): Promise<string[]> {
   const checks = await examineMarketplace(
-    { platformApis: new Map(Object.entries(platformApis)), publicUrl, schedule: '*/15 * * * *', ...more },
+    { sources: new Map(Object.entries(sources)), publicUrl, schedule: '*/15 * * * *', ...more },
     new AbortController().signal,
   );
   return checks.map(({ name, status, says }) => `${name}: ${status}: ${says}`);

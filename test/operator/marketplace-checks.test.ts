@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
-import { Grant, ProjectLink, WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { checkContract, checkDrift } from '../../src/operator/marketplace-checks.ts';
+import { neededScopes } from '../../src/sources/platform/needed-scopes.ts';
+import { Grant, ProjectLink, WebhookEndpoint } from '../../src/sources/platform/platform-schema.ts';
+import { remedies } from '../../src/sources/platform/remedies.ts';
 
+const platform = { neededScopes, remedies };
 const scopes = [
   'project-links:read',
   'contracts:read',
@@ -20,6 +23,7 @@ describe('a check of a grant', () => {
   const grant = (changes: object = {}, granted: string[] | undefined = scopes) =>
     checkGrant(
       'acme',
+      platform,
       Grant.parse({ id: 'cmi1', status: 'ACTIVE', piiConsent: true, token: { scopes: granted }, ...changes }),
     );
 
@@ -76,7 +80,7 @@ describe('an answer that did not come', () => {
     ['unavailable', 'failure', /^see that marketplace\.baseUrl is right/],
     ['not_found', 'failure', /^see that marketplace\.baseUrl is right/],
   ] as const)('%s is a %s, with its remedy', (code, status, action) => {
-    const check = checkUnanswered('acme', new AppError(code, 'no answer to ada@lab.example'));
+    const check = checkUnanswered('acme', platform, new AppError(code, 'no answer to ada@lab.example'));
     expect(check).toMatchObject({ name: 'install acme', status });
     expect(check.says).toBe('no answer to a…@lab.example');
     expect(check.action).toMatch(action);
@@ -107,7 +111,7 @@ describe('a check of the endpoints', () => {
   const endpoint = (changes: object = {}) =>
     WebhookEndpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
   const look = (...endpoints: object[]) =>
-    checkEndpoints('acme', endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
+    checkEndpoints('acme', { eventTypes }, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 
   it('is of the address below the public one', () => {
     expect(url).toBe('https://bridge.example.com/webhooks/acme');
@@ -157,11 +161,11 @@ describe('a check of the endpoints', () => {
 
   it('fails where the marketplace would not deliver at all', () => {
     const plain = endpointUrlOf('http://bridge.example.com', 'acme');
-    expect(checkEndpoints('acme', [endpoint({ url: plain })], plain)).toMatchObject([
+    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: plain })], plain)).toMatchObject([
       { status: 'failure', says: expect.stringMatching(/^the marketplace delivers to https only/) },
     ]);
     const local = endpointUrlOf('http://localhost:8787', 'acme');
-    expect(checkEndpoints('acme', [endpoint({ url: local })], local)).toEqual([]);
+    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: local })], local)).toEqual([]);
   });
 });
 

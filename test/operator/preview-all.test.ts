@@ -31,9 +31,9 @@ async function open(openFresh: OpenFresh, database?: Awaited<ReturnType<OpenFres
   const listing = () => ({ links, active: contractsOf(hired), ended: contractsOf(ended) });
 
   async function dryRun() {
-    const platformApis = new Map([['acme', toApi(listing())]]);
+    const sources = new Map([['acme', toApi(listing())]]);
     const orphans = createOrphanStore(incident.engine.database);
-    const deps = { ...incident.deps, platformApis, orphans };
+    const deps = { ...incident.deps, sources, orphans };
     const [previewed] = await previewAll(deps, ['acme'], signal, () => undefined);
     if (previewed === undefined) throw new Error('nothing was previewed');
     const { outcome, added, removed, held, failed } = previewed;

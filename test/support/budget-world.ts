@@ -8,10 +8,9 @@ import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import type { Alerting } from './alerting.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
@@ -22,7 +21,7 @@ export interface BudgetWorld {
   engine: Engine;
   market: World;
   front: Front;
-  platform: PlatformApi;
+  platform: PlatformSource;
   /** As another instance would have them. */
   open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
   notices: BudgetNotice[];
@@ -46,15 +45,15 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
   const market = await openWorld({ clock });
   const front = await openFront(market.baseUrl);
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
-  const direct = createPlatformApi({ ...market, pacing, clock });
+  const direct = createPlatformSource({ ...market, pacing, clock });
   const { signal } = new AbortController();
   const notices: BudgetNotice[] = [];
 
   function open(changes: Partial<BudgetParts> = {}): BudgetWorkerDeps {
-    const api = createPlatformApi({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
+    const api = createPlatformSource({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
     return {
       ...engine,
-      platformApis: new Map([['acme', api]]),
+      sources: new Map([['acme', api]]),
       repeatMs: 7 * 86_400_000,
       addNotice: async (_tx, notice) => void notices.push(notice),
       budgets: createBudgetStore(database),

@@ -1,5 +1,6 @@
 import type { BudgetRow } from '../../src/db/budget-tables.ts';
-import { Budget } from '../../src/marketplace/platform-schema.ts';
+import { Budget as BudgetSchema } from '../../src/sources/http/budget-schema.ts';
+import type { Budget } from '../../src/sources/source.ts';
 
 /** A budget as the marketplace answers it. */
 export function toBudget(state: string, wanted: Partial<Budget> = {}): Budget {
@@ -9,7 +10,7 @@ export function toBudget(state: string, wanted: Partial<Budget> = {}): Budget {
     remainingVolume: 9,
     consumedFraction: 0.1,
   };
-  return { ...Budget.parse({ contractId: 'cmc1', state, ...amounts }), ...wanted };
+  return { ...BudgetSchema.parse({ contractId: 'cmc1', state, ...amounts }), ...wanted };
 }
 
 /** A contract of whose budget nothing is known. */

@@ -4,7 +4,6 @@ import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
 import { createBindingStore } from '../../src/installs/binding-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import type { PlatformApi, PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/drift/check-drift.ts';
 import { createDriftStore } from '../../src/reconcile/drift/drift-store.ts';
 import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
@@ -15,6 +14,7 @@ import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/runs/reco
 import { createReportClock } from '../../src/reconcile/runs/report-clock.ts';
 import { createReportSuspects } from '../../src/reconcile/runs/report-suspects.ts';
 import { createSuspectStore } from '../../src/reconcile/runs/suspect-store.ts';
+import type { Source, SourceReader } from '../../src/sources/source.ts';
 import { type Converging, convergeDue } from './converging.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
@@ -32,7 +32,7 @@ export interface Incident {
   takeAll(type: string, wishes: Wish[], install?: string): Promise<void>;
   /** Has an install read whole, by the real worker, and what follows from it in the tool. */
   read(listing: Listing, install?: string): Promise<void>;
-  readFrom(api: PlatformReader, install?: string): Promise<void>;
+  readFrom(api: SourceReader, install?: string): Promise<void>;
   /**
    * Has the marketplace answer so from now on, and be asked before an end; without a listing it does
    * not answer. Who never says so has none that could be asked.
@@ -41,7 +41,7 @@ export interface Incident {
   /** How often active contracts were listed before an end. */
   lists(): number;
   /** What reading a whole install stands on, but for the marketplace. */
-  deps: Engine & Omit<ReconcileDeps, 'platformApis'> & { previewDrift: PreviewDrift };
+  deps: Engine & Omit<ReconcileDeps, 'sources'> & { previewDrift: PreviewDrift };
   /** Compares the groups of an install with what is known, and does nothing in the tool. */
   checkDrift(install?: string): Promise<void>;
   /** Does what is due in the tool, as far as the brake lets it. */
@@ -59,7 +59,7 @@ export interface Incident {
 
 type Wish = Omit<EventWish, 'type'>;
 
-type TimedReader = PlatformReader & Pick<PlatformApi, 'clockDriftMs'>;
+type TimedReader = SourceReader & Pick<Source, 'clockDriftMs'>;
 
 /** What the marketplace answers. */
 export interface Listing {
@@ -121,7 +121,7 @@ export function createIncident(
     for (const install of due) {
       const wantedAt = await activeLists.claim(install, now, instantIn(clock, minutes));
       if (wantedAt === null) continue;
-      const asking = { ...deps, platformApis: marketplaces, onRemovalDue: () => undefined };
+      const asking = { ...deps, sources: marketplaces, onRemovalDue: () => undefined };
       await answerList(asking, install, wantedAt, new AbortController().signal);
     }
     return due.length > 0;
@@ -147,7 +147,7 @@ export function createIncident(
 
   const take = (type: string, wish: Wish = {}, install?: string) => takeAll(type, [wish], install);
 
-  async function readFrom(api: PlatformReader, install = 'acme'): Promise<void> {
+  async function readFrom(api: SourceReader, install = 'acme'): Promise<void> {
     await readWhole(install, { clockDriftMs: () => undefined, ...api }, deps);
     await settle();
   }
@@ -195,9 +195,9 @@ export function createIncident(
 async function readWhole(
   install: string,
   api: TimedReader,
-  engine: Engine & Omit<ReconcileDeps, 'platformApis'>,
+  engine: Engine & Omit<ReconcileDeps, 'sources'>,
 ): Promise<void> {
-  const deps = { ...engine, platformApis: new Map([[install, api]]) };
+  const deps = { ...engine, sources: new Map([[install, api]]) };
   const now = toInstant(engine.clock.now());
   await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
   await reconcileNext(deps, new AbortController().signal, { only: install });
@@ -264,12 +264,12 @@ export function toApi({
   const known = { ...unlisted, ...strays, ...ended, ...active };
   return {
     clockDriftMs: () => driftMs,
-    async getInstall() {
+    async readGrant() {
       if (isRefused) throw new AppError('unauthenticated', 'The token is refused');
       return { id: grant, status: 'ACTIVE' };
     },
-    listProjectLinks: async () => [...links],
-    getProjectLink: async (id) => orUnknown(links.find((link) => link.id === id)),
+    listLinks: async () => [...links],
+    readLink: async (id) => orUnknown(links.find((link) => link.id === id)),
     listContracts: async ({ status }) => ({ contracts: contracts[status], isComplete: true }),
     listParticipants: async (id) =>
       orUnknown(known[id]).people.map((trainer) => ({
@@ -284,9 +284,9 @@ const noAnswer = () => Promise.reject(new AppError('unavailable', 'It does not a
 
 const silent: TimedReader = {
   clockDriftMs: () => undefined,
-  getInstall: noAnswer,
-  listProjectLinks: noAnswer,
-  getProjectLink: noAnswer,
+  readGrant: noAnswer,
+  listLinks: noAnswer,
+  readLink: noAnswer,
   listContracts: noAnswer,
   listParticipants: noAnswer,
 };

@@ -1,5 +1,5 @@
 import { AppError } from '../../src/domain/errors.ts';
-import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
+import type { SourceReader } from '../../src/sources/source.ts';
 import { fullEvent } from './event-bodies.ts';
 
 /**
@@ -54,7 +54,7 @@ export interface SmallMarket {
   /** Makes it so where it can be, and says what the marketplace raises for it. */
   happen(happening: Happening, at: string): Raised[];
   /** What would be read now; what happens later does not show in it. */
-  api(install: InstallName): PlatformReader;
+  api(install: InstallName): SourceReader;
   /** Everyone who belongs in a group now, as `project/trainer`. */
   roster(): string[];
 }
@@ -211,7 +211,7 @@ function grantOf(name: InstallName, { grant }: Customer, run: string): string {
 function createApi(
   customer: Customer,
   { isEndedCutOff, run, name }: { isEndedCutOff: boolean; run: string; name: InstallName },
-): PlatformReader {
+): SourceReader {
   const links = [...customer.links.values()].map(({ id, project }) => ({
     id,
     externalProjectId: project,
@@ -232,9 +232,9 @@ function createApi(
     return found;
   };
   return {
-    getInstall: () => answer(() => ({ id: grantOf(name, customer, run), status: 'ACTIVE' })),
-    listProjectLinks: () => answer(() => [...links]),
-    getProjectLink: (id) => answer(() => orUnknown(links.find((link) => link.id === id))),
+    readGrant: () => answer(() => ({ id: grantOf(name, customer, run), status: 'ACTIVE' })),
+    listLinks: () => answer(() => [...links]),
+    readLink: (id) => answer(() => orUnknown(links.find((link) => link.id === id))),
     listContracts: ({ status, projectLinkId }) =>
       answer(() => {
         if (status === 'ended' && isEndedCutOff) return { contracts: [], isComplete: false };

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Evidence } from '../../src/domain/evidence.ts';
-import type { PlatformReader } from '../../src/marketplace/platform-api.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { type KnownInstall, readInstall } from '../../src/reconcile/read/read-install.ts';
+import type { SourceReader } from '../../src/sources/source.ts';
 import {
   createSmallMarket,
   type Happening,
@@ -44,7 +44,7 @@ export interface Arrival {
 
 /** What was known when it began decides what it asks for. */
 export interface ReadUnderway {
-  api: PlatformReader;
+  api: SourceReader;
   beganAtMs: number;
   evidence: Evidence[];
 }

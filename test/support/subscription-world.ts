@@ -13,10 +13,9 @@ import {
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
-import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Endpoint } from '../../src/sources/source.ts';
 import type { Alerting } from './alerting.ts';
 import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
@@ -30,14 +29,14 @@ import { createLogLines } from './log-lines.ts';
  */
 export interface SubscriptionWorld {
   market: DayMarket;
-  api: PlatformApi;
+  api: PlatformSource;
   deps: SubscriptionDeps;
   clock: FakeClock;
   url: string;
   check(): Promise<boolean>;
   /** Made as an operator makes one at the marketplace. */
   makeByHand(at?: string): Promise<{ id: string; secret: string }>;
-  endpoints(): Promise<WebhookEndpoint[]>;
+  endpoints(): Promise<Endpoint[]>;
   stored(): Promise<StoredEndpoint[]>;
   record(): Promise<SubscriptionRecord>;
   /** Whether the install is to be read; asking ends that. */
@@ -73,7 +72,7 @@ export async function openSubscriptionWorld(
   const clock = createFakeClock();
   const market = await openMarket(clock, lossless, limits);
   const { token } = market.connect();
-  const api = createPlatformApi({ baseUrl: market.baseUrl, token });
+  const api = createPlatformSource({ baseUrl: market.baseUrl, token });
   const log = createLogLines();
   const box = createSecretBox(randomBytes(32));
   const endpoints = createEndpointStore(database, box);
@@ -89,7 +88,7 @@ export async function openSubscriptionWorld(
     logger: log.logger,
     locks: createLockStore(database),
     installStates: createInstallStateStore(database),
-    platformApis: new Map([['acme', api]]),
+    sources: new Map([['acme', api]]),
     hasConfiguredSecrets: () => hasConfiguredSecrets,
     alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
   };
@@ -106,10 +105,10 @@ export async function openSubscriptionWorld(
     url,
     check: () => checkSubscription(deps, 'acme', signal),
     async makeByHand(at = url) {
-      const { endpoint, secret } = await api.createWebhookEndpoint({ url: at, eventTypes }, signal);
+      const { endpoint, secret } = await api.createEndpoint({ url: at, eventTypes }, signal);
       return { id: endpoint.id, secret };
     },
-    endpoints: () => api.listWebhookEndpoints(signal),
+    endpoints: () => api.listEndpoints(signal),
     stored: () => endpoints.listOf('acme'),
     record: () => subscriptions.find('acme'),
     async takeReadWanted() {
@@ -118,7 +117,7 @@ export async function openSubscriptionWorld(
     },
     async failDeliveries(count) {
       const jobId = market.createJob();
-      await api.createProjectLink({ externalProjectId: `p-${jobId}`, jobId }, signal);
+      await api.createLink({ externalProjectId: `p-${jobId}`, jobId }, signal);
       // The event of the link itself.
       for (let failed = 1; failed < count; failed += 1) market.hire(jobId, `u${next()}`);
       await market.settle();

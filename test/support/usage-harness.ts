@@ -4,12 +4,12 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import type { Counts } from '../../src/domain/usage.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { CallNotes, UsageEntry } from '../../src/marketplace/platform-api.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportObservations } from '../../src/usage/import/import-store.ts';
 import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
@@ -211,7 +211,7 @@ export async function openUsageWorld(
   const { installId, token } = sandbox.createInstall({ piiConsent: true });
   const { id: jobId } = sandbox.createJob({ installId });
   const pacing = { requestsPerSecond: 10_000, burst: 10_000 };
-  const platform = createPlatformApi({ baseUrl, token, pacing, clock });
+  const platform = createPlatformSource({ baseUrl, token, pacing, clock });
   const { signal } = new AbortController();
   let lost: { arrivesBy: number; send: () => Promise<unknown> }[] = [];
   const world: Pick<UsageWorld, 'fates' | 'requests'> = { fates: [], requests: [] };
@@ -237,7 +237,7 @@ export async function openUsageWorld(
     onAnswer,
     links: new Map([['signs', { timeZone }]]),
     usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
-    platformApis: new Map([['acme', { reportUsage: reportThrough }]]),
+    sources: new Map([['acme', { reportUsage: reportThrough }]]),
   });
   const { deps } = usage;
 

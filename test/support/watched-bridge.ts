@@ -11,9 +11,8 @@ import { eventTypes } from '../../src/domain/event.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createPlatformApi } from '../../src/marketplace/create-platform-api.ts';
-import type { PlatformApi } from '../../src/marketplace/platform-api.ts';
-import type { WebhookEndpoint } from '../../src/marketplace/platform-schema.ts';
+import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
+import type { Endpoint } from '../../src/sources/source.ts';
 import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
 import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
@@ -26,7 +25,7 @@ import { pollMs } from './poll-ms.ts';
 /** A bridge that is reached through a door, and watches its subscription. */
 export interface WatchedBridge {
   market: DayMarket;
-  api: PlatformApi;
+  api: PlatformSource;
   clock: FakeClock;
   log: LogLines;
   storage: Storage;
@@ -35,7 +34,7 @@ export interface WatchedBridge {
   jobId: string;
   /** As a command beside it has it. */
   subscription: SubscriptionDeps;
-  endpoints(): Promise<WebhookEndpoint[]>;
+  endpoints(): Promise<Endpoint[]>;
   /** The contracts that deliveries were about, each once per delivery. */
   delivered(): Promise<string[]>;
 }
@@ -56,7 +55,7 @@ export async function openWatchedBridge(
   const clock = createFakeClock(new Date().toISOString());
   const market = await openMarket(clock, lossless);
   const { token } = market.connect();
-  const api = createPlatformApi({ baseUrl: market.baseUrl, token });
+  const api = createPlatformSource({ baseUrl: market.baseUrl, token });
   const door = await openFrontDoor();
   const log = createLogLines();
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
@@ -81,7 +80,7 @@ export async function openWatchedBridge(
   if (webhookSecrets.length === 0) {
     await ensureEndpoint(subscription, 'acme', { mayMove: false, signal });
   } else {
-    await api.createWebhookEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
+    await api.createEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
   }
   const app = createApp({
     config,
@@ -97,7 +96,7 @@ export async function openWatchedBridge(
   const { receiverUrl } = await app.start();
   door.leadTo(receiverUrl);
   const jobId = market.createJob();
-  await api.createProjectLink({ externalProjectId: 'signs', jobId }, signal);
+  await api.createLink({ externalProjectId: 'signs', jobId }, signal);
   return {
     market,
     api,
@@ -108,7 +107,7 @@ export async function openWatchedBridge(
     receiverUrl,
     jobId,
     subscription,
-    endpoints: () => api.listWebhookEndpoints(signal),
+    endpoints: () => api.listEndpoints(signal),
     async delivered() {
       const rows = await storage.database.kysely
         .selectFrom('delivery')

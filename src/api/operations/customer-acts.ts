@@ -6,7 +6,7 @@ import { createEvidenceStore } from '../../evidence/evidence-store.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
-import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
+import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { type Connecting, establishInstall } from '../../operator/connect/connect-install.ts';
 import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
@@ -187,7 +187,7 @@ const linkProject = defineOperation({
       ...(url !== undefined && { externalProjectUrl: url }),
       ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
     };
-    const api = apiOf(parts.customers.subscription, install);
+    const api = sourceOf(parts.customers.subscription, install);
     const { id } = await addLink({ ...parts, ...parts.customers, by }, api, install, wanted, signal);
     return { install, linkId: id, project };
   },
@@ -203,7 +203,7 @@ const unlinkProject = defineOperation({
   answer: unlinkedAnswer,
   async run({ params: { install: named, link }, by, signal }, parts) {
     const install = findInstall(parts, named);
-    const api = apiOf(parts.customers.subscription, install);
+    const api = sourceOf(parts.customers.subscription, install);
     const found = await findLink(api, link, signal);
     await removeLink({ ...parts, ...parts.customers, by }, api, install, found, signal);
     return { install, linkId: found.id, project: found.externalProjectId, isRemoved: true as const };

@@ -52,7 +52,7 @@ const linksOfInstalls = defineOperation({
     const deps = {
       installs,
       adapters,
-      platformApis: services.platformApis,
+      sources: services.sources,
       routeLink: customers.rules.routeLink,
       scopeOf,
       scopes: await scopes.list(),

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
-import { apiOf } from '../../installs/subscription/look-at-subscription.ts';
+import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
@@ -37,7 +37,7 @@ async function link(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
   const [externalProjectId, jobId] = ['project', 'job'].map((field) => asked.form.get(field)?.trim() ?? '');
   if (!externalProjectId || !jobId) throw new AppError('invalid', 'A link needs a project and a job');
-  const api = apiOf(parts.customers.subscription, name);
+  const api = sourceOf(parts.customers.subscription, name);
   await addLink({ ...parts, ...parts.customers, by: asked.by }, api, name, { externalProjectId, jobId }, patience());
   return { redirect: pathOf(name) };
 }
@@ -51,7 +51,7 @@ function askUnlink(asked: Asked, parts: ConsoleParts): Page {
 
 async function unlink(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
-  const api = apiOf(parts.customers.subscription, name);
+  const api = sourceOf(parts.customers.subscription, name);
   const found = await findLink(api, asked.params['link'] ?? '', patience());
   await removeLink({ ...parts, ...parts.customers, by: asked.by }, api, name, found, patience());
   return { redirect: pathOf(name) };

@@ -1,9 +1,9 @@
 import { inTransaction } from '../../db/database.ts';
-import { toAppError } from '../../domain/errors.ts';
-import { eventTypes } from '../../domain/event.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
+import type { EventType } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { EndpointChanges } from '../../marketplace/platform-api.ts';
+import type { EndpointChanges } from '../../sources/source.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
@@ -24,6 +24,7 @@ export async function applySteps(
   for (const step of steps) {
     await hold.renew();
     if (step.kind === 'create') created = await create(deps, look, hold, step, signal);
+    else if (step.kind === 'renew') created = await renew(deps, look, hold, step.endpointId, signal);
     else if (step.kind === 'settle') await deps.subscriptions.giveUpCreating(look.install, null);
     else await changeEndpoint(deps, look, step, signal);
     deps.logger.info({ install: look.install, ...step }, 'A webhook endpoint was changed');
@@ -52,13 +53,23 @@ async function changeEndpoint(deps: SubscriptionDeps, look: Look, step: StepAbou
 
 async function change(
   deps: SubscriptionDeps,
-  { install, api }: Look,
+  look: Look,
   endpointId: string,
   changes: EndpointChanges,
   signal: AbortSignal,
 ): Promise<void> {
-  await api.updateWebhookEndpoint(endpointId, changes, signal);
-  await wantRead(deps, install);
+  await update(look, endpointId, changes, signal);
+  await wantRead(deps, look.install);
+}
+
+async function update(
+  { source, install }: Look,
+  endpointId: string,
+  changes: EndpointChanges,
+  signal: AbortSignal,
+): Promise<void> {
+  if (source.updateEndpoint === undefined) throw new AppError('internal', `No endpoint of ${install} can be changed`);
+  await source.updateEndpoint(endpointId, changes, signal);
 }
 
 /** The secret is shown only once, so the beginning is noted before, and the secret is stored at once. */
@@ -66,11 +77,12 @@ async function create(
   deps: SubscriptionDeps,
   look: Look,
   hold: SubscriptionHold,
-  { replaces, eventTypes: types = eventTypes }: Extract<SubscriptionStep, { kind: 'create' }>,
+  { replaces, eventTypes: types = look.source.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
   signal: AbortSignal,
+  onCreated = deps.subscriptions.created,
 ): Promise<string> {
   const { subscriptions, endpoints } = deps;
-  const { install, api, view } = look;
+  const { install, source, view } = look;
   await subscriptions.beginCreating(install, now(deps));
   for (const endpointId of replaces) {
     await hold.renew();
@@ -78,14 +90,14 @@ async function create(
   }
   await hold.renew();
   const wanted = { url: view.url, eventTypes: types };
-  const { endpoint, secret } = await api.createWebhookEndpoint(wanted, signal).catch(async (error: unknown) => {
+  const { endpoint, secret } = await source.createEndpoint(wanted, signal).catch(async (error: unknown) => {
     // If endpoints were deleted for it, the next check must still make one.
     const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
     if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
     throw error;
   });
   await endpoints.save({ install, endpointId: endpoint.id, secret, storedAt: now(deps) });
-  await subscriptions.created(install);
+  await onCreated(install);
   await wantRead(deps, install);
   return endpoint.id;
 }
@@ -97,33 +109,67 @@ async function adopt(deps: SubscriptionDeps, install: string, endpointId: string
 }
 
 /** Noted before the call, or a process that dies each time would enable it for ever. */
-async function enable(
+async function enable(deps: SubscriptionDeps, look: Look, endpointId: string, signal: AbortSignal): Promise<void> {
+  const { install, source } = look;
+  await deps.subscriptions.enabled(install, now(deps));
+  await update(look, endpointId, { status: 'ACTIVE' }, signal);
+  await wantRead(deps, install);
+  raiseDisabled(deps, look, endpointId, 'it is enabled again, and missed deliveries are requested');
+  await source.redeliver?.(endpointId, undefined, signal);
+}
+
+/** Counts as enabling. Both secrets are accepted until the watch deletes the first one. */
+async function renew(
   deps: SubscriptionDeps,
-  { install, api, view }: Look,
+  look: Look,
+  hold: SubscriptionHold,
   endpointId: string,
   signal: AbortSignal,
-): Promise<void> {
-  await deps.subscriptions.enabled(install, now(deps));
-  await api.updateWebhookEndpoint(endpointId, { status: 'ACTIVE' }, signal);
-  await wantRead(deps, install);
-  const { disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
-  deps.alerts.raise(
+): Promise<string> {
+  const { subscriptions } = deps;
+  await subscriptions.enabled(look.install, now(deps));
+  const made = await createBeside(deps, look, hold, { replaced: [endpointId] }, signal, subscriptions.renewed);
+  raiseDisabled(deps, look, endpointId, 'another one takes over from it, and the install is read');
+  return made.endpointId;
+}
+
+/** Makes an endpoint beside the others. Where there may be no more (409), the replaced ones are deleted first. */
+export async function createBeside(
+  deps: SubscriptionDeps,
+  look: Look,
+  hold: SubscriptionHold,
+  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly EventType[] },
+  signal: AbortSignal,
+  onCreated = deps.subscriptions.created,
+): Promise<{ endpointId: string; hadGap: boolean }> {
+  try {
+    const beside = { replaces: [], ...(eventTypes && { eventTypes }) };
+    return { endpointId: await create(deps, look, hold, beside, signal, onCreated), hadGap: false };
+  } catch (error) {
+    if (toAppError(error).code !== 'conflict') throw error;
+    return { endpointId: await create(deps, look, hold, { replaces: replaced }, signal, onCreated), hadGap: true };
+  }
+}
+
+function raiseDisabled({ alerts }: SubscriptionDeps, { install, view }: Look, endpointId: string, what: string): void {
+  const { status, disabledReason } = view.listed.find(({ id }) => id === endpointId) ?? {};
+  if (status !== 'DISABLED') return;
+  alerts.raise(
     'endpoint_disabled',
     { install, endpointId, reason: maskText(disabledReason ?? '') },
-    'The marketplace had disabled a webhook endpoint: it is enabled again, and missed deliveries are requested',
+    `The marketplace had disabled a webhook endpoint: ${what}`,
   );
-  await api.redeliver(endpointId, undefined, signal);
 }
 
 /** The marketplace discards what it had still to deliver. */
 async function remove(
   deps: SubscriptionDeps,
-  { install, api }: Look,
+  { install, source }: Look,
   endpointId: string,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await api.deleteWebhookEndpoint(endpointId, signal);
+    await source.deleteEndpoint(endpointId, signal);
   } catch (error) {
     if (toAppError(error).code !== 'not_found') throw error;
   }

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
@@ -42,9 +42,9 @@ export function decideEnsured(install: string, view: SubscriptionView, mayMove: 
   return move(view, sorted, distant);
 }
 
-function keep(view: SubscriptionView, sorted: SortedEndpoints, current: WebhookEndpoint): EnsureDecision {
-  const enabled: SubscriptionStep[] = current.status === 'DISABLED' ? [{ kind: 'enable', endpointId: current.id }] : [];
-  const steps = [...enabled, ...tidy(view, sorted, current)];
+function keep(view: SubscriptionView, sorted: SortedEndpoints, current: Endpoint): EnsureDecision {
+  const steps = tidy(view, sorted, current, current.status === 'DISABLED');
+  if (steps.some(({ kind }) => kind === 'renew')) return { how: 'replaced', endpointId: null, steps };
   return { how: 'kept', endpointId: current.id, steps };
 }
 
@@ -53,15 +53,16 @@ function findDistant(
   { listed, stored }: SubscriptionView,
   { elsewhere: [moved] }: SortedEndpoints,
   mayMove: boolean,
-): WebhookEndpoint | undefined {
+): Endpoint | undefined {
   if (moved !== undefined) return moved;
   const isOnlyOne = stored.length === 0 && listed.length === 1;
   return mayMove && isOnlyOne ? listed[0] : undefined;
 }
 
-function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookEndpoint): EnsureDecision {
+function move(view: SubscriptionView, sorted: SortedEndpoints, distant: Endpoint): EnsureDecision {
   const known = view.stored.find(({ endpointId }) => endpointId === distant.id);
-  if (known?.hasSecret !== true && !view.hasConfiguredSecrets) {
+  const isSecretKnown = known?.hasSecret === true || view.hasConfiguredSecrets;
+  if (!isSecretKnown || !view.isChangeable) {
     return { how: 'replaced', endpointId: null, steps: create([distant], sorted.gone) };
   }
   const { endpointId, steps } = keep(view, sorted, distant);
@@ -70,7 +71,7 @@ function move(view: SubscriptionView, sorted: SortedEndpoints, distant: WebhookE
   return { how: 'moved', endpointId, steps: [moved, ...adopted, ...steps] };
 }
 
-function refuseToMove(install: string, { id, url }: WebhookEndpoint): AppError {
+function refuseToMove(install: string, { id, url }: Endpoint): AppError {
   return new AppError(
     'conflict',
     `The webhook endpoint ${id} of ${install} delivers to ${toShownUrl(url)}: "gangway connect ${install} --move" has it deliver here`,

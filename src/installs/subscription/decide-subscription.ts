@@ -1,5 +1,5 @@
-import { type EventType, eventTypes } from '../../domain/event.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { EventType } from '../../domain/event.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
 
@@ -7,6 +7,8 @@ import { type Trouble, toTroubles } from './troubles.ts';
 export type SubscriptionStep =
   /** Deletes the replaced ones first, because the number of endpoints is limited. All event types by default. */
   | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly EventType[] }
+  /** Makes another one beside this one, which takes over. The watch deletes this one later. */
+  | { kind: 'renew'; endpointId: string }
   /** No endpoint is being created any more. */
   | { kind: 'settle' }
   | StepAbout;
@@ -24,7 +26,7 @@ export interface SubscriptionDecision {
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** At most this often a day, because enabling does not repair what disables it again and again. */
+/** At most this often a day, because enabling or renewing does not repair what disables it again and again. */
 export const maxEnabled = 3;
 /** How long two endpoints exist side by side, so that every instance loads the new secret. */
 export const overlapMs = 5000;
@@ -57,7 +59,7 @@ export function decideSubscription(install: string, view: SubscriptionView): Sub
 }
 
 /** Forgets the gone endpoints last: as long as one is stored, an endpoint is made again. */
-export function create(replaced: readonly WebhookEndpoint[], gone: readonly string[]): SubscriptionStep[] {
+export function create(replaced: readonly Endpoint[], gone: readonly string[]): SubscriptionStep[] {
   return [{ kind: 'create', replaces: replaced.map(({ id }) => id) }, ...forget(gone)];
 }
 
@@ -65,7 +67,7 @@ function maintain(
   install: string,
   view: SubscriptionView,
   sorted: SortedEndpoints,
-  current: WebhookEndpoint,
+  current: Endpoint,
 ): SubscriptionDecision {
   const [stranger] = sorted.strangers;
   const [moved] = sorted.elsewhere;
@@ -76,23 +78,24 @@ function maintain(
       ? toTroubles(install).another(stranger.id)
       : moved && toElsewhere(install, moved);
   return {
-    steps: [...enabling.steps, ...tidy(view, sorted, current)],
+    steps: tidy(view, sorted, current, enabling.isToEnable),
     trouble: enabling.trouble ?? others ?? null,
   };
 }
 
-/** Everything except enabling that a known endpoint needs. */
+/** Everything that a known endpoint needs. */
 export function tidy(
   view: SubscriptionView,
   { usable, strangers, gone }: SortedEndpoints,
-  current: WebhookEndpoint,
+  current: Endpoint,
+  isToEnable: boolean,
 ): SubscriptionStep[] {
   const deleted = [
     ...(view.creatingSince === null ? [] : strangers),
     ...(isOverlapOver(view, current) ? usable.filter(({ id }) => id !== current.id) : []),
   ];
   return [
-    ...subscribe(current),
+    ...mend(view, current, isToEnable),
     ...deleted.map(({ id }) => ({ kind: 'delete' as const, endpointId: id })),
     ...forget(gone),
     ...(view.creatingSince === null ? [] : [{ kind: 'settle' as const }]),
@@ -104,18 +107,42 @@ function forget(gone: readonly string[]): SubscriptionStep[] {
 }
 
 /** If the marketplace does not show the event types, none counts as missing. */
-export function missingTypesOf({ eventTypes: types }: WebhookEndpoint): string[] {
+export function missingTypesOf(
+  { eventTypes }: Pick<SubscriptionView, 'eventTypes'>,
+  { eventTypes: types }: Endpoint,
+): string[] {
   return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
 }
 
-function subscribe(endpoint: WebhookEndpoint): SubscriptionStep[] {
-  const missing = missingTypesOf(endpoint);
-  if (missing.length === 0) return [];
+/** Has the endpoint enabled, and subscribed to what it misses. */
+function mend(view: SubscriptionView, endpoint: Endpoint, isToEnable: boolean): SubscriptionStep[] {
+  const endpointId = endpoint.id;
+  const missing = missingTypesOf(view, endpoint);
+  if (!view.isChangeable) {
+    const isRenewed = isToEnable || (missing.length > 0 && isRested(view));
+    return isRenewed ? [{ kind: 'renew', endpointId }] : [];
+  }
   const types = [...(endpoint.eventTypes ?? []), ...missing];
-  return [{ kind: 'subscribe', endpointId: endpoint.id, eventTypes: types }];
+  return [
+    ...(isToEnable ? [{ kind: 'enable' as const, endpointId }] : []),
+    ...(missing.length > 0 ? [{ kind: 'subscribe' as const, endpointId, eventTypes: types }] : []),
+  ];
 }
 
-function isOverlapOver({ stored, now }: SubscriptionView, current: WebhookEndpoint): boolean {
+/** The times within a day at which it was enabled or renewed. */
+function enabledLately({ enabledAt, now }: SubscriptionView): string[] {
+  return enabledAt.filter((at) => Date.parse(now) - Date.parse(at) < dayMs);
+}
+
+/** Whether it may be renewed without need: a marketplace that leaves a type out would have it renewed for ever. */
+function isRested(view: SubscriptionView): boolean {
+  const lately = enabledLately(view);
+  const lastAt = lately.at(-1);
+  const hasRested = lastAt === undefined || Date.parse(view.now) - Date.parse(lastAt) >= hourMs;
+  return lately.length < maxEnabled && hasRested;
+}
+
+function isOverlapOver({ stored, now }: SubscriptionView, current: Endpoint): boolean {
   const known = stored.find(({ endpointId }) => endpointId === current.id);
   return known !== undefined && Date.parse(now) - Date.parse(known.storedAt) >= overlapMs;
 }
@@ -126,37 +153,37 @@ function isUnmatched({ unmatchedAt, acceptedAt }: SubscriptionView): boolean {
 }
 
 /** If the marketplace counts no failures, it did not send the refused request. */
-function findRefused(
-  install: string,
-  view: SubscriptionView,
-  { consecutiveFailures }: WebhookEndpoint,
-): Trouble | null {
+function findRefused(install: string, view: SubscriptionView, { consecutiveFailures }: Endpoint): Trouble | null {
   if (!isUnmatched(view) || consecutiveFailures === 0) return null;
   return toTroubles(install).unknownSecret(view.unmatchedAt ?? '');
 }
 
-function decideEnabling(install: string, view: SubscriptionView, endpoint: WebhookEndpoint): SubscriptionDecision {
-  const { acceptedAt, enabledAt } = view;
+interface EnablingDecision extends Pick<SubscriptionDecision, 'trouble'> {
+  isToEnable: boolean;
+}
+
+function decideEnabling(install: string, view: SubscriptionView, endpoint: Endpoint): EnablingDecision {
+  const { acceptedAt } = view;
   const troubles = toTroubles(install);
   if (endpoint.status !== 'DISABLED') {
-    return { steps: [], trouble: findRefused(install, view, endpoint) };
+    return { isToEnable: false, trouble: findRefused(install, view, endpoint) };
   }
-  if (isUnmatched(view)) return { steps: [], trouble: troubles.unmatched };
+  if (isUnmatched(view)) return { isToEnable: false, trouble: troubles.unmatched };
   const nowMs = Date.parse(view.now);
-  const lately = enabledAt.filter((at) => nowMs - Date.parse(at) < dayMs);
+  const lately = enabledLately(view);
   if (lately.length >= maxEnabled) {
-    return { steps: [], trouble: troubles.keepsFailing(lately.length) };
+    return { isToEnable: false, trouble: troubles.keepsFailing(lately.length) };
   }
   const lastAt = lately.at(-1);
   if (lastAt !== undefined && nowMs - Date.parse(lastAt) < hourMs) {
     const hasHelped = (acceptedAt ?? '') >= lastAt;
     // An endpoint that was disabled by hand has no failures, so enabling it has not failed.
     const hasFailed = (endpoint.consecutiveFailures ?? 0) > 0;
-    if (hasFailed && !hasHelped) return { steps: [], trouble: troubles.failedAgain(lastAt) };
+    if (hasFailed && !hasHelped) return { isToEnable: false, trouble: troubles.failedAgain(lastAt) };
   }
-  return { steps: [{ kind: 'enable', endpointId: endpoint.id }], trouble: null };
+  return { isToEnable: true, trouble: null };
 }
 
-function toElsewhere(install: string, { id, url }: WebhookEndpoint): Trouble {
+function toElsewhere(install: string, { id, url }: Endpoint): Trouble {
   return toTroubles(install).elsewhere(id, url);
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
-import { apiOf, listEndpoints, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import { listEndpoints, lookAtSubscription, type SubscriptionDeps, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';
 
@@ -37,7 +37,7 @@ export async function describeSubscription(
     endpointId: endpoint?.id ?? null,
     url: endpoint?.url === undefined ? null : toShownUrl(endpoint.url),
     status: endpoint?.status ?? null,
-    missingEventTypes: endpoint === undefined ? [] : missingTypesOf(endpoint),
+    missingEventTypes: endpoint === undefined ? [] : missingTypesOf(view, endpoint),
     consecutiveFailures: endpoint?.consecutiveFailures ?? null,
     checkedAt,
     trouble: trouble?.says ?? null,
@@ -45,7 +45,7 @@ export async function describeSubscription(
   };
 }
 
-function mainOf(view: SubscriptionView): WebhookEndpoint | undefined {
+function mainOf(view: SubscriptionView): Endpoint | undefined {
   const { usable, strangers, elsewhere } = sortEndpoints(view);
   return [...usable, ...strangers, ...elsewhere][0];
 }
@@ -61,7 +61,7 @@ export interface Redelivered {
  * Has the marketplace send the failed deliveries again, or one delivery whatever its status. Without
  * a stored endpoint and without a public address, it takes the only endpoint of the install.
  *
- * @throws AppError `not_found` if there is no such endpoint or delivery
+ * @throws AppError `not_found` if there is no such endpoint or delivery, `conflict` if the source can send nothing again
  */
 export async function redeliver(
   deps: SubscriptionDeps,
@@ -69,7 +69,8 @@ export async function redeliver(
   deliveryId: string | undefined,
   signal: AbortSignal,
 ): Promise<Redelivered> {
-  const api = apiOf(deps, install);
+  const source = sourceOf(deps, install);
+  if (source.redeliver === undefined) throw cannotRedeliver(install);
   const endpoint =
     deps.publicUrl === undefined
       ? await findWithoutAddress(deps, install, signal)
@@ -78,16 +79,23 @@ export async function redeliver(
     throw new AppError('not_found', `There is no webhook endpoint of ${install} that is known here`);
   }
   const { id: endpointId, status } = endpoint;
-  return { endpointId, status, requeued: await api.redeliver(endpointId, deliveryId, signal) };
+  return { endpointId, status, requeued: await source.redeliver(endpointId, deliveryId, signal) };
 }
 
 async function findWithoutAddress(
   deps: SubscriptionDeps,
   install: string,
   signal: AbortSignal,
-): Promise<WebhookEndpoint | undefined> {
+): Promise<Endpoint | undefined> {
   const stored = (await deps.endpoints.listOf(install)).map(({ endpointId }) => endpointId);
-  const listed = await listEndpoints(apiOf(deps, install), stored, signal);
+  const listed = await listEndpoints(sourceOf(deps, install), stored, signal);
   const known = listed.find(({ id }) => stored.includes(id));
   return known ?? (listed.length === 1 ? listed[0] : undefined);
+}
+
+function cannotRedeliver(install: string): AppError {
+  return new AppError(
+    'conflict',
+    `What was delivered to ${install} cannot be asked for again: read it instead with "gangway reconcile --install ${install}"`,
+  );
 }

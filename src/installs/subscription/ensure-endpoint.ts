@@ -27,7 +27,7 @@ const patienceMs = 30_000;
  * replaces, moves or keeps one. When it resolves, the secret is stored encrypted, every instance
  * accepts it within a second or two, and a read of the whole install is requested. It may be repeated
  * at any time, also after a failure: it looks first for what is half done, and the watch finishes it
- * too. The install must be in `deps.platformApis`.
+ * too. The install must be in `deps.sources`.
  *
  * @throws AppError `invalid` without `receiver.publicUrl`; `conflict` if an endpoint delivers to
  * another address and may not be moved, or if there are too many endpoints; `unavailable` if another

@@ -4,9 +4,8 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { PlatformApi } from '../../marketplace/platform-api.ts';
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
 import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
+import type { Endpoint, Source } from '../../sources/source.ts';
 import type { EndpointStore } from '../endpoint-store.ts';
 import { endpointUrlOf } from './endpoint-url.ts';
 import type { SubscriptionView } from './sort-endpoints.ts';
@@ -24,7 +23,7 @@ export interface SubscriptionDeps {
   subscriptions: SubscriptionStore;
   installStates: Pick<InstallStateStore, 'wantRead'>;
   /** By the name of the install. The Map always has what was loaded last. */
-  platformApis: ReadonlyMap<string, PlatformApi>;
+  sources: ReadonlyMap<string, Source>;
   /** Whether the configuration has webhook secrets for an install. */
   hasConfiguredSecrets(install: string): boolean;
   /** `receiver.publicUrl`: the address at which the marketplace reaches the listener. */
@@ -34,10 +33,10 @@ export interface SubscriptionDeps {
   clock: Clock;
 }
 
-/** The state of a subscription, and the API to change it. */
+/** The state of a subscription, and the source to change it at. */
 export interface Look {
   install: string;
-  api: PlatformApi;
+  source: Source;
   view: SubscriptionView;
 }
 
@@ -50,10 +49,10 @@ export interface Look {
 export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
   const { endpoints, subscriptions, clock } = deps;
   const url = urlOf(deps, install);
-  const api = apiOf(deps, install);
+  const source = sourceOf(deps, install);
   const stored = await endpoints.listOf(install);
   const ids = stored.map(({ endpointId }) => endpointId);
-  const listed = await listEndpoints(api, ids, signal);
+  const listed = await listEndpoints(source, ids, signal);
   const { creatingSince, enabledAt, unmatchedAt } = await subscriptions.find(install);
   const acceptedAt = await findAccepted(deps, install, listed, { enabledAt, unmatchedAt });
   const known = stored.map(({ secret, ...endpoint }) => ({
@@ -62,6 +61,8 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
   }));
   const view = {
     url,
+    eventTypes: source.eventTypes,
+    isChangeable: source.updateEndpoint !== undefined,
     listed,
     stored: known,
     creatingSince,
@@ -71,7 +72,7 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
     hasConfiguredSecrets: deps.hasConfiguredSecrets(install),
     now: toInstant(clock.now()),
   };
-  return { install, api, view };
+  return { install, source, view };
 }
 
 /** @throws AppError `invalid` if no public address is configured */
@@ -84,24 +85,20 @@ function urlOf({ publicUrl }: SubscriptionDeps, install: string): string {
 }
 
 /** @throws AppError `not_found` */
-export function apiOf({ platformApis }: Pick<SubscriptionDeps, 'platformApis'>, install: string): PlatformApi {
-  const api = platformApis.get(install);
-  if (api !== undefined) return api;
+export function sourceOf({ sources }: Pick<SubscriptionDeps, 'sources'>, install: string): Source {
+  const source = sources.get(install);
+  if (source !== undefined) return source;
   throw new AppError('not_found', `There is no install ${install}`);
 }
 
 /** All listed endpoints, and those of `ids` that exist without being listed. */
-export async function listEndpoints(
-  api: PlatformApi,
-  ids: readonly string[],
-  signal: AbortSignal,
-): Promise<WebhookEndpoint[]> {
-  const listed = await api.listWebhookEndpoints(signal);
+export async function listEndpoints(source: Source, ids: readonly string[], signal: AbortSignal): Promise<Endpoint[]> {
+  const listed = await source.listEndpoints(signal);
   const missing = ids.filter((id) => !listed.some((endpoint) => endpoint.id === id));
-  const found: WebhookEndpoint[] = [];
+  const found: Endpoint[] = [];
   for (const id of missing) {
     try {
-      found.push(await api.getWebhookEndpoint(id, signal));
+      found.push(await source.readEndpoint(id, signal));
     } catch (error) {
       if (toAppError(error).code !== 'not_found') throw error;
     }
@@ -113,7 +110,7 @@ export async function listEndpoints(
 async function findAccepted(
   { subscriptions }: SubscriptionDeps,
   install: string,
-  listed: readonly WebhookEndpoint[],
+  listed: readonly Endpoint[],
   { enabledAt, unmatchedAt }: Pick<SubscriptionRecord, 'enabledAt' | 'unmatchedAt'>,
 ): Promise<string | null> {
   const [since] = [...enabledAt, ...(unmatchedAt === null ? [] : [unmatchedAt])].sort();

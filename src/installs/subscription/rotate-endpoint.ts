@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { AppError, toAppError } from '../../domain/errors.ts';
-import { eventTypes } from '../../domain/event.ts';
-import { applySteps } from './apply-steps.ts';
+import { AppError } from '../../domain/errors.ts';
+import { applySteps, createBeside } from './apply-steps.ts';
 import { type SubscriptionStep, overlapMs as usualOverlapMs } from './decide-subscription.ts';
 import { whileHeld } from './ensure-endpoint.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
@@ -47,8 +46,7 @@ export async function rotateEndpoint(
     const made = await makeSecond(deps, look, hold, replaced, signal);
     if (!made.hadGap) {
       await waitOverlap(overlapMs, signal);
-      const { endpointId } = made;
-      await applySteps(deps, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
+      await subscribe(deps, look, hold, made.endpointId, signal);
       await waitOverlap(overlapMs, signal);
       await applySteps(deps, look, hold, replaced.map(toDeleted), signal);
     }
@@ -64,18 +62,22 @@ async function makeSecond(
   replaced: string[],
   signal: AbortSignal,
 ): Promise<Pick<RotatedEndpoint, 'endpointId' | 'hadGap'>> {
-  const make = async (step: SubscriptionStep) => (await applySteps(deps, look, hold, [step], signal)) ?? '';
   // While the second one is made, another process changes no stored endpoint, so all must be stored.
   await applySteps(deps, look, hold, adoptable(look), signal);
-  try {
-    return {
-      endpointId: await make({ kind: 'create', replaces: [], eventTypes: quietTypes }),
-      hadGap: false,
-    };
-  } catch (error) {
-    if (toAppError(error).code !== 'conflict') throw error;
-    return { endpointId: await make({ kind: 'create', replaces: replaced }), hadGap: true };
-  }
+  const eventTypes = look.view.isChangeable ? quietTypes : look.view.eventTypes;
+  return await createBeside(deps, look, hold, { replaced, eventTypes }, signal);
+}
+
+/** One that cannot be changed delivers everything from its beginning. */
+async function subscribe(
+  deps: SubscriptionDeps,
+  look: Look,
+  hold: SubscriptionHold,
+  endpointId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { isChangeable, eventTypes } = look.view;
+  if (isChangeable) await applySteps(deps, look, hold, [{ kind: 'subscribe', endpointId, eventTypes }], signal);
 }
 
 function toDeleted(endpointId: string): SubscriptionStep {

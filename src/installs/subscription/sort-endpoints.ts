@@ -1,12 +1,17 @@
-import type { WebhookEndpoint } from '../../marketplace/platform-schema.ts';
+import type { EventType } from '../../domain/event.ts';
+import type { Endpoint } from '../../sources/source.ts';
 import { isAt } from './endpoint-url.ts';
 
 /** What is stored of an install's subscription, and what the marketplace says about it. */
 export interface SubscriptionView {
   /** The address to which the marketplace should deliver. */
   url: string;
+  /** The events that should be delivered. */
+  eventTypes: readonly EventType[];
+  /** Whether an endpoint can be changed. If not, another one is made to take over from it. */
+  isChangeable: boolean;
   /** The endpoints that the marketplace has. Stored ones were also asked for by their ids. */
-  listed: readonly WebhookEndpoint[];
+  listed: readonly Endpoint[];
   stored: readonly KnownEndpoint[];
   /** Whether the configuration has a secret. An endpoint that was made by hand is taken to use it. */
   hasConfiguredSecrets: boolean;
@@ -30,11 +35,11 @@ export interface KnownEndpoint {
 /** The endpoints of an install by what they mean to Gangway. */
 export interface SortedEndpoints {
   /** They deliver here and their signatures can be verified; the one stored last comes first. */
-  usable: WebhookEndpoint[];
+  usable: Endpoint[];
   /** They deliver here, but it is unknown whether their secret is known; the newest comes first. */
-  strangers: WebhookEndpoint[];
+  strangers: Endpoint[];
   /** Stored here, but they deliver to another address. */
-  elsewhere: WebhookEndpoint[];
+  elsewhere: Endpoint[];
   /** Stored here, but the marketplace does not have them any more. */
   gone: string[];
 }
@@ -43,11 +48,11 @@ export function sortEndpoints(view: SubscriptionView): SortedEndpoints {
   const { url, listed, stored, hasConfiguredSecrets } = view;
   const known = new Map(stored.map((endpoint) => [endpoint.endpointId, endpoint]));
   const here = listed.filter((endpoint) => isAt(url, endpoint.url));
-  const isUsable = ({ id }: WebhookEndpoint) => {
+  const isUsable = ({ id }: Endpoint) => {
     const endpoint = known.get(id);
     return endpoint !== undefined && (endpoint.hasSecret || hasConfiguredSecrets);
   };
-  const storedAt = ({ id }: WebhookEndpoint) => known.get(id)?.storedAt ?? '';
+  const storedAt = ({ id }: Endpoint) => known.get(id)?.storedAt ?? '';
   return {
     usable: here.filter(isUsable).sort((a, b) => (storedAt(a) < storedAt(b) ? 1 : -1)),
     strangers: here

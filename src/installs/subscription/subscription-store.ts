@@ -27,6 +27,8 @@ export interface SubscriptionStore {
   giveUpCreating(install: string, before: string | null): Promise<void>;
   /** The secret is stored. What is known about earlier endpoints does not apply to this one. */
   created(install: string): Promise<void>;
+  /** The same for one that takes over from another, whose count goes on. */
+  renewed(install: string): Promise<void>;
   /** The times at which others were enabled do not apply to the one that is watched from now on. */
   adopted(install: string): Promise<void>;
   /** Durable when it resolves, so that it is never enabled more often than is noted. */
@@ -126,6 +128,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
     beginCreating: (install, now) => set(install, { creatingSince: now }, true),
     giveUpCreating: (install, before) => set(install, { creatingSince: before }),
     created: (install) => set(install, { creatingSince: null, enabledAt: '[]', unmatchedAt: null }),
+    renewed: (install) => set(install, { creatingSince: null, unmatchedAt: null }),
     adopted: (install) => set(install, { enabledAt: '[]' }),
 
     async enabled(install, at) {

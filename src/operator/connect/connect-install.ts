@@ -6,8 +6,7 @@ import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { PlatformApi } from '../../marketplace/platform-api.ts';
-import type { Grant } from '../../marketplace/platform-schema.ts';
+import type { Grant, Source } from '../../sources/source.ts';
 import type { Patience } from '../do-work.ts';
 import type { Check } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
@@ -70,8 +69,8 @@ export async function establishInstall(
 ): Promise<Established> {
   const { registry, ensureEndpoint, onStep } = deps;
   const { install } = wish;
-  const api = registry.openApi(wish.token);
-  const grant = await readGrant(deps, api, wish, signal);
+  const source = registry.openSource(wish.token);
+  const grant = await readGrant(deps, source, wish, signal);
   const known = await createGrantStore(deps.database).of(install);
   await keep(deps, wish, grant);
   await bind(deps, wish, grant);
@@ -79,7 +78,7 @@ export async function establishInstall(
   onStep(says(endpoint === null ? polled : `events are delivered here: its webhook endpoint was ${endpoint.how}`));
   const links = createLinkStore(deps.database);
   const relinked = await relink(
-    { api, links, confirm: deps.confirm },
+    { source, links, confirm: deps.confirm },
     install,
     known.some((grantId) => grantId !== grant.id),
     signal,
@@ -99,15 +98,15 @@ function says(what: string): Check {
 /** The grant of the token, and whether the token is good enough. */
 async function readGrant(
   { onStep, ...deps }: EstablishDeps,
-  api: PlatformApi,
+  source: Source,
   { install, acceptsOtherCustomer }: Connecting,
   signal: AbortSignal,
 ): Promise<Grant> {
-  const grant = await api.getInstall(signal).catch((error: unknown) => {
-    const { says: why, action } = checkUnanswered(install, toAppError(error));
+  const grant = await source.readGrant(signal).catch((error: unknown) => {
+    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
     throw new AppError(toAppError(error).code, `${why}. ${action}`);
   });
-  const checks = checkGrant(install, grant);
+  const checks = checkGrant(install, source, grant);
   const fatal = checks.find(({ status }) => status === 'failure');
   if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
   await refuseShared(deps, install, grant.id);

@@ -1,11 +1,10 @@
 import type { LinkEvidence } from '../../domain/evidence.ts';
-import type { NewProjectLink } from '../../marketplace/platform-api.ts';
-import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Link, NewLink } from '../../sources/source.ts';
 
 /** Links of an earlier grant that the new one does not have. */
 export interface MissingLinks {
   /** The requests that create them again. */
-  recreatable: NewProjectLink[];
+  recreatable: NewLink[];
   /** Projects whose earlier job or mode is not known. */
   unknown: string[];
 }
@@ -16,7 +15,7 @@ export interface MissingLinks {
  *
  * @param known links without a reported removal
  */
-export function findMissingLinks(known: readonly LinkEvidence[], listed: readonly ProjectLink[]): MissingLinks {
+export function findMissingLinks(known: readonly LinkEvidence[], listed: readonly Link[]): MissingLinks {
   const linked = new Set(listed.map(({ externalProjectId }) => externalProjectId));
   const missing: MissingLinks = { recreatable: [], unknown: [] };
   for (const { externalProjectId, jobId, ...link } of known) {
@@ -39,7 +38,7 @@ export function findMissingLinks(known: readonly LinkEvidence[], listed: readonl
   return missing;
 }
 
-type Mode = NonNullable<NewProjectLink['provisioningMode']>;
+type Mode = NonNullable<NewLink['provisioningMode']>;
 
 function isMode(mode: string | null): mode is Mode {
   return mode === 'PARTNER_WEBHOOK' || mode === 'MANAGED_ADAPTER';

@@ -1,11 +1,10 @@
 import { toAppError } from '../../domain/errors.ts';
 import type { LinkStore } from '../../evidence/link-store.ts';
-import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
-import type { ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Link, NewLink, Source } from '../../sources/source.ts';
 import { findMissingLinks } from './missing-links.ts';
 
 export interface RelinkDeps {
-  api: Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink'>;
+  source: Pick<Source, 'listLinks' | 'createLink'>;
   links: LinkStore;
   /** Asks the operator; false where there is no operator to answer. */
   confirm(question: string): Promise<boolean>;
@@ -13,7 +12,7 @@ export interface RelinkDeps {
 
 export interface Relinked {
   /** All links there are now. */
-  links: ProjectLink[];
+  links: Link[];
   /** The projects that were linked again. */
   relinked: string[];
   /** Projects that were linked before the customer reconnected and are not now, and why. */
@@ -24,16 +23,19 @@ export interface Relinked {
  * After a customer has reconnected, creates the links of the earlier grant again, once the operator agrees. By their
  * `externalProjectId` they take the memberships over.
  *
+ * A source whose links cannot be created has none to create again.
+ *
  * @param isReconnected whether the install had another grant before
  */
 export async function relink(
-  { api, links, confirm }: RelinkDeps,
+  { source, links, confirm }: RelinkDeps,
   install: string,
   isReconnected: boolean,
   signal: AbortSignal,
 ): Promise<Relinked> {
-  const listed = await api.listProjectLinks(signal);
-  if (!isReconnected) return { links: listed, relinked: [], missing: [] };
+  const listed = await source.listLinks(signal);
+  const { createLink } = source;
+  if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
   const { recreatable, unknown } = findMissingLinks(await links.liveOf(install), listed);
   const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
@@ -42,7 +44,7 @@ export async function relink(
     const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }
-  const made = await createAll(api, recreatable, signal);
+  const made = await createAll(createLink, recreatable, signal);
   return {
     links: [...listed, ...made.links],
     relinked: made.links.map(({ externalProjectId }) => externalProjectId),
@@ -51,12 +53,16 @@ export async function relink(
 }
 
 /** A link that cannot be created does not keep the others from being created. */
-async function createAll(api: RelinkDeps['api'], wanted: readonly NewProjectLink[], signal: AbortSignal) {
-  const links: ProjectLink[] = [];
+async function createAll(
+  createLink: NonNullable<Source['createLink']>,
+  wanted: readonly NewLink[],
+  signal: AbortSignal,
+) {
+  const links: Link[] = [];
   const failed: Relinked['missing'] = [];
   for (const link of wanted) {
     try {
-      links.push(await api.createProjectLink(link, signal));
+      links.push(await createLink(link, signal));
     } catch (error) {
       failed.push({ project: link.externalProjectId, why: toAppError(error).message });
     }

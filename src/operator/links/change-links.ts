@@ -1,10 +1,9 @@
 import { type ActChange, type By, writeAudit } from '../../db/audit-store.ts';
 import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { NewProjectLink, PlatformApi } from '../../marketplace/platform-api.ts';
-import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 import { crossingOf, type Walls } from '../../memberships/wall.ts';
 import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
+import type { Link, NewLink, Source } from '../../sources/source.ts';
 import { explainCrossing } from '../explain-crossing.ts';
 
 interface ChangeDeps {
@@ -13,20 +12,22 @@ interface ChangeDeps {
   by: By;
 }
 
-type LinkApi = Pick<PlatformApi, 'listProjectLinks' | 'createProjectLink' | 'deleteProjectLink'>;
+type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
 
 /**
  * Links a project at the marketplace, and has the install read.
  *
- * @throws AppError `conflict` where the project is outside the install's wall, or linked already
+ * @throws AppError `conflict` where the project is outside the install's wall, or linked already, or where
+ * the source has no links that can be changed
  */
 export async function addLink(
   deps: ChangeDeps & Walls,
-  api: LinkApi,
+  source: LinkSource,
   install: string,
-  wanted: NewProjectLink,
+  wanted: NewLink,
   signal: AbortSignal,
-): Promise<ProjectLink> {
+): Promise<Link> {
+  if (source.createLink === undefined) throw unchangeable(install);
   const { externalProjectId } = wanted;
   const project = { install, externalProjectId, externalProjectName: null };
   const crossing = crossingOf(deps, project);
@@ -34,7 +35,7 @@ export async function addLink(
     const { says } = explainCrossing(crossing, project);
     throw new AppError('conflict', `${says}: no trainer would get in by that link`);
   }
-  const link = await api.createProjectLink(wanted, signal);
+  const link = await source.createLink(wanted, signal);
   await note(deps, install, 'links add', link.id, { after: describeLink(link) });
   return link;
 }
@@ -44,8 +45,8 @@ export async function addLink(
  *
  * @throws AppError `not_found`
  */
-export async function findLink(api: LinkApi, named: string, signal: AbortSignal): Promise<ProjectLink> {
-  const links = await api.listProjectLinks(signal);
+export async function findLink(source: LinkSource, named: string, signal: AbortSignal): Promise<Link> {
+  const links = await source.listLinks(signal);
   const link =
     links.find(({ id }) => id === named) ?? links.find(({ externalProjectId }) => externalProjectId === named);
   if (link !== undefined) return link;
@@ -55,16 +56,17 @@ export async function findLink(api: LinkApi, named: string, signal: AbortSignal)
 /** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */
 export async function removeLink(
   deps: ChangeDeps,
-  api: LinkApi,
+  source: LinkSource,
   install: string,
-  link: ProjectLink,
+  link: Link,
   signal: AbortSignal,
 ): Promise<void> {
-  await api.deleteProjectLink(link.id, signal);
+  if (source.deleteLink === undefined) throw unchangeable(install);
+  await source.deleteLink(link.id, signal);
   await note(deps, install, 'links remove', link.id, { before: describeLink(link) });
 }
 
-function describeLink({ externalProjectId, jobId }: ProjectLink): string {
+function describeLink({ externalProjectId, jobId }: Link): string {
   return `project ${externalProjectId}, job ${jobId ?? '(none)'}`;
 }
 
@@ -79,4 +81,8 @@ async function note(
     await writeAudit(tx, by, action, `${install}/${linkId}`, change);
     await installStates.wantRead(tx, [install], by.at, 'operator');
   });
+}
+
+function unchangeable(install: string): AppError {
+  return new AppError('conflict', `The links of ${install} cannot be changed at the marketplace`);
 }

@@ -2,10 +2,9 @@ import type { UsageScopeRow } from '../../db/usage-tables.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
-import type { ProjectLink } from '../../marketplace/platform-schema.ts';
 import type { RouteLink } from '../../memberships/link-router.ts';
 import { type Crossing, outsideOf, type Walls } from '../../memberships/wall.ts';
+import type { Link, SourceReader } from '../../sources/source.ts';
 import type { LinkedProject, ScopeOf } from '../../usage/read/find-scopes.ts';
 
 /** A link as the marketplace has it now, and where it leads. */
@@ -41,7 +40,7 @@ export interface ListedLinks {
 
 interface ListDeps extends Walls {
   routeLink: RouteLink;
-  platformApis: ReadonlyMap<string, Pick<PlatformReader, 'listProjectLinks'>>;
+  sources: ReadonlyMap<string, Pick<SourceReader, 'listLinks'>>;
   scopeOf: ScopeOf;
   scopes: readonly UsageScopeRow[];
 }
@@ -55,7 +54,7 @@ export async function listLinks(
   const listed: ListedLinks = { links: [], unread: [] };
   for (const install of installs) {
     try {
-      const links = (await deps.platformApis.get(install)?.listProjectLinks(signal)) ?? [];
+      const links = (await deps.sources.get(install)?.listLinks(signal)) ?? [];
       listed.links.push(...links.map((link) => toListed(deps, install, link)));
     } catch (error) {
       listed.unread.push({ install, failure: maskText(toAppError(error).message) });
@@ -64,7 +63,7 @@ export async function listLinks(
   return listed;
 }
 
-function toListed(deps: ListDeps, install: string, link: ProjectLink): ListedLink {
+function toListed(deps: ListDeps, install: string, link: Link): ListedLink {
   const { id, externalProjectId, externalProjectName, provisioningMode, jobId = null } = link;
   const project = { install, externalProjectId, externalProjectName };
   const isManaged = provisioningOf(provisioningMode) === 'of_marketplace';

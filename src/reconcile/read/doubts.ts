@@ -1,6 +1,6 @@
 import type { Logger } from '../../lib/logger.ts';
 import type { Metrics } from '../../lib/metrics.ts';
-import type { Participant } from '../../marketplace/platform-schema.ts';
+import type { Participant } from '../../sources/source.ts';
 import type { InstallListing, KnownInstall } from './read-install.ts';
 
 /**

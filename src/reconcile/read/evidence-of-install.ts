@@ -8,7 +8,7 @@ import {
   toPair,
 } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { Contract } from '../../marketplace/platform-schema.ts';
+import type { Contract } from '../../sources/source.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
 import type { InstallRead, KnownInstall } from './read-install.ts';
 

@@ -6,14 +6,14 @@ import {
   toPair,
   versionOfRead,
 } from '../../domain/evidence.ts';
-import type { Contract, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Contract, Link, Participant } from '../../sources/source.ts';
 
 /** What was read of one install. Only what it contains is evidence; nothing follows from absence. */
 export interface MarketplaceRead {
   install: string;
   /** When its first request was sent. The answers may be as old as that. */
   beganAt: string;
-  links: ProjectLink[];
+  links: Link[];
   contracts: Contract[];
   /** By the id of the contract. */
   participants: ReadonlyMap<string, Participant[]>;

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import type { SourceReader } from '../../sources/source.ts';
 import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
 
 /** A dead worker delays a read by at most this long. */
@@ -60,23 +60,23 @@ export function createInstallLease(
 }
 
 /** The same reader, which calls `progress` at every answer and at every page of a long listing. */
-export function withProgress(api: PlatformReader, progress: InstallLease['progress']): PlatformReader {
+export function withProgress(source: SourceReader, progress: InstallLease['progress']): SourceReader {
   async function noting<T>(asked: Promise<T>): Promise<T> {
     const answer = await asked;
     await progress();
     return answer;
   }
   return {
-    getInstall: (signal) => noting(api.getInstall(signal)),
-    listProjectLinks: (signal) => noting(api.listProjectLinks(signal)),
-    getProjectLink: (id, signal) => noting(api.getProjectLink(id, signal)),
-    listParticipants: (id, signal) => noting(api.listParticipants(id, signal)),
+    readGrant: (signal) => noting(source.readGrant(signal)),
+    listLinks: (signal) => noting(source.listLinks(signal)),
+    readLink: (id, signal) => noting(source.readLink(id, signal)),
+    listParticipants: (id, signal) => noting(source.listParticipants(id, signal)),
     listContracts(filter, signal) {
       const wantsMore: typeof filter.wantsMore = async (page) => {
         await progress();
         return (await filter.wantsMore?.(page)) ?? true;
       };
-      return noting(api.listContracts({ ...filter, wantsMore }, signal));
+      return noting(source.listContracts({ ...filter, wantsMore }, signal));
     },
   };
 }

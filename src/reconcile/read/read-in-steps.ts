@@ -1,6 +1,6 @@
 import type { Evidence } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import type { SourceReader } from '../../sources/source.ts';
 import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import {
   contractsAtOnce,
@@ -30,13 +30,13 @@ export interface ReadSummary {
  * @throws AppError if a request failed
  */
 export async function* readInSteps(
-  api: PlatformReader,
+  source: SourceReader,
   install: string,
   known: KnownInstall,
   beganAt: string,
   signal: AbortSignal,
 ): AsyncGenerator<Evidence, ReadSummary> {
-  const listing = await listInstall(api, install, known, beganAt, signal);
+  const listing = await listInstall(source, install, known, beganAt, signal);
   const { toAsk } = listing;
   const doubts = doubtsOfListing(listing, known);
   const knownTrainers = trainersOf(known);
@@ -44,7 +44,7 @@ export async function* readInSteps(
   yield evidenceOfLinks(listing);
   for (const chunk of chunksOf(contractsThere(listing, toAsk), contractsAtOnce)) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
-    const participants = await askParticipants(api, ids, signal);
+    const participants = await askParticipants(source, ids, signal);
     addDoubts(doubts, ids, participants);
     const absent = findAbsent(participants, knownTrainers);
     for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);

@@ -1,8 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { createSameText } from '../../lib/same-text.ts';
-import type { ContractPage, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Contract, Grant, Participant, ProjectLink } from '../../marketplace/platform-schema.ts';
+import type { Contract, ContractPage, Grant, Link, Participant, SourceReader } from '../../sources/source.ts';
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {
@@ -29,7 +28,7 @@ export interface InstallRead {
   /** When its first request was sent. The answers may be as old as that. */
   beganAt: string;
   grant: Grant;
-  links: ProjectLink[];
+  links: Link[];
   /** Known links that are not listed, and that answer 404 by their id. */
   missingLinkIds: string[];
   contracts: Contract[];
@@ -60,30 +59,30 @@ export interface InstallListing extends Omit<InstallRead, 'participants'> {
  * @throws AppError if a request failed; there is no half read
  */
 export async function readInstall(
-  api: PlatformReader,
+  source: SourceReader,
   install: string,
   known: KnownInstall,
   beganAt: string,
   signal: AbortSignal,
 ): Promise<InstallRead> {
-  const { unlisted: _, toAsk, ...listing } = await listInstall(api, install, known, beganAt, signal);
-  return { ...listing, participants: await askParticipants(api, [...toAsk], signal) };
+  const { unlisted: _, toAsk, ...listing } = await listInstall(source, install, known, beganAt, signal);
+  return { ...listing, participants: await askParticipants(source, [...toAsk], signal) };
 }
 
 /** @throws AppError if a request failed */
 export async function listInstall(
-  api: PlatformReader,
+  source: SourceReader,
   install: string,
   known: KnownInstall,
   beganAt: string,
   signal: AbortSignal,
 ): Promise<InstallListing> {
-  const grant = await api.getInstall(signal);
-  const links = await api.listProjectLinks(signal);
-  const missingLinkIds = await findMissingLinks(api, links, known, signal);
-  const active = await listActive(api, links, signal);
+  const grant = await source.readGrant(signal);
+  const links = await source.listLinks(signal);
+  const missingLinkIds = await findMissingLinks(source, links, known, signal);
+  const active = await listActive(source, links, signal);
   const unseen = findUnlisted(known, links, active.contracts);
-  const ended = await listEnded(api, unseen, links, signal);
+  const ended = await listEnded(source, unseen, links, signal);
   const endedIds = new Set(idsOf(ended));
   const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
   return {
@@ -118,28 +117,28 @@ function idsOf(contracts: readonly Contract[]): string[] {
 
 /** @returns the answers by contract, without those of 404 @throws AppError if a request failed */
 export async function askParticipants(
-  api: PlatformReader,
+  source: SourceReader,
   contractIds: readonly string[],
   signal: AbortSignal,
 ): Promise<Map<string, Participant[]>> {
   const participants = new Map<string, Participant[]>();
   await mapAtOnce(contractIds, asksAtOnce, async (contractId) => {
-    const present = await nullWhereUnknown(api.listParticipants(contractId, signal));
+    const present = await nullWhereUnknown(source.listParticipants(contractId, signal));
     if (present !== null) participants.set(contractId, present);
   });
   return participants;
 }
 
 async function findMissingLinks(
-  api: PlatformReader,
-  links: ProjectLink[],
+  source: SourceReader,
+  links: Link[],
   known: KnownInstall,
   signal: AbortSignal,
 ): Promise<string[]> {
   const listed = new Set(links.map(({ id }) => id));
   const missing: string[] = [];
   for (const linkId of known.linkIds.filter((id) => !listed.has(id))) {
-    const link = await nullWhereUnknown(api.getProjectLink(linkId, signal));
+    const link = await nullWhereUnknown(source.readLink(linkId, signal));
     if (link === null) missing.push(linkId);
     else links.push(link);
   }
@@ -147,18 +146,14 @@ async function findMissingLinks(
 }
 
 /** One listing if they fit into one, else one for each link. */
-export async function listActive(
-  api: PlatformReader,
-  links: ProjectLink[],
-  signal: AbortSignal,
-): Promise<ContractPage> {
+export async function listActive(source: SourceReader, links: Link[], signal: AbortSignal): Promise<ContractPage> {
   const filter = { status: 'active', keep: createPacking() } as const;
-  const whole = await api.listContracts(filter, signal);
+  const whole = await source.listContracts(filter, signal);
   if (whole.isComplete) return whole;
   const contracts = new Map(whole.contracts.map((contract) => [contract.id, contract]));
   let isComplete = true;
   for (const { id: projectLinkId } of links) {
-    const page = await api.listContracts({ ...filter, projectLinkId }, signal);
+    const page = await source.listContracts({ ...filter, projectLinkId }, signal);
     isComplete &&= page.isComplete;
     for (const contract of page.contracts) contracts.set(contract.id, contract);
   }
@@ -170,9 +165,9 @@ export async function listActive(
  * their known links. All ended contracts would be too many to list.
  */
 async function listEnded(
-  api: PlatformReader,
+  source: SourceReader,
   sought: StoredContract[],
-  links: ProjectLink[],
+  links: Link[],
   signal: AbortSignal,
 ): Promise<Contract[]> {
   const contracts = new Map<string, Contract>();
@@ -185,13 +180,13 @@ async function listEnded(
     return sought.some(isMissing);
   };
   const filter = { status: 'ended', keep: createPacking(), wantsMore } as const;
-  const whole = await api.listContracts(filter, signal);
+  const whole = await source.listContracts(filter, signal);
   collect(whole.contracts);
   if (whole.isComplete) return [...contracts.values()];
   for (const { id: projectLinkId } of links) {
     const isOnIt = (one: StoredContract) => one.linkIds.includes(projectLinkId) && isMissing(one);
     if (!sought.some(isOnIt)) continue;
-    const page = await api.listContracts({ ...filter, projectLinkId }, signal);
+    const page = await source.listContracts({ ...filter, projectLinkId }, signal);
     collect(page.contracts);
   }
   return [...contracts.values()];
@@ -212,7 +207,7 @@ function createPacking(): (contract: Contract) => Contract {
 }
 
 /** Known contracts of live links that the list does not have. */
-function findUnlisted(known: KnownInstall, links: ProjectLink[], contracts: Contract[]): StoredContract[] {
+function findUnlisted(known: KnownInstall, links: Link[], contracts: Contract[]): StoredContract[] {
   const listed = new Set(idsOf(contracts));
   const live = new Set(links.map(({ id }) => id));
   return known.contracts.filter(({ contractId, linkIds }) => {

@@ -1,6 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Contract, Participant } from '../../marketplace/platform-schema.ts';
+import type { Contract, Participant, SourceReader } from '../../sources/source.ts';
 import type { MarketplaceRead } from './evidence-of-read.ts';
 
 /**
@@ -11,20 +10,20 @@ import type { MarketplaceRead } from './evidence-of-read.ts';
  * not know (yet) is no failure, and adds no evidence.
  */
 export async function readMarketplace(
-  api: PlatformReader,
+  source: SourceReader,
   install: string,
   contractIds: string[],
   beganAt: string,
   signal: AbortSignal,
 ): Promise<MarketplaceRead> {
-  const links = await api.listProjectLinks(signal);
+  const links = await source.listLinks(signal);
   const wanted = new Set(contractIds);
   const contracts = new Map<string, Contract>();
   const isMissing = () => [...wanted].some((id) => !contracts.has(id));
 
   async function collect(status: 'active' | 'ended', projectLinkId?: string): Promise<boolean> {
     const filter = projectLinkId === undefined ? { status } : { status, projectLinkId };
-    const page = await api.listContracts(filter, signal);
+    const page = await source.listContracts(filter, signal);
     for (const contract of page.contracts) {
       if (wanted.has(contract.id)) contracts.set(contract.id, contract);
     }
@@ -41,7 +40,7 @@ export async function readMarketplace(
 
   const participants = new Map<string, Participant[]>();
   for (const id of wanted) {
-    const present = await api.listParticipants(id, signal).catch(emptyWhereUnknown);
+    const present = await source.listParticipants(id, signal).catch(emptyWhereUnknown);
     participants.set(id, present);
   }
   return { install, beganAt, links, contracts: [...contracts.values()], participants };

@@ -10,7 +10,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Loop, Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { createTurns } from '../../lib/turns.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import type { SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
 import { readMarketplace } from './read-marketplace.ts';
@@ -24,7 +24,7 @@ export interface ReadWorkerDeps extends ApplyDeps, Polling {
   readRequests: ReadRequestStore;
   report: ReportEvidence;
   /** By the name of the install. */
-  platformApis: ReadonlyMap<string, PlatformReader>;
+  sources: ReadonlyMap<string, SourceReader>;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
@@ -89,17 +89,17 @@ async function answer(
 }
 
 async function readInstall(
-  { platformApis, clock }: ReadWorkerDeps,
+  { sources, clock }: ReadWorkerDeps,
   install: string,
   requests: ReadRequest[],
   signal: AbortSignal,
 ): Promise<MarketplaceRead> {
-  const api = platformApis.get(install);
-  if (api === undefined) {
+  const source = sources.get(install);
+  if (source === undefined) {
     throw new AppError('not_found', `The install ${install} is not configured`);
   }
   const contractIds = requests.map((request) => request.contractId);
-  return await readMarketplace(api, install, contractIds, toInstant(clock.now()), signal);
+  return await readMarketplace(source, install, contractIds, toInstant(clock.now()), signal);
 }
 
 /** Adds what was read. A contract that is still incomplete is asked for again later. */

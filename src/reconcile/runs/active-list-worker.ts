@@ -5,7 +5,7 @@ import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
 import { createTurns } from '../../lib/turns.ts';
-import type { PlatformReader } from '../../marketplace/platform-api.ts';
+import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
 import { askParticipants, listActive } from '../read/read-install.ts';
@@ -81,12 +81,12 @@ export async function answerList(
 /** Adds the active contracts, and the participants of those that were never asked for. */
 async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
   const { activeLists } = deps;
-  const api = findApi(deps, install);
-  const contracts = await listAll(api, signal);
+  const source = findApi(deps, install);
+  const contracts = await listAll(source, signal);
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
   if (!(await activeLists.knowsLinks(install, [...linkIds]))) {
-    const links = await api.listProjectLinks(signal);
+    const links = await source.listLinks(signal);
     await addEvidence(deps, evidenceOfRead({ ...read, links }));
   }
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
@@ -94,7 +94,7 @@ async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string,
   }
   const ids = contracts.map(({ id }) => id);
   for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
-    const participants = await askParticipants(api, chunk, signal);
+    const participants = await askParticipants(source, chunk, signal);
     const asked = chunk.filter((id) => participants.has(id));
     const evidence = evidenceOfRead({ ...read, participants });
     const contracts = asked.map((id) => toAsked(install, id, beganAt));
@@ -104,8 +104,8 @@ async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string,
 }
 
 /** One listing if they fit into one, else one for each link. */
-async function listAll(api: PlatformReader, signal: AbortSignal) {
-  const whole = await listActive(api, [], signal);
+async function listAll(source: SourceReader, signal: AbortSignal) {
+  const whole = await listActive(source, [], signal);
   if (whole.isComplete) return whole.contracts;
-  return (await listActive(api, await api.listProjectLinks(signal), signal)).contracts;
+  return (await listActive(source, await source.listLinks(signal), signal)).contracts;
 }

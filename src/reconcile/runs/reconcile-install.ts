@@ -12,8 +12,7 @@ import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { withSpan } from '../../lib/tracing.ts';
-import type { PlatformApi, PlatformReader } from '../../marketplace/platform-api.ts';
-import type { Grant } from '../../marketplace/platform-schema.ts';
+import type { Grant, Source, SourceReader } from '../../sources/source.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts } from '../read/doubts.ts';
@@ -35,7 +34,7 @@ export interface ReconcileDeps extends ApplyDeps, Polling {
   activeLists: ActiveListStore;
   runs: RunStore;
   /** By the name of the install. */
-  platformApis: ReadonlyMap<string, PlatformReader & Pick<PlatformApi, 'clockDriftMs'>>;
+  sources: ReadonlyMap<string, SourceReader & Pick<Source, 'clockDriftMs'>>;
   report: ReportEvidence;
   reportSuspects: ReportSuspects;
   reportClock: ReportClock;
@@ -107,7 +106,7 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
     await runs.fail(run, failure, toInstant(clock.now()));
     await installStates.postpone(lease.claim(), failure, instantIn(clock, waitMs));
   }
-  await deps.reportClock(deps.platformApis.get(install)?.clockDriftMs());
+  await deps.reportClock(deps.sources.get(install)?.clockDriftMs());
 }
 
 async function readAndApply(
@@ -124,8 +123,8 @@ async function readAndApply(
   const noteMissed: NoteChanged = async (tx, changed) => {
     if (wasRead) await addMissed(tx, install, findMissed(changed, beganAt), beganAt);
   };
-  const api = withProgress(learning(deps, install), lease.progress);
-  const steps = readInSteps(api, install, known, beganAt, signal);
+  const source = withProgress(learning(deps, install), lease.progress);
+  const steps = readInSteps(source, install, known, beganAt, signal);
   for (;;) {
     const step = await steps.next();
     if (step.done) {
@@ -141,12 +140,12 @@ async function readAndApply(
   }
 }
 
-function learning(deps: ReconcileDeps, install: string): PlatformReader {
-  const api = findApi(deps, install);
+function learning(deps: ReconcileDeps, install: string): SourceReader {
+  const source = findApi(deps, install);
   return {
-    ...api,
-    async getInstall(signal) {
-      const grant = await api.getInstall(signal);
+    ...source,
+    async readGrant(signal) {
+      const grant = await source.readGrant(signal);
       await deps.learnCustomer(install, grant);
       return grant;
     },
@@ -185,9 +184,9 @@ export async function addEvidence(
 }
 
 /** @throws AppError `not_found` */
-export function findApi({ platformApis }: Pick<ReconcileDeps, 'platformApis'>, install: string): PlatformReader {
-  const api = platformApis.get(install);
-  if (api !== undefined) return api;
+export function findApi({ sources }: Pick<ReconcileDeps, 'sources'>, install: string): SourceReader {
+  const source = sources.get(install);
+  if (source !== undefined) return source;
   throw new AppError('not_found', `The install ${install} is not configured`);
 }
 

@@ -3,7 +3,7 @@ import { writeSetting } from '../../db/setting-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createQuiet } from '../../lib/quiet.ts';
-import { notableDriftMs } from '../../marketplace/clock-drift.ts';
+import { notableDriftMs } from '../../sources/source.ts';
 
 /**
  * Raises an alert if this machine's clock is wrong, and stores the drift for `doctor` and `status`.

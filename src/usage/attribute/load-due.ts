@@ -15,7 +15,7 @@ import { findCandidates } from './find-candidates.ts';
 import { isSplit } from './share-work.ts';
 
 export interface DueDeps {
-  sources: ContractSourceStore;
+  contractSources: ContractSourceStore;
   /** The tools first, then the other sources of work. */
   observations: readonly ObservationSource[];
   decisions: DecisionStore;
@@ -46,16 +46,16 @@ const peopleAtOnce = 25;
 
 /** @param options what each day is to say besides its counts */
 export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
-  const { sources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
+  const { contractSources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
   const decided = await decisions.list();
-  const linkBy = new Map((await sources.links()).map((link) => [linkKey(link), link]));
+  const linkBy = new Map((await contractSources.links()).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
   const oldest = await ledger.oldestOpen(addDays(today, -longestOpenDays));
   const firstRead = firstReadDay(deps);
   const firstDay = oldest !== null && oldest < firstRead ? oldest : firstRead;
 
   async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
-    const engagements = await sources.engagements({ trainerIds });
+    const engagements = await contractSources.engagements({ trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
     const candidatesOf = findCandidates(engagements, [...links], scopeOf, timeZoneOf);
     const seen: Observation[] = [];

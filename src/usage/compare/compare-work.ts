@@ -46,7 +46,7 @@ export async function compareWork(
 /** The same for one contract, after an operator has decided about its work. */
 export async function compareContract(deps: CompareDeps, of: ContractKey): Promise<void> {
   const due = await openDue(deps);
-  const people = await deps.sources.participants(of.install, [of.contractId]);
+  const people = await deps.contractSources.participants(of.install, [of.contractId]);
   const wanted: ReportWanted = { installs: [of.install], contractId: of.contractId };
   const part = await loadPart({ ...deps, due }, wanted, [...new Set(people.map(({ trainerId }) => trainerId))]);
   const found = openFound();

@@ -25,7 +25,7 @@ import type { WorkStore } from './work-store.ts';
 export interface ReadScopeDeps extends ResolveDeps, Polling {
   scopes: ScopeStore;
   work: WorkStore;
-  sources: ContractSourceStore;
+  contractSources: ContractSourceStore;
   box: Pick<SecretBox, 'digests'>;
   scopeOf: ScopeOf;
   lookbackMs: number;
@@ -47,11 +47,13 @@ const checksAtOnce = 4;
 
 /** All scopes in which trainers may work, by `scopeKey`. */
 export async function listScopes({
-  sources,
+  contractSources,
   scopeOf,
-}: Pick<ReadScopeDeps, 'sources' | 'scopeOf'>): Promise<Map<string, WorkScope>> {
-  const inhabited = new Set((await sources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])));
-  return findScopes(await sources.links(), scopeOf, ({ tool, groupId }) =>
+}: Pick<ReadScopeDeps, 'contractSources' | 'scopeOf'>): Promise<Map<string, WorkScope>> {
+  const inhabited = new Set(
+    (await contractSources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])),
+  );
+  return findScopes(await contractSources.links(), scopeOf, ({ tool, groupId }) =>
     inhabited.has(JSON.stringify([tool, groupId])),
   );
 }

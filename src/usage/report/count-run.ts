@@ -3,7 +3,7 @@ import { firstOpenDay } from '../read/look-back.ts';
 import { loadParts } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { isBrakeOn, type ReportPlan } from './plan-report.ts';
-import type { ReportDeps } from './report-deps.ts';
+import { type ReportDeps, reportedOf } from './report-deps.ts';
 import { mayBeOf, type ReportWanted } from './report-wanted.ts';
 import type { Troubles } from './trouble-alerts.ts';
 
@@ -42,9 +42,10 @@ export interface MarkedPart {
 export async function countRun(
   deps: ReportDeps,
   due: DueLoader,
-  wanted: ReportWanted,
+  { installs: all, ...rest }: ReportWanted,
   { troubles, signal }: { troubles?: Troubles; signal?: AbortSignal } = {},
 ): Promise<RunCount> {
+  const wanted = { ...rest, installs: reportedOf(deps, all) };
   const installs = new Map(wanted.installs.map((install) => [install, emptyCount()]));
   const parts: RunCount['parts'] = [];
   for await (const part of loadParts({ ...deps, due }, wanted)) {

@@ -62,12 +62,12 @@ async function reportFinal(deps: FinalReportDeps, next: FinalReport, signal: Abo
 
 /** The contracts on which the trainer worked in that group, past or present. */
 async function contractsOf(
-  { sources, scopeOf }: FinalReportDeps,
+  { contractSources, scopeOf }: FinalReportDeps,
   { tool, groupId, trainerId }: FinalReport,
 ): Promise<ContractKey[]> {
-  const links = new Map((await sources.links()).map((link) => [linkKey(link), scopeOf(link)]));
+  const links = new Map((await contractSources.links()).map((link) => [linkKey(link), scopeOf(link)]));
   const contracts = new Map<string, ContractKey>();
-  for (const engagement of await sources.engagements({ trainerIds: [trainerId] })) {
+  for (const engagement of await contractSources.engagements({ trainerIds: [trainerId] })) {
     const workScope = links.get(linkKey(engagement));
     if (workScope?.tool !== tool || workScope.groupId !== groupId) continue;
     const { install, contractId } = engagement;

@@ -13,7 +13,7 @@ export interface Part {
 }
 
 export interface PartsDeps {
-  sources: Pick<ContractSourceStore, 'participants'>;
+  contractSources: Pick<ContractSourceStore, 'participants'>;
   due: DueLoader;
 }
 
@@ -34,26 +34,26 @@ export async function* loadParts(deps: PartsDeps, wanted: ReportWanted): AsyncGe
 
 /** What is due for these trainers, and for the others on the same contracts. */
 export async function loadPart(
-  { sources, due }: PartsDeps,
+  { contractSources, due }: PartsDeps,
   wanted: ReportWanted,
   people: readonly string[],
 ): Promise<Part> {
   const own = await due.load(people);
   const days = own.due.filter((day) => isWanted(day, wanted));
-  const others = await loadOthers({ sources, due }, people, days);
+  const others = await loadOthers({ contractSources, due }, people, days);
   for (const day of others) if (isWanted(day, wanted)) days.push(day);
   return { people, due: days, held: own.held };
 }
 
 async function* listWanted(
-  { sources, due }: PartsDeps,
+  { contractSources, due }: PartsDeps,
   { contractId, installs }: ReportWanted,
 ): AsyncGenerator<readonly string[]> {
   if (contractId === undefined) yield* listPeople(due);
   else {
     const people = new Set<string>();
     for (const install of installs) {
-      for (const one of await sources.participants(install, [contractId])) people.add(one.trainerId);
+      for (const one of await contractSources.participants(install, [contractId])) people.add(one.trainerId);
     }
     if (people.size > 0) yield [...people];
   }
@@ -61,7 +61,7 @@ async function* listWanted(
 
 /** What is due for the other trainers on the same contracts. */
 async function loadOthers(
-  { sources, due }: PartsDeps,
+  { contractSources, due }: PartsDeps,
   people: readonly string[],
   days: readonly DueDay[],
 ): Promise<DueDay[]> {
@@ -69,7 +69,7 @@ async function loadOthers(
   const others = new Set<string>();
   for (const [install, ofInstall] of Map.groupBy(days, (day) => day.install)) {
     const contractIds = [...new Set(ofInstall.map(({ contractId }) => contractId))];
-    for (const { trainerId } of await sources.participants(install, contractIds))
+    for (const { trainerId } of await contractSources.participants(install, contractIds))
       if (!people.includes(trainerId)) others.add(trainerId);
   }
   if (others.size === 0) return [];

@@ -3,7 +3,7 @@ import type { Alerts } from '../../lib/alerts.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
-import type { PlatformApi } from '../../marketplace/platform-api.ts';
+import type { Source } from '../../sources/source.ts';
 import type { DueDeps } from '../attribute/load-due.ts';
 import type { LedgerStore } from './ledger-store.ts';
 import type { OnAnswer } from './send-usage.ts';
@@ -14,10 +14,15 @@ export interface ReportDeps extends DueDeps, Polling {
   locks: LockStore;
   troubles: TroubleStore;
   /** By install. */
-  platformApis: ReadonlyMap<string, Pick<PlatformApi, 'reportUsage'>>;
+  sources: ReadonlyMap<string, Pick<Source, 'reportUsage'>>;
   maxLoweredFraction: number;
   onAnswer: OnAnswer;
   alerts: Alerts;
   metrics: Metrics;
   logger: Logger;
+}
+
+/** The installs whose source takes reports. The work for the others is only shown. */
+export function reportedOf({ sources }: Pick<ReportDeps, 'sources'>, installs: readonly string[]): string[] {
+  return installs.filter((install) => sources.get(install)?.reportUsage !== undefined);
 }

@@ -67,9 +67,9 @@ async function send(
   entries: readonly PlannedEntry[],
   lease: SenderLease,
 ): Promise<SentEntries> {
-  const api = deps.platformApis.get(of.install);
-  if (api === undefined) return { ...nothingSent(), left: [...entries] };
-  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, api, of, entries, signal);
+  const reportUsage = deps.sources.get(of.install)?.reportUsage;
+  if (reportUsage === undefined) return { ...nothingSent(), left: [...entries] };
+  const sent = await sendUsage({ ...deps, hold: () => lease.keep() }, reportUsage, of, entries, signal);
   await troubles.noteDays(of.install, 'refused', sent.refused);
   return sent;
 }

@@ -3,8 +3,7 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { PlatformApi, UsageEntry } from '../../marketplace/platform-api.ts';
-import type { Budget } from '../../marketplace/platform-schema.ts';
+import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';
 import { type LedgerStore, reportIdOf } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
@@ -36,6 +35,8 @@ export interface SentEntries {
   failure: AppError | null;
 }
 
+type ReportUsage = NonNullable<Source['reportUsage']>;
+
 const batchSize = 100;
 
 /**
@@ -45,7 +46,7 @@ const batchSize = 100;
  */
 export async function sendUsage(
   deps: SendDeps,
-  api: Pick<PlatformApi, 'reportUsage'>,
+  reportUsage: ReportUsage,
   of: ContractKey,
   entries: readonly PlannedEntry[],
   signal: AbortSignal,
@@ -54,7 +55,7 @@ export async function sendUsage(
   const batches = chunksOf(entries, batchSize);
   for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) {
     if (!(await deps.hold())) return { ...sent, left: [...batch, ...batches.flat()] };
-    const error = await sendBatch(deps, api, of, batch, signal);
+    const error = await sendBatch(deps, reportUsage, of, batch, signal);
     sent.requests += 1;
     if (error === null) sent.answered.push(...batch);
     else if (isOfOneEntry(error) && batch.length > 1) batches.unshift(...halvesOf(batch));
@@ -71,7 +72,7 @@ export function nothingSent(): SentEntries {
 /** @returns why not, or null */
 async function sendBatch(
   { ledger, clock, onAnswer }: SendDeps,
-  api: Pick<PlatformApi, 'reportUsage'>,
+  reportUsage: ReportUsage,
   of: ContractKey,
   batch: readonly PlannedEntry[],
   signal: AbortSignal,
@@ -91,7 +92,7 @@ async function sendBatch(
       },
     };
     const entries = batch.map(toUsageEntry);
-    ({ budget } = await api.reportUsage(of.contractId, entries, signal, listeners));
+    ({ budget } = await reportUsage(of.contractId, entries, signal, listeners));
   } catch (thrown) {
     const error = toAppError(thrown);
     const { isRepeated } = heard;

@@ -14,7 +14,7 @@ export interface ContractGaps {
 }
 
 export interface GapDeps {
-  sources: ContractSourceStore;
+  contractSources: ContractSourceStore;
   scopeOf: ScopeOf;
   scopes: Pick<ScopeStore, 'list'>;
   work: Pick<WorkStore, 'listFallen'>;
@@ -22,17 +22,17 @@ export interface GapDeps {
 
 /** Shows the gaps of the scopes of one contract. Changes nothing. */
 export async function showGaps(
-  { sources, scopeOf, scopes, work }: GapDeps,
+  { contractSources, scopeOf, scopes, work }: GapDeps,
   install: string,
   contractId: string,
 ): Promise<ContractGaps> {
-  const people = await sources.participants(install, [contractId]);
+  const people = await contractSources.participants(install, [contractId]);
   const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
-  const ours = (await sources.engagements({ trainerIds })).filter(
+  const ours = (await contractSources.engagements({ trainerIds })).filter(
     (one) => one.install === install && one.contractId === contractId,
   );
   const linkIds = new Set(ours.map(({ linkId }) => linkId));
-  const links = (await sources.links()).filter((link) => link.install === install && linkIds.has(link.linkId));
+  const links = (await contractSources.links()).filter((link) => link.install === install && linkIds.has(link.linkId));
   const keys = new Set(
     links.flatMap((link) => {
       const at = scopeOf(link);

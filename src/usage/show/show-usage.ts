@@ -50,7 +50,7 @@ export interface ShownContract {
 /** What is known of the usage of one contract. Changes nothing. */
 export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
   const due = await openDue(deps, { keepsObservations: true });
-  const people = await deps.sources.participants(install, [contractId]);
+  const people = await deps.contractSources.participants(install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
     one.install === install && one.contractId === contractId;

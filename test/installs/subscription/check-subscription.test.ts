@@ -69,7 +69,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
 
   it('is made again where it was deleted by hand', async () => {
     const world = await openConnected();
-    await world.api.deleteWebhookEndpoint(world.endpointId, signal);
+    await world.api.deleteEndpoint(world.endpointId, signal);
     await world.check();
     const [made] = await world.endpoints();
     expect(made?.id).not.toBe(world.endpointId);
@@ -82,7 +82,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   it('gets the event types that it lacks, and keeps those it has', async () => {
     const world = await openConnected();
     const some = ['install.revoked', 'contract.ended'];
-    await world.api.updateWebhookEndpoint(world.endpointId, { eventTypes: some }, signal);
+    await world.api.updateEndpoint(world.endpointId, { eventTypes: some }, signal);
     await world.check();
     const [{ eventTypes: types } = { eventTypes: [] }] = await world.endpoints();
     expect([types?.slice(0, 2), types?.toSorted()]).toEqual([some, eventTypes.toSorted()]);
@@ -111,7 +111,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     const disable = { status: 'DISABLED' } as const;
     const statuses: string[] = [];
     for (let turn = 0; turn < 5; turn += 1) {
-      await world.api.updateWebhookEndpoint(world.endpointId, disable, signal);
+      await world.api.updateEndpoint(world.endpointId, disable, signal);
       world.clock.advance(hour);
       await world.check();
       statuses.push(...(await world.endpoints()).map(({ status }) => status));
@@ -145,7 +145,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   it('is left where it is when it delivers elsewhere', async () => {
     const world = await openConnected();
     const url = 'http://127.0.0.1:10/webhooks/acme';
-    await world.api.updateWebhookEndpoint(world.endpointId, { url }, signal);
+    await world.api.updateEndpoint(world.endpointId, { url }, signal);
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id: world.endpointId, url }]);
     expect(await world.record()).toMatchObject({
@@ -177,7 +177,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     const { locks } = world.deps;
     const at = (ms: number) => new Date(world.clock.now().getTime() + ms).toISOString();
     await locks.hold('subscription:acme', 'another', at(0), at(minute));
-    await world.api.deleteWebhookEndpoint(world.endpointId, signal);
+    await world.api.deleteEndpoint(world.endpointId, signal);
     expect(await world.check()).toBe(false);
     expect(await world.endpoints()).toEqual([]);
     world.clock.advance(minute);

@@ -3,7 +3,7 @@ import { eventTypes } from '../../../src/domain/event.ts';
 import { decideEnsured } from '../../../src/installs/subscription/decide-ensured.ts';
 import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
 import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';
-import type { WebhookEndpoint } from '../../../src/marketplace/platform-schema.ts';
+import type { Endpoint } from '../../../src/sources/source.ts';
 
 const url = 'https://bridge.example.com/webhooks/acme';
 const now = '2026-03-15T12:00:00.000Z';
@@ -11,7 +11,7 @@ const ago = (ms: number) => new Date(Date.parse(now) - ms).toISOString();
 const minute = 60_000;
 const hour = 60 * minute;
 
-function endpoint(id: string, changes: Partial<WebhookEndpoint> = {}): WebhookEndpoint {
+function endpoint(id: string, changes: Partial<Endpoint> = {}): Endpoint {
   return {
     id,
     url,
@@ -36,6 +36,8 @@ function view(changes: Partial<SubscriptionView> = {}): SubscriptionView {
   return {
     url,
     now,
+    eventTypes,
+    isChangeable: true,
     listed: [],
     stored: [],
     hasConfiguredSecrets: false,
@@ -66,7 +68,9 @@ const adopt = (endpointId: string) => ({ kind: 'adopt', endpointId });
 const remove = (endpointId: string) => ({ kind: 'delete', endpointId });
 const forget = (endpointId: string) => ({ kind: 'forget', endpointId });
 const enable = { kind: 'enable', endpointId: 'a' };
+const renew = { kind: 'renew', endpointId: 'a' };
 const settle = { kind: 'settle' };
+const fixed = { isChangeable: false };
 const create = (...replaces: string[]) => ({ kind: 'create', replaces });
 
 const cases: Case[] = [
@@ -236,6 +240,39 @@ const cases: Case[] = [
     [enable],
     null,
   ],
+
+  ['a disabled one that cannot be changed', { ...failing, ...fixed }, [renew], null],
+  [
+    'one that cannot be changed and lacks event types and works',
+    { ...known, ...fixed, listed: [fewer] },
+    [renew],
+    null,
+  ],
+  [
+    'the same, though it was renewed within the hour',
+    { ...known, ...fixed, listed: [fewer], enabledAt: [ago(59 * minute)] },
+    [],
+    null,
+  ],
+  [
+    'the same, though it was renewed three times within a day',
+    { ...known, ...fixed, listed: [fewer], enabledAt: [ago(23 * hour), ago(12 * hour), ago(6 * hour)] },
+    [],
+    null,
+  ],
+  [
+    'one that cannot be changed and is disabled the fourth time in a day',
+    { ...failing, ...fixed, enabledAt: [ago(23 * hour), ago(12 * hour), ago(6 * hour)] },
+    [],
+    /keeps disabling/,
+  ],
+  ['two of ours that cannot be changed, the newer in order', { ...two, ...fixed }, [remove('a')], null],
+  [
+    'one that lacks no event that its source has',
+    { ...known, listed: [fewer], eventTypes: ['contract.started'] },
+    [],
+    null,
+  ],
 ];
 
 describe('the watch of a subscription', () => {
@@ -291,6 +328,14 @@ const anySteps: EnsureCase[] = [
     'replaced',
     [create('a')],
   ],
+  [
+    'one of ours elsewhere that cannot be changed',
+    { ...far, ...fixed, stored: [stored('a')] },
+    true,
+    'replaced',
+    [create('a')],
+  ],
+  ['a disabled one that cannot be changed', { ...failing, ...fixed }, false, 'replaced', [renew]],
   [
     'two elsewhere, of which none is ours',
     { listed: [endpoint('a', elsewhere), endpoint('b', elsewhere)] },

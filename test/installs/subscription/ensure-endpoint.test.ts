@@ -46,7 +46,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
   it('moves one that delivers elsewhere only where it may', async () => {
     const world = await open();
     const { endpointId } = await world.ensure();
-    await world.api.updateWebhookEndpoint(endpointId, { url: elsewhere }, signal);
+    await world.api.updateEndpoint(endpointId, { url: elsewhere }, signal);
     await expect(world.ensure()).rejects.toMatchObject({ code: 'conflict' });
     expect(await world.endpoints()).toMatchObject([{ id: endpointId, url: elsewhere }]);
     expect(await world.ensure(true)).toEqual({ endpointId, how: 'moved' });
@@ -76,8 +76,8 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     const world = await open();
     await world.makeByHand();
     const refused = new AppError('conflict', 'as many as may be', { status: 409 });
-    const api = { ...world.api, createWebhookEndpoint: () => Promise.reject(refused) };
-    const deps = { ...world.deps, platformApis: new Map([['acme', api]]) };
+    const api = { ...world.api, createEndpoint: () => Promise.reject(refused) };
+    const deps = { ...world.deps, sources: new Map([['acme', api]]) };
     await expect(ensureEndpoint(deps, 'acme', { mayMove: false, signal })).rejects.toBe(refused);
     expect(await world.endpoints()).toEqual([]);
     await world.check();

@@ -26,16 +26,16 @@ describeEachDatabase('the watch', (openFresh) => {
   /** Instances of their own, which share a database and a marketplace. */
   function createWatch() {
     const { api, deps } = world;
-    const platformApis = new Map(
+    const sources = new Map(
       ['acme', 'globex'].map((install) => {
-        const listWebhookEndpoints: typeof api.listWebhookEndpoints = async (signal) => {
+        const listEndpoints: typeof api.listEndpoints = async (signal) => {
           looks.push(install);
-          return await api.listWebhookEndpoints(signal);
+          return await api.listEndpoints(signal);
         };
-        return [install, { ...api, listWebhookEndpoints }];
+        return [install, { ...api, listEndpoints }];
       }),
     );
-    return createSubscriptionWorker({ ...deps, platformApis, installs, everyMs });
+    return createSubscriptionWorker({ ...deps, sources, installs, everyMs });
   }
 
   const untilLookedAt = (...expected: string[]) =>
@@ -90,14 +90,14 @@ describeEachDatabase('the watch', (openFresh) => {
   it('leaves what it was at to others when it is stopped', async () => {
     const { api, deps, clock } = world;
     const asked = new AbortController();
-    const listWebhookEndpoints: typeof api.listWebhookEndpoints = (signal) => {
+    const listEndpoints: typeof api.listEndpoints = (signal) => {
       asked.abort();
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
       });
     };
-    const platformApis = new Map([['acme', { ...api, listWebhookEndpoints }]]);
-    const watch = createSubscriptionWorker({ ...deps, platformApis, installs, everyMs });
+    const sources = new Map([['acme', { ...api, listEndpoints }]]);
+    const watch = createSubscriptionWorker({ ...deps, sources, installs, everyMs });
     watch.start();
     await once(asked.signal, 'abort');
     await watch.stop();
@@ -127,7 +127,7 @@ describeEachDatabase('the watch', (openFresh) => {
     const body = JSON.stringify({ faults: { empty } });
     expect(await fetch(control, { method: 'POST', body })).toMatchObject({ status: 200 });
     const { signal } = new AbortController();
-    expect(await api.listWebhookEndpoints(signal)).toEqual([]);
+    expect(await api.listEndpoints(signal)).toEqual([]);
     await world.check();
     expect(await world.record()).toMatchObject({ trouble: null });
     await fetch(control, { method: 'POST', body: JSON.stringify({ faults: {} }) });

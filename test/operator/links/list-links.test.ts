@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
-import { ProjectLink } from '../../../src/marketplace/platform-schema.ts';
 import { createLinkRouter } from '../../../src/memberships/link-router.ts';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
+import { ProjectLink } from '../../../src/sources/platform/platform-schema.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 const projects = ['acme-signs', 'globex-1', 'ACME-1', 'a/../b', 'acme-broken'];
@@ -27,7 +27,7 @@ it('says of each link where it leads, and why it is outside', async () => {
     installs,
     adapters,
     routeLink: createLinkRouter(installs, adapters),
-    platformApis: new Map([['acme', { listProjectLinks: async () => links }]]),
+    sources: new Map([['acme', { listLinks: async () => links }]]),
     scopeOf: () => undefined,
     scopes: [],
   };

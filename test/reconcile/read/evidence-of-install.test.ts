@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Evidence, emptyContract, emptyGrant, emptyLink, toPair } from '../../../src/domain/evidence.ts';
-import type { Contract, Participant, ProjectLink } from '../../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
 import type { InstallRead, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
+import type { Contract, Link, Participant } from '../../../src/sources/source.ts';
 
 const install = 'acme';
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -12,7 +12,7 @@ const attributes = {
   externalProjectName: null,
   provisioningMode: null,
 };
-const link = (id: string): ProjectLink => ({ id, ...attributes });
+const link = (id: string): Link => ({ id, ...attributes });
 const contract = (id: string, status = 'active'): Contract => ({ id, status, title: null, projectLinkIds: ['l1'] });
 const person = (opentrainUserId: string): Participant => ({ opentrainUserId, displayName: null, workEmail: null });
 

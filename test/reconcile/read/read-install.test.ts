@@ -1,17 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { AppError, type ErrorCode } from '../../../src/domain/errors.ts';
 import type { Evidence } from '../../../src/domain/evidence.ts';
-import type { ContractPage, PlatformReader } from '../../../src/marketplace/platform-api.ts';
-import type { Contract, Participant, ProjectLink } from '../../../src/marketplace/platform-schema.ts';
 import { evidenceOfInstall } from '../../../src/reconcile/read/evidence-of-install.ts';
 import { type KnownInstall, readInstall, type StoredContract } from '../../../src/reconcile/read/read-install.ts';
+import type { Contract, ContractPage, Link, Participant, SourceReader } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
 const recently = '2026-03-15T06:00:00.000Z';
 const longAgo = '2026-03-15T05:59:59.999Z';
 
-const link = (id: string): ProjectLink => ({
+const link = (id: string): Link => ({
   id,
   externalProjectId: `p-${id}`,
   externalProjectName: null,
@@ -38,9 +37,9 @@ const known = (contractId: string, changes: Partial<StoredContract> = {}): Store
 
 interface Marketplace {
   status: string;
-  links: ProjectLink[];
+  links: Link[];
   /** Those that are not listed, and are there all the same. */
-  hiddenLinks: ProjectLink[];
+  hiddenLinks: Link[];
   /** By `status` or `status link`. */
   pages: Record<string, Partial<ContractPage>>;
   /** By contract; of others nothing is known. */
@@ -63,10 +62,10 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     const missing = new AppError('not_found', 'answered 404', { status: 404 });
     return value === undefined ? Promise.reject(missing) : Promise.resolve(value);
   };
-  const api: PlatformReader = {
-    getInstall: () => answer('install', { id: 'g1', status }),
-    listProjectLinks: () => answer('links', [...links]),
-    getProjectLink: (id) =>
+  const api: SourceReader = {
+    readGrant: () => answer('install', { id: 'g1', status }),
+    listLinks: () => answer('links', [...links]),
+    readLink: (id) =>
       answer(
         `link ${id}`,
         hiddenLinks.find((one) => one.id === id),
@@ -78,7 +77,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     listParticipants: (id) => answer(`on ${id}`, participants[id]),
   };
   const knownInstall = { linkIds: ['l1'], contracts: [known('c1')], ...remembered };
-  const read = (platformApi = api) => readInstall(platformApi, 'acme', knownInstall, beganAt, signal);
+  const read = (source = api) => readInstall(source, 'acme', knownInstall, beganAt, signal);
   return { api, asked, read, learn: async () => learn(await read(), knownInstall) };
 }
 
@@ -195,7 +194,7 @@ describe('reading an install', () => {
 });
 
 const operations = [
-  ...(['getInstall', 'listProjectLinks', 'getProjectLink'] as const),
+  ...(['readGrant', 'listLinks', 'readLink'] as const),
   ...(['listContracts', 'listParticipants'] as const),
 ];
 const failures: ErrorCode[] = [
@@ -213,7 +212,7 @@ describe('a read that fails', () => {
     }
   });
 
-  it.each(['getInstall', 'listProjectLinks', 'listContracts'] as const)(
+  it.each(['readGrant', 'listLinks', 'listContracts'] as const)(
     'by a 404 of %s fails as a whole, too',
     async (operation) => {
       const { api, read } = open();

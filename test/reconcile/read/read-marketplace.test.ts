@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
-import type { ContractPage, PlatformReader } from '../../../src/marketplace/platform-api.ts';
-import type { Contract } from '../../../src/marketplace/platform-schema.ts';
 import { readMarketplace } from '../../../src/reconcile/read/read-marketplace.ts';
+import type { Contract, ContractPage, SourceReader } from '../../../src/sources/source.ts';
 
 const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
@@ -14,10 +13,10 @@ const amara = { opentrainUserId: 'u1', displayName: 'Amara O.', workEmail: null 
 /** A marketplace whose listings are given by `status` or `status link`. */
 function openFake(pages: Record<string, Partial<ContractPage>>, unknown: string[] = []) {
   const asked: string[] = [];
-  const api: PlatformReader = {
-    getInstall: () => Promise.reject(new Error('was asked')),
-    getProjectLink: () => Promise.reject(new Error('was asked')),
-    async listProjectLinks() {
+  const api: SourceReader = {
+    readGrant: () => Promise.reject(new Error('was asked')),
+    readLink: () => Promise.reject(new Error('was asked')),
+    async listLinks() {
       asked.push('links');
       return [link('l1'), link('l2'), link('l3')];
     },
@@ -91,7 +90,7 @@ describe('reading the marketplace', () => {
     );
   });
 
-  it.each(['listProjectLinks', 'listContracts', 'listParticipants'] as const)(
+  it.each(['listLinks', 'listContracts', 'listParticipants'] as const)(
     'fails as a whole where %s fails',
     async (operation) => {
       for (const code of ['unauthenticated', 'forbidden', 'unavailable', 'invalid'] as const) {

@@ -2,9 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
-import { createPlatformApi } from '../../../src/marketplace/create-platform-api.ts';
-import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import type { SourceReader } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
@@ -16,21 +16,21 @@ const hourMs = 3_600_000;
 describeEachDatabase('what events leave out', (openFresh) => {
   let engine: Engine;
   let world: World;
-  let api: PlatformReader;
+  let api: SourceReader;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
     world = await openWorld({ payloads: 'minimal' });
-    api = createPlatformApi({ baseUrl: world.baseUrl, token: world.token });
+    api = createPlatformSource({ baseUrl: world.baseUrl, token: world.token });
   });
 
-  function createWorker(platformApi: PlatformReader = api): Loop {
-    return createReadWorker({ ...engine, platformApis: new Map([['acme', platformApi]]) });
+  function createWorker(source: SourceReader = api): Loop {
+    return createReadWorker({ ...engine, sources: new Map([['acme', source]]) });
   }
 
   /** Asks until nothing is due now. */
-  async function readDue(platformApi?: PlatformReader): Promise<void> {
-    const worker = createWorker(platformApi);
+  async function readDue(source?: SourceReader): Promise<void> {
+    const worker = createWorker(source);
     worker.start();
     // One look at the rows: what is leased is being answered, whatever is due of it.
     const isBusy = async () => {
@@ -66,7 +66,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
   }
 
   /** The same marketplace with one operation that fails. */
-  function failing(operation: keyof PlatformReader, error: AppError): PlatformReader {
+  function failing(operation: keyof SourceReader, error: AppError): SourceReader {
     return { ...api, [operation]: () => Promise.reject(error) };
   }
 
@@ -110,9 +110,9 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await takeIn(minimalEvent('contract.ended', contractId));
     const never = () => Promise.reject(new Error('was asked'));
     await readDue({
-      getInstall: never,
-      getProjectLink: never,
-      listProjectLinks: never,
+      readGrant: never,
+      readLink: never,
+      listLinks: never,
       listContracts: never,
       listParticipants: never,
     });
@@ -157,7 +157,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
   it('is asked for ever less often while the marketplace is down', async () => {
     await world.link('street-signs');
     await hire();
-    const down = failing('listProjectLinks', new AppError('unavailable', 'no answer'));
+    const down = failing('listLinks', new AppError('unavailable', 'no answer'));
     let attempts = 0;
     for (let round = 0; round < 15; round += 1) {
       await readDue(down);
@@ -187,7 +187,7 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await hire();
     await takeIn(fullEvent({ type: 'contract.started' }));
     const before = [await evidence(), await engine.membershipRows()];
-    for (const operation of ['listProjectLinks', 'listContracts', 'listParticipants'] as const) {
+    for (const operation of ['listLinks', 'listContracts', 'listParticipants'] as const) {
       for (const code of ['unauthenticated', 'forbidden', 'invalid', 'unavailable'] as const) {
         await readDue(failing(operation, new AppError(code, 'no')));
         engine.clock.advance(hourMs);
@@ -216,18 +216,18 @@ describeEachDatabase('what events leave out', (openFresh) => {
     await world.link('street-signs');
     const { contractId } = await hire();
     let hasWishedAgain = false;
-    const listProjectLinks: PlatformReader['listProjectLinks'] = async (signal) => {
+    const listLinks: SourceReader['listLinks'] = async (signal) => {
       if (!hasWishedAgain) {
         hasWishedAgain = true;
         engine.clock.advance(1000);
         await takeIn(`${minimalEvent('contract.started', contractId)} `);
       }
-      return await api.listProjectLinks(signal);
+      return await api.listLinks(signal);
     };
     let asked = 0;
-    const counted: PlatformReader = {
+    const counted: SourceReader = {
       ...api,
-      listProjectLinks,
+      listLinks,
       listParticipants(id, signal) {
         asked += 1;
         return api.listParticipants(id, signal);

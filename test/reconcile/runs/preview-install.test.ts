@@ -31,7 +31,7 @@ describeAnyDatabase('looking ahead', (openFresh) => {
     const { engine, tool, deps } = incident;
     const [before, calls] = [await dump(incident), tool.calls.length];
     const { changes } = await previewInstall(
-      { ...deps, platformApis: new Map([['acme', toApi(listing)]]), previews: createPreviewStore(engine.database) },
+      { ...deps, sources: new Map([['acme', toApi(listing)]]), previews: createPreviewStore(engine.database) },
       'acme',
       new AbortController().signal,
     );

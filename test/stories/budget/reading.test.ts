@@ -249,15 +249,15 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
   it('is read while another install does not answer, which is asked again after a stop', async () => {
     const id = await world.hire();
     await world.engine.apply([fullEvent({ type: 'contract.started' })], 'globex');
-    const { platformApis } = world.open();
+    const { sources } = world.open();
     let hanging = 0;
     const readBudget = async (_id: string, signal: AbortSignal) => {
       hanging += 1;
       await once(signal, 'abort');
       throw new AppError('unavailable', 'stopped');
     };
-    const apis = new Map([['globex', { readBudget }], ...platformApis]);
-    const worker = createBudgetWorker(world.open({ platformApis: apis }));
+    const apis = new Map([['globex', { readBudget }], ...sources]);
+    const worker = createBudgetWorker(world.open({ sources: apis }));
     worker.start();
     const isRead = async () => (await world.rows()).some(({ state }) => state === 'ok');
     await until('the other install is read', isRead, (read) => read && hanging === 1);
@@ -303,7 +303,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
       await kysely.insertInto('contract').values(contracts).execute();
       await kysely.insertInto('contractLink').values(pairs).execute();
     }
-    const deps = world.open({ platformApis: new Map() });
+    const deps = world.open({ sources: new Map() });
     await world.look(deps);
     expect(await world.rows()).toHaveLength(1201);
     await kysely.updateTable('contract').set({ endedEventAt: '2026-03-15T12:30:00.000Z' }).execute();

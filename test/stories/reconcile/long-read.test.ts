@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
-import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { installLeaseMs } from '../../../src/reconcile/read/hold-lease.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import type { SourceReader } from '../../../src/sources/source.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -14,7 +14,7 @@ const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { lin
 const whole = toApi({ links: { l1: 'signs' }, active });
 
 /** Runs before each answer; what it throws is what is answered. */
-function answering(before: (asked: string) => Promise<void> | void): PlatformReader {
+function answering(before: (asked: string) => Promise<void> | void): SourceReader {
   return {
     ...whole,
     async listParticipants(id, signal) {
@@ -29,10 +29,10 @@ async function want({ engine }: Incident): Promise<void> {
   await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, ['acme'], now));
 }
 
-function depsOf({ deps }: Incident, api: PlatformReader) {
+function depsOf({ deps }: Incident, api: SourceReader) {
   return {
     ...deps,
-    platformApis: new Map([['acme', { clockDriftMs: () => undefined, ...api }]]),
+    sources: new Map([['acme', { clockDriftMs: () => undefined, ...api }]]),
     checkDrift: async () => undefined,
   };
 }
@@ -41,7 +41,7 @@ const { signal } = new AbortController();
 
 describeAnyDatabase('a read that takes long', (openFresh) => {
   const open = async () => createIncident(await openFresh());
-  const read = (incident: Incident, api: PlatformReader) => reconcileNext(depsOf(incident, api), signal);
+  const read = (incident: Incident, api: SourceReader) => reconcileNext(depsOf(incident, api), signal);
 
   it('is made once, though another instance looks at every moment of it', async () => {
     const incident = await open();
@@ -117,7 +117,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(incident.tool.members('signs')).toEqual(['z9']);
     engine.clock.advance(hours);
     const after = toApi({ links: { l1: 'signs' }, active, ended: end });
-    const failing: PlatformReader = {
+    const failing: SourceReader = {
       ...after,
       listParticipants: async (id, at) =>
         id === 'c-u59'

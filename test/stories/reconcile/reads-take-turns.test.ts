@@ -2,9 +2,9 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import type { PlatformReader } from '../../../src/marketplace/platform-api.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import type { SourceReader } from '../../../src/sources/source.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { createIncident, toApi } from '../../support/incident.ts';
@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts';
 const crowd = 600;
 
 /** A customer's marketplace, and what it was asked for, each as `install contract`. */
-function watched(install: string, asked: string[], before: () => Promise<void>): PlatformReader {
+function watched(install: string, asked: string[], before: () => Promise<void>): SourceReader {
   const contract = `of-${install}`;
   const api = toApi({
     links: { [`${install}-link`]: `${install}-signs` },
@@ -22,10 +22,10 @@ function watched(install: string, asked: string[], before: () => Promise<void>):
   });
   return {
     ...api,
-    async listProjectLinks(signal) {
+    async listLinks(signal) {
       asked.push(`${install} links`);
       await before();
-      return await api.listProjectLinks(signal);
+      return await api.listLinks(signal);
     },
     async listParticipants(id, signal) {
       asked.push(`${install} ${id}`);
@@ -77,11 +77,11 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     await wantCrowd();
     await want('globex', ['of-globex']);
     const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
-    const platformApis = new Map([
+    const sources = new Map([
       ['acme', watched('acme', asked, () => hanging)],
       ['globex', watched('globex', asked, atOnce)],
     ]);
-    startLoops(createReadWorker({ ...engine, platformApis }));
+    startLoops(createReadWorker({ ...engine, sources }));
     onTestFinished(() => letGo());
     await untilRead('globex');
     expect(asked).toEqual(['acme links', 'globex links', 'globex of-globex']);
@@ -94,11 +94,11 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     await wantCrowd();
     await want('globex', ['of-globex']);
     const fail = () => Promise.reject(new AppError('unavailable', 'no answer'));
-    const platformApis = new Map([
+    const sources = new Map([
       ['acme', watched('acme', asked, fail)],
       ['globex', watched('globex', asked, atOnce)],
     ]);
-    startLoops(createReadWorker({ ...engine, platformApis }));
+    startLoops(createReadWorker({ ...engine, sources }));
     await untilRead('globex');
     expect(asked.indexOf('globex links')).toBeLessThanOrEqual(2);
   });
@@ -109,8 +109,8 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
       engine.clock.advance(1000);
     }
     const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
-    const platformApis = new Map([['acme', watched('acme', asked, () => hanging)]]);
-    const worker = createReadWorker({ ...engine, platformApis });
+    const sources = new Map([['acme', watched('acme', asked, () => hanging)]]);
+    const worker = createReadWorker({ ...engine, sources });
     startLoops(worker);
     onTestFinished(() => letGo());
     await until(
@@ -155,7 +155,7 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
     const asked: string[] = [];
     const { promise: hanging, resolve: letGo } = Promise.withResolvers<void>();
     const clockDriftMs = () => undefined;
-    const platformApis = new Map([
+    const sources = new Map([
       ['acme', { clockDriftMs, ...watched('acme', asked, () => hanging) }],
       ['globex', { clockDriftMs, ...watched('globex', asked, atOnce) }],
     ]);
@@ -165,7 +165,7 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
       engine.clock.advance(1000);
     }
     const checkDrift = async () => undefined;
-    startLoops(createReconcileWorker({ ...deps, platformApis, checkDrift }));
+    startLoops(createReconcileWorker({ ...deps, sources, checkDrift }));
     onTestFinished(() => letGo());
     await until(
       'the one has begun',

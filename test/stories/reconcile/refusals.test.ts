@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { createPlatformApi } from '../../../src/marketplace/create-platform-api.ts';
 import type { DoubtKind } from '../../../src/reconcile/read/doubts.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { type OpenFresh, openForTest, sqlite } from '../../support/databases.ts';
 import { type Asked, type Front, type Instead, type Meddling, openFront } from '../../support/front.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
@@ -69,7 +69,7 @@ async function open(openDatabase: OpenFresh): Promise<Site> {
     unlink: async (project) => void (await call('DELETE', `/project-links/${links[project]}`)),
     async read(timeoutMs = 10_000) {
       const { baseUrl } = front;
-      await incident.readFrom(createPlatformApi({ baseUrl, token, timeoutMs, pacing }));
+      await incident.readFrom(createPlatformSource({ baseUrl, token, timeoutMs, pacing }));
     },
     members: () => [...incident.tool.members('signs'), ...incident.tool.members('lamps')],
   };

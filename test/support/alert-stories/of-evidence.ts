@@ -98,8 +98,8 @@ export const evidenceStories = {
       const api = toApi(active);
       return incident.readFrom({
         ...api,
-        async getInstall(signal) {
-          const grant = { ...(await api.getInstall(signal)), organizationId };
+        async readGrant(signal) {
+          const grant = { ...(await api.readGrant(signal)), organizationId };
           await bindings.check('acme', grant, new Set(['acme']));
           return grant;
         },

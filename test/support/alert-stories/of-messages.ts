@@ -100,7 +100,7 @@ export const messageStories = {
     return {
       alerting,
       async find() {
-        await world.api.updateWebhookEndpoint(id, { status: 'DISABLED' }, never);
+        await world.api.updateEndpoint(id, { status: 'DISABLED' }, never);
         await world.check();
       },
     };

@@ -11,7 +11,7 @@ import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
-import { bindApi } from '../../../src/installs/bind-api.ts';
+import { bindSource } from '../../../src/installs/bind-source.ts';
 import { createBindingStore } from '../../../src/installs/binding-store.ts';
 import type { Install } from '../../../src/installs/install.ts';
 import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
@@ -20,7 +20,6 @@ import { lastTick } from '../../../src/lib/last-tick.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import type { PlatformApi } from '../../../src/marketplace/platform-api.ts';
 import { createInstallsReaching } from '../../../src/memberships/link-router.ts';
 import { approvePlan } from '../../../src/operator/approve-plan.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
@@ -33,6 +32,7 @@ import { createAwaitedReadingStore } from '../../../src/removals/awaited-reading
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { createPlanStore, type PlanStore } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { bindTool, locationOf } from '../../../src/tools/bind-tool.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { projects } from './market.ts';
@@ -158,8 +158,8 @@ function toDeps(
   );
   const registry: InstallRegistry = {
     installs,
-    platformApis: bindAll(apis, storage),
-    openApi() {
+    sources: bindAll(apis, storage),
+    openSource() {
       throw new Error('No story connects a customer');
     },
     load: async () => [],
@@ -182,14 +182,14 @@ function toDeps(
 }
 
 /** As the registry of installs binds them, and anew where another token is configured. */
-function bindAll(apis: ReadonlyMap<string, MarketApi>, { database }: Storage): ReadonlyMap<string, PlatformApi> {
+function bindAll(apis: ReadonlyMap<string, MarketApi>, { database }: Storage): ReadonlyMap<string, Source> {
   const bindings = createBindingStore(database);
   const installs = new Set(apis.keys());
   return new Map(
     [...apis].map(([name, api]) => {
       // What only changes the marketplace no story calls.
-      const whole = api as unknown as PlatformApi;
-      const open = () => bindApi(whole, (grant) => bindings.check(name, grant, installs));
+      const whole = api as unknown as Source;
+      const open = () => bindSource(whole, (grant) => bindings.check(name, grant, installs));
       let token = api.token();
       let bound = open();
       const current = () => {
@@ -197,7 +197,7 @@ function bindAll(apis: ReadonlyMap<string, MarketApi>, { database }: Storage): R
         token = api.token();
         return bound;
       };
-      const handler: ProxyHandler<PlatformApi> = {
+      const handler: ProxyHandler<Source> = {
         get: (_, key) => Reflect.get(current(), key),
       };
       return [name, new Proxy(bound, handler)];

@@ -1,5 +1,5 @@
 import { AppError } from '../../../src/domain/errors.ts';
-import type { PlatformApi, PlatformReader } from '../../../src/marketplace/platform-api.ts';
+import type { Source, SourceReader } from '../../../src/sources/source.ts';
 import type { Heard } from './heard.ts';
 import type { Contract, Customer, CustomerName, Link, Market } from './market.ts';
 
@@ -47,7 +47,7 @@ export interface ApiParts {
   log(text: string): void;
 }
 
-export interface MarketApi extends PlatformReader, Pick<PlatformApi, 'clockDriftMs'> {
+export interface MarketApi extends SourceReader, Pick<Source, 'clockDriftMs'> {
   /** Which token is configured for the install by now. */
   token(): string;
 }
@@ -66,7 +66,7 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi 
   return {
     token: () => (nowMs() < parts.weather(name).swappedUntilMs ? "another's" : 'its own'),
     clockDriftMs: () => undefined,
-    async getInstall() {
+    async readGrant() {
       const { customer, asOfMs, isSwapped } = look();
       const seen = isSwapped ? `with the token of ${customer.name}` : `as of ${clockOf(asOfMs)}`;
       parts.log(`${name} is read ${seen}`);
@@ -77,13 +77,13 @@ export function createMarketApi(parts: ApiParts, name: CustomerName): MarketApi 
         partnerApp: { id: 'app' },
       };
     },
-    async listProjectLinks() {
+    async listLinks() {
       const { customer, asOfMs, isSwapped, cutProject } = look();
       if (!isSwapped) heard.note(`links ${name}`, asOfMs, nowMs());
       const shown = customer.links.filter(({ project }) => !project.startsWith(cutProject));
       return shown.map(toLink);
     },
-    async getProjectLink(id) {
+    async readLink(id) {
       return toLink(orUnknown(look().customer.links.find((link) => link.id === id)));
     },
     async listContracts({ status, projectLinkId }) {

@@ -37,7 +37,7 @@ describeEachDatabase('a work scope', (openFresh) => {
           installs,
           adapters: usage.deps.adapters,
           routeLink: engine.rules.routeLink,
-          platformApis: new Map([['acme', { listProjectLinks: async () => links.projectLinks }]]),
+          sources: new Map([['acme', { listLinks: async () => links.projectLinks }]]),
           scopeOf: usage.deps.scopeOf,
           scopes: await usage.deps.scopes.list(),
         },

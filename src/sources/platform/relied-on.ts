@@ -1,0 +1,110 @@
+import { platformEventTypes } from '../../domain/event.ts';
+import type { Fields, ReliedOperation, Shape } from '../http/relied-operation.ts';
+
+const words = (...all: string[]): Shape => new Set(all);
+const maybe = (shape: Shape, ...names: string[]): Fields =>
+  Object.fromEntries(names.map((name) => [`${name}?`, shape]));
+
+const install: Fields = {
+  id: 'id',
+  status: words('ACTIVE'),
+  piiConsent: 'flag',
+  token: { scopes: ['text'], 'id?': 'id', 'name?': 'text' },
+  'scopes?': ['text'],
+  'organizationId?': 'id',
+  'partnerApp?': { 'id?': 'id' },
+};
+
+const provisioningMode = words('PARTNER_WEBHOOK', 'MANAGED_ADAPTER');
+const linkTexts = maybe('text', 'externalProjectName', 'externalProjectUrl');
+const newLink: Fields = {
+  externalProjectId: 'id',
+  ...linkTexts,
+  'provisioningMode?': provisioningMode,
+  'jobId?': 'id',
+};
+const link: Fields = {
+  id: 'id',
+  externalProjectId: 'id',
+  provisioningMode,
+  jobId: 'id',
+  ...linkTexts,
+  'createdAt?': 'text',
+};
+
+const contractStatus = words('active', 'ended');
+const contract: Fields = {
+  id: 'id',
+  status: contractStatus,
+  projectLinkIds: ['id'],
+  'jobId?': 'id',
+  ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
+};
+
+const participant: Fields = { opentrainUserId: 'id', workEmail: 'text', 'displayName?': 'text' };
+
+const milestone: Fields = { id: 'id', ...maybe('text', 'name', 'status'), ...maybe('number', 'amountUsd', 'volume') };
+const budget: Fields = {
+  contractId: 'id',
+  state: words('OK', 'LOW', 'DEPLETED'),
+  ...maybe('text', 'paymentType', 'lastUsageAt'),
+  ...maybe('number', 'fundedVolume', 'fundedAmountUsd', 'consumedVolume', 'remainingVolume', 'consumedFraction'),
+  'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
+  'activeMilestone?': milestone,
+};
+
+const usageEntry: Fields = {
+  workDate: 'text',
+  ...maybe('number', 'totalSeconds', 'tasksCompleted', 'labelsCompleted'),
+  ...maybe('id', 'workerOpentrainUserId', 'externalReportId'),
+};
+
+const endpointStatus = words('ACTIVE', 'DISABLED');
+const subscribed: Shape = [words(...platformEventTypes)];
+const endpointChanges: Fields = { 'url?': 'text', 'eventTypes?': subscribed, 'status?': endpointStatus };
+const endpoint: Fields = {
+  id: 'id',
+  url: 'text',
+  status: endpointStatus,
+  eventTypes: ['text'],
+  'consecutiveFailures?': 'number',
+  ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
+};
+
+/** All 15 operations. A test compares this with the calls and with what is read from the answers. */
+export const reliedOperations: readonly ReliedOperation[] = [
+  { operation: 'GET /installs/current', answer: { install } },
+
+  { operation: 'GET /project-links', answer: { projectLinks: [link] } },
+  { operation: 'POST /project-links', body: newLink, answer: { projectLink: link } },
+  { operation: 'GET /project-links/{id}', answer: { projectLink: link } },
+  { operation: 'DELETE /project-links/{id}', answer: { deleted: 'flag' } },
+
+  {
+    operation: 'GET /contracts',
+    query: { status: contractStatus, limit: 'number', 'projectLinkId?': 'id' },
+    answer: { contracts: [contract] },
+  },
+  { operation: 'GET /contracts/{id}/participants', answer: { participants: [participant], 'contractId?': 'id' } },
+  { operation: 'GET /contracts/{id}/budget', answer: budget },
+  {
+    operation: 'POST /contracts/{id}/usage',
+    body: { entries: [usageEntry] },
+    answer: { contractId: 'id', 'accepted?': 'number', 'budget?': budget },
+  },
+
+  { operation: 'GET /webhook-endpoints', answer: { webhookEndpoints: [endpoint] } },
+  {
+    operation: 'POST /webhook-endpoints',
+    body: { url: 'text', eventTypes: subscribed },
+    answer: { webhookEndpoint: endpoint, secret: 'text' },
+  },
+  { operation: 'GET /webhook-endpoints/{id}', answer: { webhookEndpoint: endpoint } },
+  { operation: 'PATCH /webhook-endpoints/{id}', body: endpointChanges, answer: { webhookEndpoint: endpoint } },
+  { operation: 'DELETE /webhook-endpoints/{id}', answer: { deleted: 'flag' } },
+  {
+    operation: 'POST /webhook-endpoints/{id}/redeliver',
+    body: { 'deliveryId?': 'id' },
+    answer: { 'requeued?': 'number' },
+  },
+];

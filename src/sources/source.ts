@@ -1,0 +1,280 @@
+import type { EventType } from '../domain/event.ts';
+
+/**
+ * The port for sources: what tells who is hired for which project. A source is an account at the
+ * marketplace, as one install uses it. Every failure but a stop is an `AppError`, and none is an empty list. No request
+ * with the token of the install follows a redirect. An optional member is a capability: callers look
+ * whether it is there, and never at the kind of a source.
+ */
+
+/** The operations that evidence is read with. They change nothing. */
+export interface SourceReader {
+  /**
+   * The grant that the token belongs to.
+   *
+   * @throws AppError `conflict`, as all operations do, if the grant is not of the install's customer
+   */
+  readGrant(signal: AbortSignal): Promise<Grant>;
+  /** All links of the install. */
+  listLinks(signal: AbortSignal): Promise<Link[]>;
+  /** @throws AppError `not_found` if there is no such link (any more) */
+  readLink(linkId: string, signal: AbortSignal): Promise<Link>;
+  listContracts(filter: ContractFilter, signal: AbortSignal): Promise<ContractPage>;
+  /** @throws AppError `not_found` if the contract is unknown or no longer linked */
+  listParticipants(contractId: string, signal: AbortSignal): Promise<Participant[]>;
+}
+
+/**
+ * All operations of a source. Calls that may be repeated are tried a few times while the marketplace is
+ * `unavailable`. If one call is `rate_limited`, all wait.
+ */
+export interface Source extends SourceReader {
+  /** The events to subscribe to: all that it may deliver and that are of use. */
+  readonly eventTypes: readonly EventType[];
+  /** What the token must be allowed to do. */
+  readonly neededScopes: readonly NeededScope[];
+  readonly remedies: Remedies;
+
+  /**
+   * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
+   *
+   * @throws AppError `conflict` if the project is linked already, or if there are too many links;
+   * `not_found` if the customer has no such job
+   */
+  createLink?(wanted: NewLink, signal: AbortSignal): Promise<Link>;
+  /** For good. @throws AppError `not_found` if there is no such link (any more) */
+  deleteLink?(linkId: string, signal: AbortSignal): Promise<void>;
+
+  /** @throws AppError `not_found` if the contract is unknown or no longer linked */
+  readBudget(contractId: string, signal: AbortSignal): Promise<Budget>;
+  /**
+   * The totals replace what was reported before, so it may be repeated. All entries are taken, or none.
+   *
+   * @throws AppError `invalid` if an entry is refused, `conflict` if the contract has no trainer,
+   * `not_found` if the contract is unknown or no longer linked
+   */
+  reportUsage?(
+    contractId: string,
+    entries: readonly UsageEntry[],
+    signal: AbortSignal,
+    notes?: CallNotes,
+  ): Promise<UsageAnswer>;
+
+  /** All webhook endpoints of the install. */
+  listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
+  /** @throws AppError `not_found` if there is no such endpoint (any more) */
+  readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
+  /**
+   * It must not be repeated: after a failure without a `status` below 500 an endpoint may exist whose
+   * secret is lost. List the endpoints before the next attempt.
+   *
+   * @throws AppError `conflict` if there are too many endpoints
+   */
+  createEndpoint(wanted: NewEndpoint, signal: AbortSignal): Promise<CreatedEndpoint>;
+  /**
+   * Changes the given fields; `ACTIVE` enables it again. The secret never changes. Without it an endpoint
+   * is replaced.
+   */
+  updateEndpoint?(endpointId: string, changes: EndpointChanges, signal: AbortSignal): Promise<Endpoint>;
+  /** Its pending deliveries are lost. @throws AppError `not_found` if there is no such endpoint (any more) */
+  deleteEndpoint(endpointId: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Requests all failed deliveries, or one whatever its status. They come within some five minutes.
+   * @returns how many; null if the marketplace did not say
+   */
+  redeliver?(endpointId: string, deliveryId: string | undefined, signal: AbortSignal): Promise<number | null>;
+
+  /** Compares what the marketplace says of itself with what is relied on. No token is sent for it. */
+  findDeviations(signal: AbortSignal): Promise<Deviation[]>;
+  /**
+   * By how much the local clock was ahead of the marketplace's (negative: behind) at the last answer, at
+   * least, to a second; undefined before the first answer.
+   */
+  clockDriftMs(): number | undefined;
+}
+
+/** From this drift on an operator should know. Deliveries are refused from 300 s on. */
+export const notableDriftMs = 60_000;
+
+/** What is noted about a call beside its answer. */
+export interface CallNotes {
+  /** An attempt ended without a known outcome. It may still take effect, even after the next attempt. */
+  onUnheard?(): void;
+  /** The marketplace's id of the answered request, if the answer has one. */
+  onRequestId?(requestId: string): void;
+}
+
+/** What an operator can do where the marketplace stands in the way. */
+export interface Remedies {
+  /** The token is not good (any more). */
+  tokenRefused(install: string): string;
+  /** The token is good, and yet nothing may be done with it. */
+  accessRefused: string;
+  scopeMissing: string;
+  grantInactive: string;
+  addressesUnshared: string;
+}
+
+export interface NeededScope {
+  scope: string;
+  /** What does not work without it. */
+  without: string;
+  /** Whether no trainer gets in without it. */
+  isVital: boolean;
+  /** What is refused without it. */
+  operations: readonly (keyof Source)[];
+}
+
+// The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.
+
+export interface Grant {
+  id: string;
+  status: string;
+  /** The scopes of the grant. What a call may do depends on the scopes of the token. */
+  scopes?: string[] | undefined;
+  piiConsent?: boolean | undefined;
+  organizationId?: string | null | undefined;
+  partnerApp?: { id: string } | undefined;
+  token?: { id?: string | null | undefined; name?: string | undefined; scopes?: string[] | undefined } | undefined;
+}
+
+export interface Link {
+  id: string;
+  externalProjectId: string;
+  externalProjectName: string | null;
+  /** http or https. */
+  externalProjectUrl?: string | null | undefined;
+  provisioningMode: string | null;
+  /** Null for a link without a job, which has no contracts. */
+  jobId?: string | null | undefined;
+  createdAt?: string | null | undefined;
+}
+
+export interface NewLink {
+  /** At most 200 characters. */
+  externalProjectId: string;
+  externalProjectName?: string;
+  externalProjectUrl?: string;
+  /** `PARTNER_WEBHOOK` by default. */
+  provisioningMode?: 'PARTNER_WEBHOOK' | 'MANAGED_ADAPTER';
+  jobId?: string;
+}
+
+export interface Contract {
+  id: string;
+  /** `active`, `ended`, or a newer word. */
+  status: string;
+  title: string | null;
+  /** The links that it is on. */
+  projectLinkIds: string[];
+  jobId?: string | null | undefined;
+  startDate?: string | null | undefined;
+  endDate?: string | null | undefined;
+  createdAt?: string | null | undefined;
+}
+
+export interface ContractFilter {
+  status: 'active' | 'ended';
+  projectLinkId?: string;
+  /** Called after each page that is followed by another; false leaves the others unread. */
+  wantsMore?(page: readonly Contract[]): Promise<boolean> | boolean;
+  /** What to keep of each contract, because there may be very many; everything by default. */
+  keep?(contract: Contract): Contract;
+}
+
+export interface ContractPage {
+  contracts: Contract[];
+  /** False if there may be more than was read. What is missing is then unseen, not absent. */
+  isComplete: boolean;
+}
+
+/** A trainer on a contract. */
+export interface Participant {
+  opentrainUserId: string;
+  displayName: string | null;
+  /** Null without consent, and before there is one. */
+  workEmail: string | null;
+}
+
+/** Null is an unknown amount, and never 0. */
+export interface Budget {
+  contractId: string;
+  paymentType: string | null;
+  /** `OK`, `LOW`, `DEPLETED`, or a newer word. */
+  state: string;
+  fundedVolume: number | null;
+  fundedAmountUsd: number | null;
+  consumed: { seconds: number | null; hours: number | null; labels: number | null; tasks: number | null } | null;
+  consumedVolume: number | null;
+  remainingVolume: number | null;
+  consumedFraction: number | null;
+  activeMilestone?: Milestone | null | undefined;
+  lastUsageAt: string | null;
+}
+
+interface Milestone {
+  id: string;
+  name: string | null;
+  amountUsd: number | null;
+  volume: number | null;
+  status: string | null;
+}
+
+/** The total of one trainer for one day. A count that is left out keeps its stored value. */
+export interface UsageEntry {
+  /** `2026-03-15` */
+  workDate: string;
+  totalSeconds?: number;
+  tasksCompleted?: number;
+  labelsCompleted?: number;
+  workerOpentrainUserId?: string;
+  externalReportId?: string;
+}
+
+export interface UsageAnswer {
+  contractId: string;
+  /** How many entries were taken; null if the marketplace did not say. */
+  accepted: number | null;
+  /** The usage is stored even if this could not be read. */
+  budget: Budget | null;
+}
+
+/** A webhook endpoint. */
+export interface Endpoint {
+  id: string;
+  /** `ACTIVE` or `DISABLED`. */
+  status: string;
+  url?: string | undefined;
+  eventTypes?: string[] | undefined;
+  createdAt?: string | null | undefined;
+  consecutiveFailures: number | null;
+  disabledAt?: string | null | undefined;
+  disabledReason: string | null;
+}
+
+export interface NewEndpoint {
+  /** https, or http for localhost. */
+  url: string;
+  eventTypes: readonly string[];
+}
+
+export interface EndpointChanges {
+  url?: string;
+  eventTypes?: readonly string[];
+  status?: 'ACTIVE' | 'DISABLED';
+}
+
+export interface CreatedEndpoint {
+  endpoint: Endpoint;
+  /** The marketplace shows it only this once. */
+  secret: string;
+}
+
+/** A difference between the API description that the marketplace serves and what Gangway relies on. */
+export interface Deviation {
+  /** `GET /contracts: contracts[].status` */
+  where: string;
+  says: string;
+  /** Whether something will not work; otherwise it is unknown or only information. */
+  isFailure: boolean;
+}

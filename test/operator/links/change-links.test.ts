@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest';
+import { addLink, removeLink } from '../../../src/operator/links/change-links.ts';
+import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import type { Link } from '../../../src/sources/source.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+
+const { signal } = new AbortController();
+const link: Link = { id: 'l1', externalProjectId: 'signs', externalProjectName: null, provisioningMode: null };
+const unchangeable = { code: 'conflict', message: 'The links of acme cannot be changed at the marketplace' };
+
+describeEachDatabase('the links of a source that cannot change them', (openFresh) => {
+  it('are neither added nor removed, and the operator is given the reason', async () => {
+    const database = await openFresh();
+    const source = { listLinks: async () => [link] };
+    const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
+    const deps = {
+      database,
+      installStates: createInstallStateStore(database),
+      by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' },
+      installs,
+      adapters: new Map(),
+    };
+    const added = addLink(deps, source, 'acme', { externalProjectId: 'lamps' }, signal);
+    await expect(added).rejects.toMatchObject(unchangeable);
+    await expect(removeLink(deps, source, 'acme', link, signal)).rejects.toMatchObject(unchangeable);
+    expect(await database.kysely.selectFrom('audit').selectAll().execute()).toEqual([]);
+  });
+});

@@ -1,0 +1,252 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { describePlatformApi } from '../../../src/sandbox/openapi.ts';
+import { compareOpenapi } from '../../../src/sources/http/compare-openapi.ts';
+import { OpenapiDocument } from '../../../src/sources/http/openapi-schema.ts';
+import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
+import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
+import type { Deviation } from '../../../src/sources/source.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a served document may contain anything
+type Any = any;
+
+/** The sandbox's document, changed. */
+function changed(change: (document: Any, schemas: Any) => void): Deviation[] {
+  // Not `structuredClone`, which keeps what is shared shared.
+  const document = JSON.parse(JSON.stringify(describePlatformApi(false))) as Any;
+  change(document, document.components.schemas);
+  return compareOpenapi(OpenapiDocument.parse(document), reliedOperations);
+}
+
+const failure = (where: string, says: string) => ({ where, says, isFailure: true });
+const warning = (where: string, says: string) => ({ where, says, isFailure: false });
+
+describe('a served contract that fits', () => {
+  it.each([false, true])('has no deviation, with cursors: %s', (hasCursors) => {
+    const document = OpenapiDocument.parse(describePlatformApi(hasCursors));
+    expect(compareOpenapi(document, reliedOperations)).toEqual([]);
+  });
+
+  it('has none for additions', () => {
+    const deviations = changed(({ paths }, { Contract, Install }) => {
+      paths['/contracts/{id}'] = { get: {} };
+      Contract.properties.rate = { type: 'number' };
+      Contract.required.push('rate');
+      Contract.properties.status.enum.push('paused');
+      delete Install.properties.createdAt;
+      paths['/contracts'].get.parameters.push({ name: 'jobId', in: 'query', schema: {} });
+    });
+    expect(deviations).toEqual([]);
+  });
+
+  it('has none if the same is described in another way', () => {
+    const deviations = changed((document, schemas) => {
+      const { paths } = document;
+      const { Contract, Participant, Budget, ProjectLink } = schemas;
+      Contract.properties.status = { anyOf: [{ const: 'active' }, { const: 'ended' }, { type: 'null' }] };
+      Contract.properties.title = { type: 'string', nullable: true };
+      schemas.Base = { type: 'object', properties: { id: { type: ['integer', 'string'] } } };
+      const { id: _, ...own } = Contract.properties;
+      schemas.Contract = {
+        allOf: [{ $ref: '#/components/schemas/Base' }, { ...Contract, properties: own }],
+      };
+      const { workEmail: __, ...masked } = Participant.properties;
+      schemas.Participant = { oneOf: [Participant, { ...Participant, properties: masked }] };
+      Budget.properties.fundedAmountUsd = { type: 'string' };
+      ProjectLink.properties.parent = { $ref: '#/components/schemas/ProjectLink' };
+      // A path with another placeholder, which is a reference.
+      document.components.pathItems = { one: paths['/project-links/{id}'] };
+      delete paths['/project-links/{id}'];
+      paths['/project-links/{linkId}/'] = { $ref: '#/components/pathItems/one' };
+      const { get } = paths['/installs/current'];
+      get.responses = {
+        '2XX': {
+          content: {
+            'application/json; charset=utf-8': get.responses[200].content['application/json'],
+          },
+        },
+      };
+    });
+    expect(deviations).toEqual([]);
+  });
+
+  it('has none if the paths contain their base', () => {
+    const deviations = changed((document) => {
+      const paths = Object.entries(document.paths);
+      document.paths = Object.fromEntries(paths.map(([path, operations]) => [`/api/partner/v1${path}`, operations]));
+    });
+    expect(deviations).toEqual([]);
+  });
+});
+
+describe('a served contract that says little', () => {
+  it('warns of what is not described, and has no failure', async () => {
+    const market = await openSecondMarketplace({ clock: createFakeClock() });
+    onTestFinished(() => market.stop());
+    const api = createPlatformSource({ baseUrl: market.baseUrl, token: 'ot_ptk_none' });
+    const deviations = await api.findDeviations(new AbortController().signal);
+    expect(deviations.filter(({ isFailure }) => isFailure)).toEqual([]);
+    expect(deviations).toContainEqual(warning('GET /contracts', 'it is not described'));
+    expect(deviations).toContainEqual(warning('POST /webhook-endpoints: body', 'it is not described'));
+    expect(deviations.map(({ where }) => where)).not.toContain('GET /contracts: query');
+  });
+
+  it('fails without operations', () => {
+    const deviations = compareOpenapi({ paths: {} }, reliedOperations);
+    expect(deviations).toHaveLength(15);
+    expect(deviations).toContainEqual(failure('PATCH /webhook-endpoints/{id}', 'this operation is no longer there'));
+  });
+
+  it('may have references that lead nowhere, or to themselves', () => {
+    const deviations = changed((_, schemas) => {
+      schemas.Install = { $ref: '#/components/schemas/Install' };
+      schemas.Contract = { allOf: [{ $ref: '#/components/schemas/Contract' }] };
+      schemas.Budget = { $ref: 'https://elsewhere.example/budget.json' };
+      schemas.ProjectLink = { $ref: '#/components/schemas/__proto__' };
+      const some = Array.from({ length: 9 }, () => ({ type: 'object' }));
+      schemas.WebhookEndpoint = { allOf: [{ anyOf: some }, { anyOf: some }] };
+      schemas.Participant = true;
+    });
+    expect(deviations.filter(({ isFailure }) => isFailure)).toEqual([]);
+    expect(deviations).toContainEqual(warning('GET /contracts: contracts[]', 'it is not described'));
+    expect(deviations).toContainEqual(warning('GET /installs/current: install', 'it is not described'));
+  });
+});
+
+describe('a served contract that was changed', () => {
+  const gone = 'it is no longer there';
+  const contracts = 'GET /contracts: contracts[]';
+
+  it.each<[string, (document: Any, schemas: Any) => unknown, ReturnType<typeof failure>[]]>([
+    [
+      'an operation removed',
+      ({ paths }) => delete paths['/contracts/{id}/participants'].get,
+      [failure('GET /contracts/{id}/participants', 'this operation is no longer there')],
+    ],
+    [
+      'a path moved',
+      ({ paths }) => {
+        paths['/agreements'] = paths['/contracts'];
+        delete paths['/contracts'];
+      },
+      [failure('GET /contracts', 'this operation is no longer there')],
+    ],
+    [
+      'a property removed',
+      (_, { Participant }) => delete Participant.properties.workEmail,
+      [failure('GET /contracts/{id}/participants: participants[].workEmail', gone)],
+    ],
+    [
+      'a property renamed',
+      (_, { Contract }) => {
+        Contract.properties.linkIds = Contract.properties.projectLinkIds;
+        delete Contract.properties.projectLinkIds;
+      },
+      [failure(`${contracts}.projectLinkIds`, gone)],
+    ],
+    [
+      'a property removed that is only shown',
+      (_, { Contract }) => delete Contract.properties.title,
+      [warning(`${contracts}.title`, gone)],
+    ],
+    [
+      'the list itself renamed',
+      ({ paths }) => {
+        const { schema } = paths['/contracts'].get.responses[200].content['application/json'];
+        schema.properties = { items: schema.properties.contracts };
+      },
+      [failure('GET /contracts: contracts', gone)],
+    ],
+    [
+      'a type changed',
+      (_, { Install }) => {
+        Install.properties.piiConsent = { type: 'string' };
+      },
+      [failure('GET /installs/current: install.piiConsent', 'it is string, no longer boolean')],
+    ],
+    [
+      'a list that became a record',
+      (_, { Contract }) => {
+        Contract.properties.projectLinkIds = { type: 'object' };
+      },
+      [failure(`${contracts}.projectLinkIds`, 'it is object, no longer array')],
+    ],
+    [
+      'a status renamed',
+      (_, { Contract }) => {
+        Contract.properties.status.enum = ['ACTIVE', 'ended'];
+      },
+      [failure(`${contracts}.status`, 'it no longer knows "active"')],
+    ],
+    [
+      'a status renamed that may be null',
+      (_, { Contract }) => {
+        Contract.properties.status = { anyOf: [{ enum: ['ACTIVE', 'ended'] }, { type: 'null' }] };
+      },
+      [failure(`${contracts}.status`, 'it no longer knows "active"')],
+    ],
+    [
+      'a word gone from a query',
+      ({ paths }) => {
+        paths['/contracts'].get.parameters[1].schema.enum = ['active'];
+      },
+      [failure('GET /contracts: query.status', 'it no longer knows "ended"')],
+    ],
+    [
+      'a query parameter removed',
+      ({ paths }) => paths['/contracts'].get.parameters.splice(0, 1),
+      [failure('GET /contracts: query.projectLinkId', gone)],
+    ],
+    [
+      'a query parameter that is required now',
+      ({ paths }) => {
+        paths['/installs/current'].get.parameters.push({ name: 'v', in: 'query', required: true });
+      },
+      [failure('GET /installs/current: query.v', 'it is required now, and not always sent')],
+    ],
+    [
+      'a property that a request must have now',
+      (_, { UsageEntry }) => UsageEntry.required.push('externalReportId'),
+      [
+        failure(
+          'POST /contracts/{id}/usage: body.entries[].externalReportId',
+          'it is required now, and not always sent',
+        ),
+      ],
+    ],
+    [
+      'a property that a request may no longer have',
+      (_, { UsageEntry }) => delete UsageEntry.properties.totalSeconds,
+      [failure('POST /contracts/{id}/usage: body.entries[].totalSeconds', gone)],
+    ],
+    [
+      'a body where there was none',
+      ({ paths }) => {
+        paths['/project-links/{id}'].delete.requestBody = { required: true, content: {} };
+      },
+      [failure('DELETE /project-links/{id}: body', 'it is required now, and none is sent')],
+    ],
+    [
+      'an event type gone',
+      ({ paths }) => {
+        const { post } = paths['/webhook-endpoints'];
+        const { eventTypes } = post.requestBody.content['application/json'].schema.properties;
+        eventTypes.items = { enum: eventTypes.items.enum.slice(1) };
+      },
+      [failure('POST /webhook-endpoints: body.eventTypes[]', 'it no longer knows "contract.started"')],
+    ],
+  ])('%s', (_name, change, expected) => {
+    expect(changed((document, schemas) => void change(document, schemas))).toEqual(expected);
+  });
+
+  it('is reported for each operation that uses the same schema', () => {
+    const deviations = changed((_, { WebhookEndpoint }) => delete WebhookEndpoint.properties.status);
+    expect(deviations.map(({ where }) => where)).toEqual([
+      'GET /webhook-endpoints: webhookEndpoints[].status',
+      'POST /webhook-endpoints: webhookEndpoint.status',
+      'GET /webhook-endpoints/{id}: webhookEndpoint.status',
+      'PATCH /webhook-endpoints/{id}: webhookEndpoint.status',
+    ]);
+  });
+});

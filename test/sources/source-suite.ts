@@ -1,0 +1,196 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { bindSource } from '../../src/installs/bind-source.ts';
+import type { Contract, Source } from '../../src/sources/source.ts';
+import type { Front } from '../support/front.ts';
+import { failureOf, oddIds, signal } from './failure-of.ts';
+import { describeRefusals } from './source-refusals.ts';
+
+/**
+ * What every source must do, whatever it is: the contract of the port `src/sources/source.ts`, run against the
+ * sandbox. A capability that a source lacks must not be there at all, because callers decide by that.
+ */
+export function describeSource(name: string, open: OpenSite, capabilities: readonly Capability[]): void {
+  const can = (capability: Capability) => capabilities.includes(capability);
+
+  describe(name, () => {
+    let site: SourceSite;
+    let source: Source;
+    beforeEach(async () => {
+      site = await open();
+      source = site.connect();
+    });
+
+    it('has the capabilities that are claimed, and no other', () => {
+      expect(allCapabilities.filter((one) => source[one] !== undefined)).toEqual(capabilities);
+      const bound = bindSource(source, async () => undefined);
+      expect(Object.keys(bound).sort()).toEqual(Object.keys(source).sort());
+    });
+
+    it('reads its grant, which has every scope that is needed', async () => {
+      const grant = await source.readGrant(signal);
+      expect(grant).toMatchObject({ id: expect.any(String), status: 'ACTIVE', organizationId: expect.any(String) });
+      const granted = grant.token?.scopes ?? grant.scopes ?? [];
+      expect(source.neededScopes.filter(({ scope }) => !isGranted(granted, scope))).toEqual([]);
+    });
+
+    it('reads and changes nothing with the token of another customer', async () => {
+      const bound = bindSource(source, () => Promise.reject(new Error('of another')));
+      await expect(bound.listLinks(signal)).rejects.toThrow('of another');
+      await expect(bound.listContracts({ status: 'active' }, signal)).rejects.toThrow('of another');
+      await expect(bound.deleteEndpoint('one', signal)).rejects.toThrow('of another');
+    });
+
+    it('lists its links, and reads each by its id', async () => {
+      const [link, ...others] = await source.listLinks(signal);
+      expect([link, others]).toMatchObject([{ id: expect.any(String), externalProjectId: 'signs' }, []]);
+      expect(await source.readLink(link?.id ?? '', signal)).toEqual(link);
+      expect(await failureOf(source.readLink('lnk_unknown', signal))).toMatchObject({ code: 'not_found' });
+    });
+
+    it('lists contracts by their status, on the link of their job', async () => {
+      const [stays, goes] = [site.hire('ada'), site.hire('ben')];
+      site.end(goes);
+      const [link] = await source.listLinks(signal);
+      const projectLinkIds = [link?.id];
+      const active = await source.listContracts({ status: 'active' }, signal);
+      const ended = await source.listContracts({ status: 'ended' }, signal);
+      expect(active).toMatchObject({ isComplete: true, contracts: [{ id: stays, status: 'active', projectLinkIds }] });
+      expect(ended).toMatchObject({ isComplete: true, contracts: [{ id: goes, status: 'ended', projectLinkIds }] });
+      for (const projectLinkId of projectLinkIds as string[]) {
+        expect(await source.listContracts({ status: 'active', projectLinkId }, signal)).toEqual(active);
+      }
+    });
+
+    it('keeps of a contract what it is asked to keep', async () => {
+      site.hire('ada');
+      const keep = (one: Contract): Contract => ({ ...one, title: 'kept' });
+      expect((await source.listContracts({ status: 'active', keep }, signal)).contracts).toMatchObject([
+        { title: 'kept' },
+      ]);
+    });
+
+    it('lists the trainers of a contract, with an address where there is consent', async () => {
+      const contractId = site.hire('ada');
+      const [trainer, ...others] = await source.listParticipants(contractId, signal);
+      expect([trainer, others]).toMatchObject([{ opentrainUserId: 'ada', workEmail: expect.stringMatching(/@/) }, []]);
+      site.withdrawConsent();
+      const [masked] = await source.listParticipants(contractId, signal);
+      expect(masked).toEqual({ ...trainer, workEmail: null });
+    });
+
+    it('reads the budget of a contract', async () => {
+      const contractId = site.hire('ada');
+      expect(await source.readBudget(contractId, signal)).toMatchObject({ contractId, state: 'OK' });
+    });
+
+    it('knows nothing of a contract that is not there', async () => {
+      for (const id of ['con_unknown', '../webhooks?x=#']) {
+        expect(await failureOf(source.listParticipants(id, signal))).toMatchObject({ code: 'not_found' });
+        expect(await failureOf(source.readBudget(id, signal))).toMatchObject({ code: 'not_found' });
+      }
+    });
+
+    it.each(oddIds)('asks for nothing by the id %j', async (id) => {
+      const { front } = site;
+      const asking = site.connect({ baseUrl: front.baseUrl });
+      const asked = [
+        asking.readLink(id, signal),
+        asking.listParticipants(id, signal),
+        asking.readBudget(id, signal),
+        asking.readEndpoint(id, signal),
+        asking.deleteEndpoint(id, signal),
+      ];
+      for (const one of asked) expect(await failureOf(one)).toMatchObject({ code: 'not_found' });
+      expect(front.asked()).toEqual([]);
+    });
+
+    it('makes, finds and deletes a webhook endpoint for all its events', async () => {
+      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes: source.eventTypes };
+      const { endpoint, secret } = await source.createEndpoint(wanted, signal);
+      expect(secret).toMatch(/^whsec_/);
+      expect(endpoint).toMatchObject({ ...wanted, status: 'ACTIVE' });
+      expect(await source.listEndpoints(signal)).toEqual([endpoint]);
+      expect(await source.readEndpoint(endpoint.id, signal)).toEqual(endpoint);
+      await source.deleteEndpoint(endpoint.id, signal);
+      expect(await source.listEndpoints(signal)).toEqual([]);
+      expect(await failureOf(source.readEndpoint(endpoint.id, signal))).toMatchObject({ code: 'not_found' });
+      expect(await failureOf(source.deleteEndpoint(endpoint.id, signal))).toMatchObject({ code: 'not_found' });
+    });
+
+    it.runIf(can('updateEndpoint'))('changes a webhook endpoint, and has deliveries sent again', async () => {
+      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes: source.eventTypes.slice(0, 1) };
+      const { endpoint } = await source.createEndpoint(wanted, signal);
+      const changes = { eventTypes: source.eventTypes, status: 'DISABLED' } as const;
+      expect(await source.updateEndpoint?.(endpoint.id, changes, signal)).toMatchObject(changes);
+      await source.updateEndpoint?.(endpoint.id, { status: 'ACTIVE' }, signal);
+      expect(await source.redeliver?.(endpoint.id, undefined, signal)).toBe(can('redeliver') ? 0 : undefined);
+    });
+
+    it.runIf(can('createLink'))('makes a link once, and deletes it for good', async () => {
+      const link = await source.createLink?.({ externalProjectId: 'lamps' }, signal);
+      const again = source.createLink?.({ externalProjectId: 'lamps' }, signal);
+      expect(await failureOf(again)).toMatchObject({ code: 'conflict' });
+      await source.deleteLink?.(link?.id ?? '', signal);
+      expect(await source.listLinks(signal)).toMatchObject([{ externalProjectId: 'signs' }]);
+    });
+
+    it.runIf(can('reportUsage'))('takes a total as often as it is reported', async () => {
+      const contractId = site.hire('ada');
+      const entries = [{ workDate: site.today, totalSeconds: 60, workerOpentrainUserId: 'ada' }];
+      const first = await source.reportUsage?.(contractId, entries, signal);
+      expect(first).toMatchObject({ contractId, accepted: 1, budget: { consumed: { seconds: 60 } } });
+      expect(await source.reportUsage?.(contractId, entries, signal)).toEqual(first);
+    });
+
+    it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
+      expect(source.clockDriftMs()).toBeUndefined();
+      expect(await source.findDeviations(signal)).toEqual([]);
+      expect(source.clockDriftMs()).toEqual(expect.any(Number));
+    });
+  });
+
+  describePages(`${name}, where contracts fill more than a page`, open);
+  describeRefusals(`${name}, when the marketplace refuses`, open);
+}
+
+/** More contracts than the marketplace gives at once. */
+const many = 201;
+
+function describePages(name: string, open: OpenSite): void {
+  it(`${name}, follows the cursors for as long as that is wanted`, async () => {
+    const site = await open({ hasCursors: true });
+    for (let count = 0; count < many; count += 1) site.hire(`t${count}`);
+    const source = site.connect();
+    const whole = await source.listContracts({ status: 'active' }, signal);
+    expect([new Set(whole.contracts.map(({ id }) => id)).size, whole.isComplete]).toEqual([many, true]);
+    const begun = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    expect(begun.contracts.length).toBeLessThan(many);
+    expect(begun.isComplete).toBe(false);
+  });
+}
+
+/** The members of the port that a source may lack. */
+export const allCapabilities = ['createLink', 'deleteLink', 'reportUsage', 'updateEndpoint', 'redeliver'] as const;
+export type Capability = (typeof allCapabilities)[number];
+
+export type OpenSite = (options?: { hasCursors?: boolean }) => Promise<SourceSite>;
+
+/** One customer at the marketplace, with a job that is linked to the project `signs`. */
+export interface SourceSite {
+  /** The customer's source; at the marketplace, or at what stands before it. */
+  connect(at?: { baseUrl?: string; timeoutMs?: number }): Source;
+  /** Stands before the marketplace. */
+  front: Front;
+  /** The day at the marketplace. */
+  today: string;
+  /** @returns the id of the contract */
+  hire(trainerId: string): string;
+  end(contractId: string): void;
+  /** From now on no address is shared. */
+  withdrawConsent(): void;
+  revokeToken(): void;
+}
+
+function isGranted(granted: readonly string[], scope: string): boolean {
+  return granted.includes(scope) || granted.includes(scope.replace(/:read$/, ':write'));
+}

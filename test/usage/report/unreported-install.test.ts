@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { previewReport } from '../../../src/usage/report/preview-report.ts';
+import { reportUsage } from '../../../src/usage/report/report-usage.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { openUsageWorld } from '../../support/usage-harness.ts';
+
+const { signal } = new AbortController();
+const wanted = { installs: ['acme'] };
+
+describeEachDatabase('an install whose source takes no reports', (openFresh) => {
+  it('is read and never reported: nothing of it is counted, planned or left', async () => {
+    const world = await openUsageWorld(await openFresh());
+    await world.link('signs');
+    const { memberId } = world.hire();
+    await world.learn();
+    const at = world.engine.clock.now().toISOString();
+    world.tool.items.set('signs', new Map([['one', { memberId, seconds: 60, labels: 1, at }]]));
+    world.engine.clock.advance(60_000);
+    await world.read();
+    const deps = { ...world.usage.deps, sources: new Map([['acme', {}]]) };
+    expect(await reportUsage(deps, wanted, signal)).toEqual([]);
+    expect(await previewReport(deps, wanted)).toEqual([]);
+    expect(world.requests).toEqual([]);
+    expect(await world.report()).toMatchObject({ outcome: 'applied', sent: 1 });
+  });
+});
