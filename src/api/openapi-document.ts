@@ -74,6 +74,8 @@ function describe({
       requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } },
     }),
     responses: {
+      // Answered before the API is asked, and so without a problem.
+      431: { description: 'The address or the headers are too long.' },
       200: { description: 'Done.', content: { 'application/json': { schema: answer } } },
       ...Object.fromEntries(
         Object.entries(refusals).map(([status, description]) => [

@@ -49,6 +49,7 @@ describe.skipIf(bin === null)('schemathesis', () => {
  */
 const settings = `[checks]
 positive_data_acceptance.expected-statuses = ["2xx", "401", "403", "404", "409", "422", "424"]
+negative_data_rejection.expected-statuses = ["400", "401", "403", "404", "405", "409", "413", "415", "422", "431"]
 `;
 
 /** Always the same requests, so that one which is red can be sent again. */
