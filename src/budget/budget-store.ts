@@ -1,3 +1,4 @@
+import { type SqlBool, sql } from 'kysely';
 import type { BudgetRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
@@ -81,6 +82,8 @@ export function createBudgetStore(database: Database): BudgetStore {
         .selectFrom('budget')
         .select(['install', kysely.fn.countAll<number>().as('count')])
         .where('nextReadAt', 'is not', null)
+        // As the condition of the index has it: nearly all can be read.
+        .where(sql<SqlBool>`(attempts > 0 or not_found_at is not null)`)
         .where((eb) => eb.or([eb('attempts', '>=', times), eb('notFoundAt', 'is not', null)]))
         .groupBy('install')
         .orderBy('install')

@@ -1,11 +1,13 @@
-import type { Database } from '../db/database.ts';
+import { sql } from 'kysely';
+import type { BudgetRow } from '../db/budget-tables.ts';
+import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { BudgetPace } from '../domain/budget-pace.ts';
-import type { ContractKey } from '../domain/evidence.ts';
+import type { ContractKey, Instant } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
 
-/** The pace of each active contract whose budget was read. */
-export type PacedContract = ContractKey & BudgetPace & { title: string | null };
+/** An active contract, and when its budget is used up at the pace at which it was last read. */
+export type EndingBudget = ContractKey & { title: string | null; consumedFraction: number | null; runsOutAt: Instant };
 
 const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
 const consumedIn = { seconds: 'consumedSeconds', labels: 'consumedLabels' } as const;
@@ -15,33 +17,42 @@ export function unitOf(paymentType: string | null): 'seconds' | 'labels' | undef
   return units[paymentType as keyof typeof units];
 }
 
-/** @param since the first day that counts for the pace */
-export async function listPaces({ kysely }: Database, since: Day): Promise<PacedContract[]> {
-  const budgets = await kysely
-    .selectFrom('budget')
-    .innerJoin('contract', onSame('contract', 'budget', ['install', 'contractId']))
-    .select(['budget.install', 'budget.contractId', 'contract.title'])
-    .select(['paymentType', 'consumedFraction', 'consumedSeconds', 'consumedLabels'])
-    // Only the budget of an active contract is read again.
-    .where('nextReadAt', 'is not', null)
-    .where('consumedFraction', 'is not', null)
-    .execute();
-  const worked = await kysely
+/**
+ * @param since the first day that counts for the pace
+ * @returns null where no work uses the budget up
+ */
+export async function loadPace(tx: Transaction, budget: BudgetRow, since: Day): Promise<BudgetPace | null> {
+  const unit = unitOf(budget.paymentType);
+  if (unit === undefined) return null;
+  const worked = await tx
     .selectFrom('usageLedger')
-    .select(['install', 'contractId'])
-    .select((eb) => [eb.fn.sum<number>('seconds').as('seconds'), eb.fn.sum<number>('labels').as('labels')])
-    .where('day', '>=', since)
-    .groupBy(['install', 'contractId'])
-    .execute();
-  const lately = new Map(worked.map((row) => [keyOf(row), row]));
-  return budgets.flatMap(({ install, contractId, title, consumedFraction, paymentType, ...consumed }) => {
-    const unit = unitOf(paymentType);
-    if (unit === undefined) return [];
-    const counted = Number(lately.get(keyOf({ install, contractId }))?.[unit] ?? 0);
-    return [{ install, contractId, title, consumedFraction, consumed: consumed[consumedIn[unit]], lately: counted }];
-  });
+    .select((eb) => eb.fn.sum<number>(unit).as('lately'))
+    .where('install', '=', budget.install)
+    .where('contractId', '=', budget.contractId)
+    // As a computed text, or SQLite would search all contracts by their days.
+    .where(sql<string>`day || ''`, '>=', since)
+    .executeTakeFirst();
+  const { consumedFraction, [consumedIn[unit]]: consumed } = budget;
+  return { consumedFraction, consumed, lately: Number(worked?.lately ?? 0) };
 }
 
-function keyOf({ install, contractId }: ContractKey): string {
-  return JSON.stringify([install, contractId]);
+/** The budgets that are used up by then, the next one first. */
+export async function listEnding(
+  { kysely }: Database,
+  { until, limit }: { until: Instant; limit: number },
+): Promise<EndingBudget[]> {
+  return await kysely
+    .selectFrom('budget')
+    .leftJoin('contract', onSame('contract', 'budget', ['install', 'contractId']))
+    .select(['budget.install', 'budget.contractId', 'contract.title', 'consumedFraction', 'runsOutAt'])
+    // Only the budget of an active contract is read again.
+    .where('nextReadAt', 'is not', null)
+    .where('runsOutAt', 'is not', null)
+    .where('runsOutAt', '<=', until)
+    .$narrowType<{ runsOutAt: Instant }>()
+    .orderBy('runsOutAt')
+    .orderBy('budget.install')
+    .orderBy('budget.contractId')
+    .limit(limit)
+    .execute();
 }

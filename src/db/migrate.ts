@@ -24,6 +24,7 @@ import { up as createUsageDifference } from '../../migrations/0022-usage-differe
 import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
 import { up as createJournal } from '../../migrations/0024-journal.ts';
 import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
+import { up as addCounted } from '../../migrations/0026-counted.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -55,6 +56,7 @@ const migrations: Record<string, Migration> = {
   '0023-missed-event': { up: createMissedEvent },
   '0024-journal': { up: createJournal },
   '0025-delivery-filters': { up: addDeliveryFilters },
+  '0026-counted': { up: addCounted },
 };
 
 /**

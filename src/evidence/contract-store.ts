@@ -68,6 +68,7 @@ export function createContractStore({ kysely }: Pick<Database, 'kysely'>): Contr
       const contradicted = await kysely
         .selectFrom('contract')
         .selectAll()
+        .where('endedEventAt', 'is not', null)
         .where('endedReadAt', 'is', null)
         .whereRef('activeReadAt', '>', 'endedEventAt')
         .execute();

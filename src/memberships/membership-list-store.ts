@@ -1,6 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Instant } from '../domain/evidence.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
 /** The SQL of listing memberships for people. */
@@ -53,6 +54,22 @@ export async function listMemberships(
   return await ordered.limit(limit).execute();
 }
 
+/** Who is to be removed by then, the next one first; at once where there is no time. */
+export async function listRemoving(
+  db: Transaction,
+  { until, limit }: { until: Instant; limit: number },
+): Promise<ListedMembership[]> {
+  const at = sql<string>`coalesce(remove_after, '')`;
+  return await selectListed(db)
+    // As the condition of the index has it.
+    .where(sql<SqlBool>`state || '' = 'removing'`)
+    .where(at, '<=', until)
+    .orderBy(at)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
 function selectListed(db: Transaction) {
   return db.selectFrom('membership').select((eb) => [
     'id',
@@ -80,13 +97,17 @@ function selectListed(db: Transaction) {
 
 /** Whether the trainer is wanted, but the invitation has not been delivered. */
 export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
-  const invitation = eb
+  const undelivered = eb
     .selectFrom('invitation')
     .select('invitation.membershipId')
-    .whereRef('invitation.membershipId', '=', 'membership.id')
     .where('content', 'is not', null)
     .where('deliveredAt', 'is', null);
-  return eb.and([eb('wanted', '=', 1), eb('state', 'in', ['invited', 'active']), eb.exists(invitation)]);
+  return eb.and([
+    eb('wanted', '=', 1),
+    eb('state', 'in', ['invited', 'active']),
+    // Not as a condition for each membership: nearly all of them are active.
+    eb('membership.id', 'in', undelivered),
+  ]);
 }
 
 export async function countByState(

@@ -13,7 +13,7 @@ import { createOrphanStore } from '../memberships/orphan-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
-import { loadStatus, toMailed } from './load-status.ts';
+import { loadPresent, toMailed } from './load-status.ts';
 
 export interface Examined {
   config: Config;
@@ -72,7 +72,7 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
 
 async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {
   const now = toInstant(clock.now());
-  const { attention } = await loadStatus(database, now, installs, toMailed(config, now));
+  const { attention } = await loadPresent(database, installs, toMailed(config, now));
   if (attention.length === 0) return [ok('work', 'nothing waits for an operator')];
   return attention.map(({ says, action }) => warning('work', says, action));
 }

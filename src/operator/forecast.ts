@@ -1,11 +1,9 @@
-import { listPaces } from '../budget/pace-store.ts';
+import { listEnding } from '../budget/pace-store.ts';
 import type { Database } from '../db/database.ts';
-import { paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import type { Instant } from '../domain/evidence.ts';
 import { describeCause } from '../domain/standing.ts';
-import type { Day } from '../domain/usage.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
+import { type ListedMembership, listMemberships, listRemoving } from '../memberships/membership-list-store.ts';
 import { listWaiting, type WaitingMember } from './list-waiting.ts';
 
 /** What is to be expected if nothing else is heard until then. */
@@ -25,7 +23,7 @@ export interface Leaving extends Pick<ListedMembership, 'id' | 'tool' | 'groupId
   why: string;
 }
 
-/** A contract whose budget is used up by then at the pace of the last week. */
+/** A contract whose budget is used up by then, at the pace of the week before it was last read: at most a day ago. */
 export interface BudgetEnd {
   install: string;
   contractId: string;
@@ -52,7 +50,7 @@ export async function forecast(database: Database, wish: ForecastWish): Promise<
     from,
     until,
     leaving: await listLeaving(database, { from, until, limit }),
-    budgets: await listBudgetEnds(database, { now, until, limit }),
+    budgets: await listBudgetEnds(database, { from, until, limit }),
     waiting: await listWaiting({ database }, { limit, managedDomains, hasMail, now: from }),
   };
 }
@@ -63,19 +61,15 @@ interface Window {
   limit: number;
 }
 
-/** The next to leave may be any of them. */
-const mostListed = 100_000;
-
 /** Those whose time is known come first, the next one before the others. */
 async function listLeaving({ kysely }: Database, { from, until, limit }: Window): Promise<Leaving[]> {
-  const removing = await listMemberships(kysely, { state: 'removing', limit: mostListed });
+  const timed = await listRemoving(kysely, { until, limit });
   const held = await listMemberships(kysely, { state: 'held', limit });
-  const timed = removing
+  return [
     // What was let pass already is done as soon as the tool answers.
-    .map((row) => toLeaving(row, row.removeAfter === null || row.removeAfter < from ? from : row.removeAfter))
-    .filter(({ at }) => at !== null && at <= until)
-    .toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
-  return [...timed, ...held.map((row) => toLeaving(row, null))].slice(0, limit);
+    ...timed.map((row) => toLeaving(row, laterOf(row.removeAfter, from))),
+    ...held.map((row) => toLeaving(row, null)),
+  ].slice(0, limit);
 }
 
 function toLeaving(row: ListedMembership, at: Instant | null): Leaving {
@@ -84,19 +78,11 @@ function toLeaving(row: ListedMembership, at: Instant | null): Leaving {
   return { id, tool, groupId, trainerId, install, displayName, at, why };
 }
 
-async function listBudgetEnds(
-  database: Database,
-  { now, until, limit }: { now: Date; until: Instant; limit: number },
-): Promise<BudgetEnd[]> {
-  const since = toInstant(new Date(now.getTime() - paceDays * dayMs)).slice(0, 10) as Day;
-  const paces = await listPaces(database, since);
-  return paces
-    .flatMap((pace) => {
-      const at = runsOutAt(pace, now);
-      if (at === null || at > until) return [];
-      const { install, contractId, title, consumedFraction } = pace;
-      return [{ install, contractId, title, consumedFraction, at }];
-    })
-    .toSorted((a, b) => (a.at < b.at ? -1 : 1))
-    .slice(0, limit);
+async function listBudgetEnds(database: Database, { from, until, limit }: Window): Promise<BudgetEnd[]> {
+  const budgets = await listEnding(database, { until, limit });
+  return budgets.map(({ runsOutAt, ...budget }) => ({ ...budget, at: laterOf(runsOutAt, from) }));
+}
+
+function laterOf(at: Instant | null, from: Instant): Instant {
+  return at === null || at < from ? from : at;
 }

@@ -20,21 +20,25 @@ import { aboutUsage } from './about-usage.ts';
 import { type Attention, ifAny } from './attention.ts';
 import { waitsFor } from './list-waiting.ts';
 
-/** How Gangway is doing, at a glance. */
-export interface Status {
-  since: string;
+/** How it is now, whatever happened before. */
+export interface Present {
   memberships: Awaited<ReturnType<MembershipStore['countByState']>>;
-  deliveries: Rows<typeof countDeliveries>;
-  receipts: Rows<typeof countReceipts>;
-  removals: Rows<typeof countCleared>;
   installs: InstallState[];
   plans: Plan[];
   /** Active contracts, by install and by the last read state of their budget. */
   budgets: BudgetStatus['counts'];
+  /** Empty where no operator has to act. It lists things of any age. */
+  attention: Attention[];
+}
+
+/** How Gangway is doing, at a glance. */
+export interface Status extends Present {
+  since: string;
+  deliveries: Rows<typeof countDeliveries>;
+  receipts: Rows<typeof countReceipts>;
+  removals: Rows<typeof countCleared>;
   /** Days whose usage was reported lower than before. */
   lowered: InstallDays[];
-  /** Empty where no operator has to act. It lists things of any age: `since` does not apply. */
-  attention: Attention[];
 }
 
 type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Count>>;
@@ -50,35 +54,45 @@ export async function loadStatus(
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const { kysely } = database;
-  const budgets = await loadBudgets(database, configured);
-  const status = {
+  return {
     since,
-    budgets: budgets.counts,
-    memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
+    ...(await loadPresent(database, configured, mailed)),
     deliveries: await countDeliveries(kysely, since),
     receipts: await countReceipts(kysely, since),
     removals: await countCleared(kysely, since),
-    installs: (await createInstallStateStore(database).list()).filter(({ install }) => configured.has(install)),
     lowered: await createLoweringStore(database).countReported(since),
+  };
+}
+
+/** The part of the status that needs no count of what happened lately. */
+export async function loadPresent(
+  database: Database,
+  configured: ReadonlyMap<string, { tool: string }>,
+  mailed: Mailed | null,
+): Promise<Present> {
+  const isConfigured = ({ install }: { install: string }) => configured.has(install);
+  const budgets = await loadBudgets(database, configured);
+  const present = {
+    budgets: budgets.counts,
+    memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
+    installs: (await createInstallStateStore(database).list()).filter(isConfigured),
     plans: await createPlanStore(database).list({ state: 'open' }),
   };
   const disputed = await createContractStore(database).countDisputed();
-  const troubled = await countTroubled(kysely);
-  const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(({ install }) =>
-    configured.has(install),
-  );
+  const troubled = await countTroubled(database.kysely);
+  const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(isConfigured);
   const suspects = await createSuspectStore(database).list();
   const attention = [
     ...(configured.size === 0 ? [noInstall] : []),
-    ...findAttention(status, disputed, troubled, endpoints),
-    ...aboutSuspects(suspects.filter(({ install }) => configured.has(install))),
+    ...findAttention(present, disputed, troubled, endpoints),
+    ...aboutSuspects(suspects.filter(isConfigured)),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
     ...(await aboutUsage(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];
-  return { ...status, attention };
+  return { ...present, attention };
 }
 
 export const noInstall: Attention = {
@@ -144,7 +158,7 @@ function byToolAndState(a: ToolState, b: ToolState): number {
 }
 
 function findAttention(
-  { memberships, installs, plans }: Omit<Status, 'attention'>,
+  { memberships, installs, plans }: Omit<Present, 'attention'>,
   disputed: number,
   troubled: Rows<typeof countTroubled>,
   endpoints: { trouble: Trouble }[],

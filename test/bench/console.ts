@@ -90,6 +90,7 @@ function addresses(): string[] {
     '/plans',
     '/invitations',
     '/forecast',
+    '/forecast?days=30',
     '/notifications',
     '/doctor',
     '/settings',
@@ -146,7 +147,7 @@ async function fillMemberships(url: string, memberships: number, receipts: numbe
   await database.close();
 }
 
-/** Each trainer has a contract with a budget, and ten days of work on it; 5,000 days differ. */
+/** Each trainer has a contract on a live link with a budget, and ten days of work on it; 5,000 days differ. */
 async function fillWork(url: string, contracts: number): Promise<void> {
   const { database } = await openStorage(url);
   const db = database.kysely;
@@ -158,9 +159,14 @@ async function fillWork(url: string, contracts: number): Promise<void> {
   await sql`${counter(contracts)} insert into participation (install, contract_id, trainer_id, seen_at)
     select 'acme', 'ctr' || n, 'usr' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
   await sql`${counter(contracts)} insert into budget
-      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
+      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at, runs_out_at)
     select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', 0.5, 36000,
-      '2100-01-01T00:00:00.000Z' from counter`.execute(db);
+      '2100-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+' || (n % 90000) || ' minutes')
+    from counter`.execute(db);
+  await sql`${counter(300)} insert into link (install, link_id, seen_at, external_project_id)
+    select 'acme', 'lnk' || n, '2026-01-01T00:00:00.000Z', 'project-' || (n - 1) from counter`.execute(db);
+  await sql`${counter(contracts)} insert into contract_link (install, contract_id, link_id, named_at)
+    select 'acme', 'ctr' || n, 'lnk' || (1 + n % 300), '2026-01-01T00:00:00.000Z' from counter`.execute(db);
   await sql`${counter(contracts * 10)} insert into usage_ledger
       (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)
     select 'acme', 'ctr' || (1 + n / 10), 'usr' || (1 + n / 10), ${dayOf('n % 10')}, 3600, 3, 9, 'answered',

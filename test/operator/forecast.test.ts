@@ -1,10 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
+import { createBudgetStore } from '../../src/budget/budget-store.ts';
+import { keepBudget } from '../../src/budget/keep-budget.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { countedAfterMs } from '../../src/domain/brake.ts';
 import { emptyContract, emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { instantIn } from '../../src/lib/clock.ts';
 import { type Forecast, forecast } from '../../src/operator/forecast.ts';
-import { noBudget } from '../support/budgets.ts';
+import { noBudget, toBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -90,18 +92,26 @@ describeEachDatabase('what is to be expected', (openFresh) => {
     expect(await leaving()).toEqual([]);
   });
 
+  /** Half of it is used, by two hours. */
+  async function readBudget(contractId: string, paymentType = 'PAY_PER_HOUR'): Promise<void> {
+    const { database, clock } = engine;
+    const nextReadAt = instantIn(clock, minuteMs);
+    await inTransaction(database, async (tx) => {
+      await tx
+        .insertInto('budget')
+        .values({ ...noBudget, contractId, nextReadAt })
+        .execute();
+    });
+    const consumed = { seconds: 7200, hours: 2, labels: null, tasks: null };
+    const budget = toBudget('OK', { contractId, paymentType, consumedFraction: 0.5, consumed });
+    const deps = { ...engine, budgets: createBudgetStore(database), addNotice: async () => undefined, repeatMs: null };
+    await keepBudget(deps, { install: 'acme', contractId, budget, askedAt: clock.now().toISOString(), dueAt: null });
+  }
+
   it('names the budgets that run out by then at the pace of the last week', async () => {
     const now = engine.clock.now().toISOString();
     const contract = (id: string) => ({ ...emptyContract('acme', id), title: `Title of ${id}` });
     await engine.merge({ ...emptyEvidence(), contracts: ['fast', 'slow', 'fixed', 'over'].map(contract) });
-    const budget = {
-      ...noBudget,
-      state: 'ok' as const,
-      paymentType: 'PAY_PER_HOUR',
-      consumedFraction: 0.5,
-      consumedSeconds: 7200,
-      nextReadAt: now,
-    };
     const worked = (contractId: string, day: string, seconds: number) => ({
       install: 'acme',
       contractId,
@@ -116,15 +126,6 @@ describeEachDatabase('what is to be expected', (openFresh) => {
     });
     await inTransaction(engine.database, async (tx) => {
       await tx
-        .insertInto('budget')
-        .values([
-          { ...budget, contractId: 'fast' },
-          { ...budget, contractId: 'slow' },
-          { ...budget, contractId: 'fixed', paymentType: 'FIXED_PRICE' },
-          { ...budget, contractId: 'over', nextReadAt: null },
-        ])
-        .execute();
-      await tx
         .insertInto('usageLedger')
         .values([
           worked('fast', '2026-03-14', 5000),
@@ -136,6 +137,13 @@ describeEachDatabase('what is to be expected', (openFresh) => {
           worked('over', '2026-03-14', 90_000),
         ])
         .execute();
+    });
+    await readBudget('fast');
+    await readBudget('slow');
+    await readBudget('fixed', 'FIXED_PRICE');
+    await readBudget('over');
+    await inTransaction(engine.database, async (tx) => {
+      await tx.updateTable('budget').set({ nextReadAt: null }).where('contractId', '=', 'over').execute();
     });
     expect((await expected()).budgets).toEqual([
       {

@@ -29,6 +29,7 @@ export const noBudget: BudgetRow = {
   consumedLabels: null,
   consumedTasks: null,
   lastUsageAt: null,
+  runsOutAt: null,
   askedAt: null,
   nextReadAt: null,
   metEventAt: null,

@@ -5,7 +5,7 @@ import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Attention } from '../../operator/attention.ts';
-import { loadStatus, toMailed } from '../../operator/load-status.ts';
+import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
 import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
@@ -26,22 +26,22 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { database, installs, config, clock } = parts;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
-  const status = await loadStatus(database, ago(1), installs, toMailed(config, toInstant(new Date(now))));
-  const states = new Map(status.installs.map((state) => [state.install, state]));
+  const present = await loadPresent(database, installs, toMailed(config, toInstant(new Date(now))));
+  const states = new Map(present.installs.map((state) => [state.install, state]));
   const customers = [...installs.keys()].sort().map((name) => ({ name, state: states.get(name) }));
   const waits = toWaits(await listMetAfter(database.kysely, ago(30)), ago(1));
   return {
     title: 'Home',
     body: html`
       <h2>What needs a person now</h2>
-      ${attentionOf(status.attention)}
+      ${attentionOf(present.attention)}
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
       <h2>What events missed and reading found</h2>
       ${await missedOf(parts, { month: ago(30), day: ago(1) })}
       <h2>Tools</h2>
-      ${tableOf('How many memberships are in which state', status.memberships, memberColumns, noMembers)}
+      ${tableOf('How many memberships are in which state', present.memberships, memberColumns, noMembers)}
       <h2>Work</h2>
       ${await workOf(parts, ago(30).slice(0, 10))}
       <h2>How long it took</h2>
