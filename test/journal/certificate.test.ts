@@ -45,7 +45,7 @@ describe('an access certificate', () => {
   beforeEach(async () => {
     // It is only read, so one is enough.
     if (rows !== undefined) return;
-    const past = createPast(createRandom(5), 5);
+    const past = createPast(createRandom(2), 2);
     const engine = createEngine(openForTest(await sqlite.createMigrated()));
     const tool = createMemoryTool();
     for (let step = 0; step < 60; step += 1) await past.step(engine, tool);

@@ -2,13 +2,13 @@ import { toInstant } from '../../src/lib/clock.ts';
 
 /** An instant of the real clock after all that was done, and before all that will be. */
 export async function pauseBetween(): Promise<string> {
-  await nextMillisecond();
-  const instant = toInstant(new Date());
-  await nextMillisecond();
-  return instant;
+  await passInstant(new Date());
+  const instant = new Date();
+  await passInstant(instant);
+  return toInstant(instant);
 }
 
-async function nextMillisecond(): Promise<void> {
-  const before = Date.now();
-  while (Date.now() <= before) await new Promise((resolve) => setImmediate(resolve));
+/** Waits until what is done is later than an instant of the real clock. */
+export async function passInstant(instant: Date): Promise<void> {
+  while (Date.now() <= instant.getTime()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -12,7 +12,10 @@ import { convergeDue } from './converging.ts';
 import type { Engine } from './engine-harness.ts';
 import type { MemoryTool } from './memory-tool.ts';
 
-/** Steps of a random past, for what must hold of any: evidence of every kind, time, calls and decisions. */
+/**
+ * Steps of a random past, for what must hold of any: evidence of every kind, late and repeated, time, calls and
+ * decisions.
+ */
 export interface Past {
   /** What one may ask about. */
   subjects: readonly string[];
@@ -34,12 +37,13 @@ export function createPast(random: () => number, run: number): Past {
   const contracts = ids('c1', 'c2');
   const links = ids('l1', 'l2');
   const trainers = ids('t1', 't2');
+  const arrived: Evidence[] = [];
 
   /** Mostly now, sometimes earlier: late events and readings. */
   const instant = ({ clock }: Engine) =>
     toInstant(new Date(clock.now().getTime() - (random() < 0.3 ? Math.floor(random() * 40) * minuteMs : 0)));
 
-  function evidence(engine: Engine): Evidence {
+  function newEvidence(engine: Engine): Evidence {
     const install = pick(installs);
     const at = instant(engine);
     const empty = emptyEvidence();
@@ -102,6 +106,13 @@ export function createPast(random: () => number, run: number): Past {
     };
   }
 
+  /** Mostly new, sometimes as it came before: repeated, and long after what was newer. */
+  function arriving(engine: Engine): Evidence {
+    const evidence = arrived.length > 0 && random() < 0.15 ? pick(arrived) : newEvidence(engine);
+    arrived.push(evidence);
+    return evidence;
+  }
+
   async function decide(engine: Engine): Promise<void> {
     const [plan] = (await engine.plans.list({ state: 'open' })).filter(({ install }) => installs.includes(install));
     if (plan === undefined) return;
@@ -114,7 +125,7 @@ export function createPast(random: () => number, run: number): Past {
     installs,
     async step(engine, tool) {
       const dice = random();
-      if (dice < 0.5) await engine.merge(evidence(engine));
+      if (dice < 0.5) await engine.merge(arriving(engine));
       else if (dice < 0.7) await convergeDue(engine, tool);
       else if (dice < 0.93) await engine.pass(Math.floor(random() * 30) * minuteMs);
       else await decide(engine);
