@@ -42,6 +42,7 @@ export function layOut({ title, body, path, isLive, session }: Frame): Html {
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
         <link rel="stylesheet" href="/assets/chart.css" />
+        <link rel="stylesheet" href="/assets/table.css" />
         ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>
