@@ -6,6 +6,7 @@ import type { Html } from './page.ts';
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
   ['/access', 'Access'],
+  ['/contracts', 'Contracts'],
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
   ['/drift', 'Drift'],
