@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Operator, Role } from '../console/operator.ts';
 import type { ConsoleTokens } from '../console/sign-in/console-tokens.ts';
+import type { RefusedToken, RefusedTokens } from '../console/sign-in/refused-tokens.ts';
 import type { SignInLimit } from '../console/sign-in/sign-in-limit.ts';
 import { AppError } from '../domain/errors.ts';
 
@@ -8,6 +9,7 @@ import { AppError } from '../domain/errors.ts';
 export interface ApiWay {
   tokens: ConsoleTokens;
   limit: SignInLimit;
+  refused: RefusedTokens;
   hosts: readonly string[];
   /** Who may read without a token; only where Gangway is tried out on loopback. */
   alwaysSignedIn?: Operator | undefined;
@@ -21,17 +23,20 @@ export interface Bearer {
   mustHave(role: Role, request: Request, response: Response): Operator;
 }
 
-export function createBearer({ tokens, limit, alwaysSignedIn }: ApiWay): Bearer {
+export function createBearer({ tokens, limit, refused, alwaysSignedIn }: ApiWay): Bearer {
   function mayRead(request: Request, response: Response): Operator {
     const { authorization } = request.headers;
     if (authorization === undefined && alwaysSignedIn !== undefined) return { ...alwaysSignedIn, role: 'viewer' };
     response.set('WWW-Authenticate', 'Bearer');
+    const address = request.ip ?? '';
+    const report = (reason: RefusedToken['reason']) => refused.report({ where: 'api', reason, address });
     if (authorization === undefined) {
+      report('missing');
       throw new AppError('unauthenticated', 'Send "Authorization: Bearer <token>" with a token of console.tokens');
     }
-    const address = request.ip ?? '';
     const waitMs = limit.waitMs(address);
     if (waitMs > 0) {
+      report('too_many_tries');
       response.set('Retry-After', String(Math.ceil(waitMs / 1000)));
       throw new AppError('rate_limited', 'Too many wrong tokens came from this address: wait a minute');
     }
@@ -39,6 +44,7 @@ export function createBearer({ tokens, limit, alwaysSignedIn }: ApiWay): Bearer 
     const owner = tokens.find(token);
     if (owner === undefined) {
       limit.noteFailure(address, authorization);
+      report('wrong');
       throw new AppError('unauthenticated', 'This is no token of console.tokens');
     }
     response.removeHeader('WWW-Authenticate');

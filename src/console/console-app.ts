@@ -2,14 +2,17 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Loop } from '../lib/loop.ts';
+import { createQuiet } from '../lib/quiet.ts';
 import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
+import { createHostCheck } from './check-origin.ts';
 import type { ConsoleParts } from './console-parts.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Operator } from './operator.ts';
 import { acts, views } from './pages.ts';
 import { createPages } from './serve-pages.ts';
 import { type ConsoleTokens, createConsoleTokens, isSameText } from './sign-in/console-tokens.ts';
+import { createRefusedTokens, type RefusedTokens } from './sign-in/refused-tokens.ts';
 import { createSessions } from './sign-in/session.ts';
 import { createSignInLimit, type SignInLimit } from './sign-in/sign-in-limit.ts';
 
@@ -28,10 +31,12 @@ export interface ConsoleDeps extends Measured, ConsoleParts {
 export interface SharedWithApi {
   tokens: ConsoleTokens;
   limit: SignInLimit;
+  refused: RefusedTokens;
 }
 
 export function createConsoleApp(deps: ConsoleDeps): Express {
   const { token, tokens: configured, hosts, trustedProxies } = deps.config.console;
+  const refused = createRefusedTokens(deps.metrics, deps.logger, createQuiet(deps.clock));
   const app = express();
   app.disable('x-powered-by');
   // Nothing is kept by browsers but the assets.
@@ -49,7 +54,9 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
     const status = await deps.readiness.ask();
     response.status(status === 'ok' ? 200 : 503).json({ status });
   });
-  app.get('/metrics', requireToken(token), async (_request, response) => {
+  // Who has the token may come by any name. Without one, a page of a stranger must not get them by a name of its own.
+  const mayMeasure = token === undefined ? createHostCheck(hosts) : requireToken(token, refused);
+  app.get('/metrics', mayMeasure, async (_request, response) => {
     await measure(deps);
     response.type(deps.metrics.registry.contentType).send(await deps.metrics.registry.metrics());
   });
@@ -61,10 +68,10 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
     const limit = createSignInLimit(clock);
     app.use(
       '/api',
-      loadedOnce(() => deps.loadApi({ tokens, limit })),
+      loadedOnce(() => deps.loadApi({ tokens, limit, refused })),
     );
-    const served = { views, acts, parts: deps, hosts, tokens, limit, sessions, changes, alwaysSignedIn, logger, clock };
-    app.use(createPages(served));
+    const signIn = { tokens, limit, refused, sessions, alwaysSignedIn };
+    app.use(createPages({ ...signIn, views, acts, parts: deps, hosts, changes, logger, clock }));
   }
   app.use((_request, response) => {
     const error = 'There is nothing at this address; without console.tokens there are no pages';
@@ -87,17 +94,19 @@ function loadedOnce(load: () => Promise<RequestHandler>): RequestHandler {
   };
 }
 
-/** The answer says only that it failed; the reason is in the log. Express needs the four parameters. */
+/** Of what failed the answer says no more than that. Express needs the four parameters. */
 const sendError: ErrorRequestHandler = (thrown, _request, response, _next) => {
-  const { code } = toAppError(thrown);
-  response.status(httpStatusOf(code)).json({ error: 'The console could not answer now', code });
+  const { code, message } = toAppError(thrown);
+  const error = code === 'forbidden' ? message : 'The console could not answer now';
+  response.status(httpStatusOf(code)).json({ error, code });
 };
 
-function requireToken(token: string | undefined): RequestHandler {
+function requireToken(token: string, refused: RefusedTokens): RequestHandler {
   return (request, response, next) => {
-    if (token === undefined || isSameText(request.headers.authorization ?? '', `Bearer ${token}`)) {
-      return next();
-    }
+    const { authorization } = request.headers;
+    if (isSameText(authorization ?? '', `Bearer ${token}`)) return next();
+    const reason = authorization === undefined ? 'missing' : 'wrong';
+    refused.report({ where: 'metrics', reason, address: request.ip });
     response.status(401).json({ error: 'The console token is needed', code: 'unauthenticated' });
   };
 }

@@ -6,6 +6,7 @@ import type { Html } from './page.ts';
 const sections: readonly (readonly [path: string, title: string])[] = [
   ['/', 'Home'],
   ['/access', 'Access'],
+  ['/contracts', 'Contracts'],
   ['/installs', 'Installs'],
   ['/plans', 'Plans'],
   ['/drift', 'Drift'],
@@ -42,6 +43,7 @@ export function layOut({ title, body, path, isLive, session }: Frame): Html {
         <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/style.css" />
         <link rel="stylesheet" href="/assets/chart.css" />
+        <link rel="stylesheet" href="/assets/table.css" />
         ${session && isLive && html`<script src="/assets/live.js" type="module"></script>`}
       </head>
       <body>

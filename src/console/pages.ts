@@ -5,6 +5,7 @@ import { actsViews } from './pages/acts-page.ts';
 import { budgetViews } from './pages/budgets-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
 import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
+import { contractActs, contractViews } from './pages/contracts-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { driftViews } from './pages/drift-page.ts';
@@ -25,6 +26,7 @@ export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
   ...missedViews,
   ...accessViews,
+  ...contractViews,
   ...membershipViews,
   ...connectViews,
   ...installViews,
@@ -47,6 +49,7 @@ export const acts: readonly Act<ConsoleParts>[] = [
   ...homeActs,
   ...connectActs,
   ...installActs,
+  ...contractActs,
   ...membershipActs,
   ...planActs,
   ...invitationActs,

@@ -13,6 +13,7 @@ import type { Act, View } from './page.ts';
 import { askedBy, needSession, readForm, refuseForged } from './request.ts';
 import { send } from './send.ts';
 import type { ConsoleTokens } from './sign-in/console-tokens.ts';
+import type { RefusedTokens } from './sign-in/refused-tokens.ts';
 import type { Session, Sessions } from './sign-in/session.ts';
 import type { SignInLimit } from './sign-in/sign-in-limit.ts';
 import { addSignIn } from './sign-in/sign-in-routes.ts';
@@ -24,8 +25,9 @@ export interface Served<Parts> {
   parts: Parts;
   hosts: readonly string[];
   tokens: ConsoleTokens;
-  /** Shared with the API. */
+  /** This and what is refused are shared with the API. */
   limit: SignInLimit;
+  refused: RefusedTokens;
   sessions: Sessions;
   changes: Changes;
   /** Who is signed in without a token, for a console on loopback that tries Gangway out. */

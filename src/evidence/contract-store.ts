@@ -17,6 +17,8 @@ interface PageFilter {
   install?: string | undefined;
   /** Only those whose budget was last read to be so. */
   budget?: BudgetState | undefined;
+  /** Only those that may be disputed: a list had them after their end was delivered. */
+  isContradicted?: boolean;
 }
 
 /** A contract with its budget, as last read, and the number of its trainers. */
@@ -29,7 +31,10 @@ export type CountedContract = ContractEvidence & {
 export const pageSize = 500;
 
 export function createContractStore({ kysely }: Pick<Database, 'kysely'>): ContractStore {
-  async function page({ install, budget }: PageFilter, after: ContractKey | undefined): Promise<CountedContract[]> {
+  async function page(
+    { install, budget, isContradicted = false }: PageFilter,
+    after: ContractKey | undefined,
+  ): Promise<CountedContract[]> {
     let rows = kysely
       .selectFrom('contract')
       .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
@@ -48,6 +53,7 @@ export function createContractStore({ kysely }: Pick<Database, 'kysely'>): Contr
       .limit(pageSize);
     if (install !== undefined) rows = rows.where('contract.install', '=', install);
     if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
+    if (isContradicted) rows = rows.where('endedReadAt', 'is', null).whereRef('activeReadAt', '>', 'endedEventAt');
     if (after !== undefined) {
       const key = ['contract.install', 'contract.contractId'] as const;
       rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));

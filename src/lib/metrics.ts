@@ -18,6 +18,11 @@ const table = {
     ['install', 'reason'],
     'Requests that were refused, by reason; requests for unknown installs have an empty install',
   ),
+  tokenRefusals: counter(
+    'gangway_token_refusals_total',
+    ['where', 'reason'],
+    'Tokens of operators and scrapers that were refused or missing, by where they were sent: console, api, metrics',
+  ),
   deferrals: counter(
     'gangway_deferrals_total',
     ['install', 'reason'],

@@ -1,5 +1,6 @@
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
 import type { RouteLink } from './link-router.ts';
 
@@ -49,5 +50,5 @@ function summarise(orphans: Orphan[]): string {
   const lines = [...counts].map(([of, { length }]) => ({ of, length }));
   lines.sort((a, b) => (a.of < b.of ? -1 : 1));
   const parts = lines.map(({ of, length }) => `${length} of ${of}`).join('; ');
-  return `${orphans.length} ${orphans.length === 1 ? 'membership' : 'memberships'} (${parts})`;
+  return `${sayCount(orphans.length, 'membership')} (${parts})`;
 }

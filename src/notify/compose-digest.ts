@@ -1,5 +1,6 @@
 import type { AlertNotice, BudgetFacts, BudgetKind, NewNotice } from '../domain/notice.ts';
 import { runbookOf } from '../lib/alerts.ts';
+import { sayCount } from '../lib/say-count.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { withoutLinks } from '../lib/without-links.ts';
 import { adviceOf } from './advice.ts';
@@ -54,8 +55,8 @@ function toTitle(notices: readonly NewNotice[]): string {
   const over = alerts.filter(({ isOver }) => isOver).length;
   const raised = alerts.length - over;
   const parts = [
-    ...(raised === 0 ? [] : [`${raised} ${raised === 1 ? 'alert' : 'alerts'}`]),
-    ...(over === 0 ? [] : [`${over} ${over === 1 ? 'alert is' : 'alerts are'} over`]),
+    ...(raised === 0 ? [] : [sayCount(raised, 'alert')]),
+    ...(over === 0 ? [] : [`${sayCount(over, 'alert is', 'alerts are')} over`]),
     ...(alerts.length === notices.length ? [] : [toBudgetTitle(notices)]),
   ];
   return `Gangway: ${parts.join('; ')}`;

@@ -47,6 +47,7 @@ export function aboutBudgets({ counts, failing, silent }: BudgetStatus) {
     ...silent.map(({ install, failure }) => ({
       says: `the budgets of ${install} cannot be read: ${failure}`,
       action: `check installs.${install}.token and its scopes; it is tried again by itself`,
+      page: `/installs/${encodeURIComponent(install)}`,
     })),
   ];
 }

@@ -60,6 +60,7 @@ function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], n
       {
         says: `${tool} ${describeToolTrouble(trouble)}: ${trouble.message}; ${who}`,
         action: adviseOnTrouble(trouble),
+        page: waitingPage(tool),
       },
     ];
   }
@@ -72,8 +73,13 @@ function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], n
     {
       says: `${tool} is slow, or fails for some, since ${slow.waitsSince}; ${sayWho(slow, stuck)}${why}`,
       action: `see how it is: gangway doctor; who waits: gangway members --tool ${tool} --state pending (or removing)`,
+      page: waitingPage(tool),
     },
   ];
+}
+
+function waitingPage(tool: string): string {
+  return `/access?${new URLSearchParams({ tool, state: 'pending' })}`;
 }
 
 function sayWho({ waiting, trainers }: ToolStanding, all: readonly WaitingMemberships[]): string {

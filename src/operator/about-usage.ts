@@ -46,6 +46,7 @@ function aboutCounts(scopes: readonly UsageScopeRow[], fallen: readonly FallenTo
     ...[...Map.groupBy(fallen, ({ tool, scope }) => `${scope} in ${tool}`)].map(([at, some]) => ({
       says: `people whose total at ${at} is below what was counted, as work was taken back or deleted: ${some.length}`,
       action: 'gangway usage show <contract> says how much: so much of what they do next does not count',
+      page: '/work?differs=yes',
     })),
   ];
 }
@@ -64,6 +65,7 @@ function aboutScopes(scopes: readonly UsageScopeRow[]): Attention[] {
     ...perTool(gone, (tool, named) => ({
       says: `${tool} says that scopes of work are not there: ${named}`,
       action: 'gangway links list says which links lead there: bring the project back, or remove the link',
+      page: '/installs',
     })),
     ...perTool(never, (tool, named) => ({
       says: `scopes of ${tool} whose work could never be read: ${named}`,

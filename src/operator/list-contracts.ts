@@ -34,14 +34,15 @@ export interface ListedContract {
 }
 
 export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
-  const { install, status, suspects = false, after, limit } = filter;
+  const { install, status, budget, suspects = false, after, limit } = filter;
+  const wanted = { install, budget, isContradicted: status === 'disputed' };
   const contracts = createContractStore(database);
   const since = new Map((await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]));
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
   // The status follows from the registers and is stored in no column.
-  for (let rows = await contracts.page(filter, after); ; rows = await contracts.page(filter, rows.at(-1))) {
+  for (let rows = await contracts.page(wanted, after); ; rows = await contracts.page(wanted, rows.at(-1))) {
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));
     if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);

@@ -98,6 +98,7 @@ export async function loadPresent(
 export const noInstall: Attention = {
   says: 'no customer is connected, so no trainer is hired into a tool',
   action: 'gangway connect <a name for them>',
+  page: '/connect',
 };
 
 function aboutSuspects(suspects: Suspect[]): Attention[] {
@@ -105,7 +106,7 @@ function aboutSuspects(suspects: Suspect[]): Attention[] {
   if (oldest === undefined) return [];
   const says = `contracts that are no longer listed, and not said to have ended: ${suspects.length}, the oldest since ${oldest.since}`;
   const action = 'gangway contracts list --suspects, then gangway contracts end <id> for what is over';
-  return [{ says, action }];
+  return [{ says, action, page: '/contracts?suspects=yes' }];
 }
 
 interface Mailed {
@@ -144,6 +145,7 @@ function aboutClock(driftSeconds: number): Attention[] {
     {
       says: `the clock of a running instance is ${by} that of the marketplace`,
       action: 'let its machine keep time by NTP: deliveries are refused over 300 s',
+      page: '/doctor',
     },
   ];
 }
@@ -161,7 +163,7 @@ function findAttention(
   { memberships, installs, plans }: Omit<Present, 'attention'>,
   disputed: number,
   troubled: Rows<typeof countTroubled>,
-  endpoints: { trouble: Trouble }[],
+  endpoints: { install: string; trouble: Trouble }[],
 ): Attention[] {
   const inState = (state: MembershipState) => sum(memberships.filter((membership) => membership.state === state));
   const left = (state: 'failed' | 'unprocessable') => sum(troubled.filter((delivery) => delivery.state === state));
@@ -172,7 +174,7 @@ function findAttention(
       page: `/plans/${id}`,
     })),
     ...installs.flatMap(toAttention),
-    ...endpoints.map(({ trouble }) => trouble),
+    ...endpoints.map(({ install, trouble }) => ({ ...trouble, page: pageOf(install) })),
     ...ifAny('orphaned memberships', inState('orphaned'), 'gangway retire --all shows them', '/access?state=orphaned'),
     ...ifAny(
       'memberships that their tool refuses',
@@ -186,7 +188,7 @@ function findAttention(
       'gangway members --waiting, then ask the customer for consent to share it',
       '/access?state=waiting_email',
     ),
-    ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed'),
+    ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed', '/contracts?status=disputed'),
     ...ifAny(
       'deliveries that were given up',
       left('failed'),
@@ -211,6 +213,7 @@ function toAttention({ install, heldSince, failure }: InstallState): Attention[]
       {
         says: `${install} is still to be read from the marketplace${waits}`,
         action: 'wait for it: a running "gangway start" reads it',
+        page: pageOf(install),
       },
     ];
   }
@@ -218,8 +221,13 @@ function toAttention({ install, heldSince, failure }: InstallState): Attention[]
     {
       says: `${install} could not be read from the marketplace${waits}: ${failure}`,
       action: `check installs.${install}.token and marketplace.baseUrl; it is tried again by itself`,
+      page: pageOf(install),
     },
   ];
+}
+
+function pageOf(install: string): string {
+  return `/installs/${encodeURIComponent(install)}`;
 }
 
 function sum(rows: { count: number }[]): number {
@@ -232,5 +240,6 @@ async function aboutNotices(database: Database): Promise<Attention[]> {
   return troubled.map(({ channel, count }) => ({
     says: `notices that the channel ${channel} has not taken yet: ${count}`,
     action: `gangway notifications list --state waiting says why; after mending it: gangway notifications test --channel ${channel}`,
+    page: '/notifications?state=waiting',
   }));
 }

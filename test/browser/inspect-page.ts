@@ -5,6 +5,11 @@ import type { Visit } from './open-browser.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** Whatever has more in it than its width shows. */
+const scrolledOnes = `[...document.querySelectorAll('.table, td, dd, pre, figure')]
+  .filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.outerHTML.slice(0, 200))`;
+
 interface AxeResult {
   violations: { id: string; nodes: { html: string }[] }[];
 }
@@ -20,9 +25,11 @@ export async function inspectPage({ page, name, hasScripts }: Visit): Promise<vo
     const file = `${pictures}/${address.replaceAll(/\W+/g, '-')}-${name}.png`;
     await page.screenshot({ path: file, fullPage: true });
   }
-  // A wide table is scrolled by itself: the page never is.
+  // On a wide screen a wide table is scrolled by itself, on a phone nothing is; the page never is.
   const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
   expect([address, overflow]).toEqual([address, 0]);
+  if ((page.viewportSize()?.width ?? 0) < 640)
+    expect([address, await page.evaluate(scrolledOnes)]).toEqual([address, []]);
   // It waits for timers, which do not run without JavaScript.
   if (!hasScripts) return;
   // The policy of the console lets no page run a script of another; the debugger of the browser may.

@@ -8,11 +8,12 @@ import type { ContractKey } from '../../domain/evidence.ts';
 import type { Counts } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
+import { sayCount } from '../../lib/say-count.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chartOf } from '../view/chart.ts';
 import { describeCharted, describeCount, toCharted } from '../view/counts.ts';
-import { chosen, chosenOf, filterForm } from '../view/filter.ts';
+import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
 import { dayOf, instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 import { workOf } from './work-page.ts';
@@ -32,10 +33,11 @@ async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const found = await listEndingBudgets(parts.database, parts.clock.now(), {
     install: chosen(query, 'install'),
     state: chosenOf(query, 'state', budgetStates),
-    after: toKey(query.get('after')),
+    after: toContractKey(query.get('after')),
     limit: pageSize + 1,
   });
   const shown = found.slice(0, pageSize);
+  const last = found.length > pageSize ? shown.at(-1) : undefined;
   return {
     title: 'Budgets',
     body: html`
@@ -44,7 +46,7 @@ async function showBudgets(asked: Asked, parts: ConsoleParts): Promise<Page> {
         { name: 'state', label: 'state', options: budgetStates },
       ])}
       ${tableOf('Contracts and their budgets, as last read', shown, columns, noBudgets)}
-      ${pagerAfter(asked, found.length > pageSize ? shown.at(-1) : undefined)}
+      ${pager(asked, last && sayContractKey(last), 'after')}
     `,
   };
 }
@@ -132,7 +134,7 @@ function factsOf(budget: EndingBudget): Html {
     <dt>Used up at this pace</dt>
     <dd>${instantOf(endsAt) || 'not within reach'}</dd>
     <dt>Work that waits</dt>
-    <dd>${waiting === 0 ? 'none' : html`<a href="${differingOf(budget)}">${waiting} days of trainers that the marketplace does not have as they were read</a>`}</dd>
+    <dd>${waiting === 0 ? 'none' : html`<a href="${differingOf(budget)}">${sayCount(waiting, 'day')} of trainers that the marketplace does not have as read</a>`}</dd>
     <dt>Last read</dt>
     <dd>${instantOf(askedAt) || 'not yet'}${failure !== null && html`: <span class="bad">${maskText(failure)}</span>`}</dd>
     <dt>Next reading</dt>
@@ -168,27 +170,4 @@ function usedColumns(unit: keyof Counts): readonly Column<UsedDay>[] {
     ['day', ({ day }) => html`<a href="/work/days/${day}">${dayOf(day)}</a>`],
     ['reported', ({ used }) => describeCount(unit, used), 'number'],
   ];
-}
-
-/** The last contract of the page before; undefined for anything that names none. */
-function toKey(text: string | null): ContractKey | undefined {
-  const key = (text ?? '').replaceAll(/\p{Cc}/gu, '').toWellFormed();
-  const slash = key.indexOf('/');
-  return slash < 1 ? undefined : { install: key.slice(0, slash), contractId: key.slice(slash + 1) };
-}
-
-/** Installs have no slash in their names. */
-function pagerAfter({ path, query }: Asked, last: ContractKey | undefined): Html | string {
-  const isFirst = !query.has('after');
-  if (isFirst && last === undefined) return '';
-  const to = (after?: ContractKey) => {
-    const next = new URLSearchParams(query);
-    next.delete('after');
-    if (after !== undefined) next.set('after', `${after.install}/${after.contractId}`);
-    return `${path}?${next}`;
-  };
-  return html`<p class="pager">
-    ${isFirst ? '' : html`<a href="${to()}">To the first</a>`}
-    ${last === undefined ? '' : html`<a href="${to(last)}" rel="next">Further ones</a>`}
-  </p>`;
 }

@@ -11,7 +11,7 @@ import {
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { trainerLink } from '../view/access-cells.ts';
-import { chosen, chosenOf, filterForm } from '../view/filter.ts';
+import { chosen, chosenOf, filterForm, pager } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -72,7 +72,7 @@ async function sideOf(
   const last = found.length > pageSize ? shown.at(-1) : undefined;
   return html`<h2>${titles[side]}</h2>
     ${tableOf(titles[side], shown, columnsFor(asked), 'None, as far as the groups were listed.')}
-    ${last !== undefined && html`<p class="pager"><a href="${pathAfter(query, side, last)}" rel="next">Further ones</a></p>`}`;
+    ${pager(onlyOf(asked, side), last && toAfter(last), 'after')}`;
 }
 
 /** Addresses are for operators. */
@@ -122,7 +122,7 @@ function countOf(counts: ListedGroupDrift['counts'], side: DriftSide): number {
   return driftSides[side].reduce((sum, kind) => sum + (counts[kind] ?? 0), 0);
 }
 
-/** The last row of the page before, as `pathAfter` writes it. */
+/** The last row of the page before, as `toAfter` writes it. */
 function toKey(text: string | null): FindingFilter['after'] {
   const [id = '', kind = '', tool = '', ...group] = (text ?? '')
     .replaceAll(/\p{Cc}/gu, '')
@@ -131,9 +131,14 @@ function toKey(text: string | null): FindingFilter['after'] {
   return tool === '' ? undefined : { id, kind, tool, groupId: group.join(' ') };
 }
 
-function pathAfter(query: URLSearchParams, side: DriftSide, { id, kind, tool, groupId }: ListedFinding): string {
-  const next = new URLSearchParams(query);
-  next.set('side', side);
-  next.set('after', [id, kind, tool, groupId].join(' '));
-  return `/drift?${next}`;
+function toAfter({ id, kind, tool, groupId }: ListedFinding): string {
+  return [id, kind, tool, groupId].join(' ');
+}
+
+/** One side has pages only where it is shown alone. */
+function onlyOf({ path, query }: Asked, side: DriftSide): Pick<Asked, 'path' | 'query'> {
+  const alone = new URLSearchParams(query);
+  if (query.get('side') !== side) alone.delete('after');
+  alone.set('side', side);
+  return { path, query: alone };
 }

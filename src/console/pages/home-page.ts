@@ -3,7 +3,8 @@ import { listMetAfter, type MetAfter } from '../../converge/receipt-store.ts';
 import { percentileOf } from '../../domain/percentile.ts';
 import type { Day } from '../../domain/usage.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { maskText } from '../../lib/mask.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import { loadRunning } from '../../operator/about-instances.ts';
 import type { Attention } from '../../operator/attention.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
@@ -12,6 +13,7 @@ import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
+import { healthOf } from './install-page.ts';
 import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
@@ -26,6 +28,7 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { database, installs, config, clock } = parts;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
+  const running = await loadRunning(database, clock);
   const present = await loadPresent(database, installs, toMailed(config, toInstant(new Date(now))));
   const states = new Map(present.installs.map((state) => [state.install, state]));
   const customers = [...installs.keys()].sort().map((name) => ({ name, state: states.get(name) }));
@@ -34,7 +37,7 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
     title: 'Home',
     body: html`
       <h2>What needs a person now</h2>
-      ${attentionOf(present.attention)}
+      ${attentionOf([...running.attention, ...present.attention])}
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
@@ -66,7 +69,7 @@ function attentionOf(attention: readonly Attention[]): Html {
       ({ says, action, page }) =>
         html`<li>
           <p class="warn">${page === undefined ? says : html`<a href="${page}">${says}</a>`}</p>
-          <p class="quiet">${action}</p>
+          <p class="quiet">${page === undefined ? action : `On the command line: ${action}`}</p>
         </li>`,
     )}
   </ul>`;
@@ -77,10 +80,9 @@ async function workOf({ services }: ConsoleParts, since: Day): Promise<Html> {
   const last = await comparisons.last();
   if (last === undefined) return html`<p class="empty">No work was read and reported yet.</p>`;
   const days = await comparisons.countDays(since);
-  const says = days === 1 ? 'on one day' : `on ${days} days`;
   return days === 0
     ? html`<p>The marketplace has <a href="/work">the work</a> of the last 30 days as the tools counted it.</p>`
-    : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ ${says} of the last 30</a></p>`;
+    : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ on ${sayCount(days, 'day')} of the last 30</a></p>`;
 }
 
 interface Customer {
@@ -90,9 +92,9 @@ interface Customer {
 }
 
 const customerColumns: readonly Column<Customer>[] = [
-  ['customer', ({ name }) => name],
+  ['customer', ({ name }) => html`<a href="/installs/${encodeURIComponent(name)}">${name}</a>`],
   ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => (state?.failure ? maskText(state.failure) : html`<span class="good">good</span>`)],
+  ['health', ({ state }) => healthOf(state)],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [

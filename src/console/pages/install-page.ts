@@ -46,7 +46,7 @@ const columns: readonly Column<Customer>[] = [
   ['stands in', ({ livesIn }) => livesIn],
 ];
 
-function healthOf(state: InstallState | undefined): Html | string {
+export function healthOf(state: InstallState | undefined): Html | string {
   if (state?.failure) return html`<span class="bad">${maskText(state.failure)}</span>`;
   return state?.readBeganAt ? html`<span class="good">good</span>` : 'waits for its first reading';
 }

@@ -28,6 +28,7 @@ import { instantOf } from '../view/instant.ts';
 import { instantAsked, instantForm } from '../view/past.ts';
 import { tableOf } from '../view/table.ts';
 import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
+import { decisionsOf } from './contracts-page.ts';
 
 /** Why a trainer has access or not, and what happened. */
 export const membershipViews: readonly View<ConsoleParts>[] = [
@@ -165,6 +166,7 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
         ],
         '',
       )}
+      ${contracts.map((one) => decisionsOf(asked, one))}
       <p><a href="/work/contracts/${encodeURIComponent(contractId)}">Its work, day by day</a></p>
       <h2>Access</h2>
       ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { type PlanState, planStates } from '../../domain/brake.ts';
+import { planStates } from '../../domain/brake.ts';
 import { AppError } from '../../domain/errors.ts';
 import { describeCause } from '../../domain/standing.ts';
 import { createEvidenceStore } from '../../evidence/evidence-store.ts';
@@ -10,6 +10,7 @@ import { decidePlan } from '../../operator/decide-plan.ts';
 import { createPlanStore, type Plan, type PlanItem } from '../../removals/plan-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -28,39 +29,26 @@ const perPage = 100;
 /** How many people who are not in a plan are named beside it. */
 const mostNamed = 200;
 
-async function showPlans({ query }: Asked, { database }: ConsoleParts): Promise<Page> {
-  const state = planStates.find((one) => one === query.get('state'));
-  const before = toId(query.get('before') ?? '');
-  const found = await createPlanStore(database).page({ state, before, limit: perPage + 1 });
+async function showPlans(asked: Asked, { database, installs }: ConsoleParts): Promise<Page> {
+  const { query } = asked;
+  const filter = { state: chosenOf(query, 'state', planStates), install: chosen(query, 'install') };
+  const before = toRowId(query.get('before'));
+  const found = await createPlanStore(database).page({ ...filter, before, limit: perPage + 1 });
   const plans = found.slice(0, perPage);
   return {
     title: 'Plans',
     body: html`
-      ${filterOf(state)} ${tableOf('Removals that the brake held', plans, planColumns, noPlans)}
-      ${found.length > perPage ? olderOf(state, plans.at(-1)?.id) : ''}
+      ${filterForm(asked, [
+        { name: 'state', label: 'state', options: planStates },
+        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+      ])}
+      ${tableOf('Removals that the brake held, the newest first', plans, planColumns, noPlans)}
+      ${pager(asked, found.length > perPage ? plans.at(-1)?.id : undefined)}
     `,
   };
 }
 
 const noPlans = 'There are no such plans. One appears when more people are to leave than the brake lets pass.';
-
-function filterOf(chosen: PlanState | undefined): Html {
-  return html`<form class="filter" method="get" action="/plans">
-    <label
-      >State
-      <select name="state">
-        <option value="">all</option>
-        ${planStates.map((state) => html`<option ${state === chosen ? html`selected` : ''}>${state}</option>`)}
-      </select>
-    </label>
-    <button>Show</button>
-  </form>`;
-}
-
-function olderOf(state: PlanState | undefined, before: number | undefined): Html {
-  const query = new URLSearchParams({ ...(state && { state }), before: String(before) });
-  return html`<p class="pager"><a href="/plans?${query}">Older</a></p>`;
-}
 
 const planColumns: readonly Column<Plan>[] = [
   ['plan', ({ id }) => html`<a href="/plans/${id}">Plan ${id}</a>`],
@@ -72,7 +60,7 @@ const planColumns: readonly Column<Plan>[] = [
 ];
 
 async function showPlan(asked: Asked, { database }: ConsoleParts): Promise<Page> {
-  const id = toId(asked.params['id'] ?? '') ?? 0;
+  const id = toRowId(asked.params['id']) ?? 0;
   const store = createPlanStore(database);
   const plan = await store.find(id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
@@ -201,7 +189,7 @@ async function reject({ params, form, by }: Asked, { database, box }: ConsolePar
 }
 
 function tickedIn(form: URLSearchParams): number[] {
-  const ids = new Set(form.getAll('membership').map((text) => toId(text)));
+  const ids = new Set(form.getAll('membership').map((text) => toRowId(text)));
   return [...ids].map((id) => {
     if (id === undefined) throw new AppError('invalid', 'A membership is named by its number');
     return id;
@@ -209,11 +197,7 @@ function tickedIn(form: URLSearchParams): number[] {
 }
 
 function needId(text: string | undefined): number {
-  const id = toId(text ?? '');
+  const id = toRowId(text);
   if (id === undefined) throw new AppError('not_found', `There is no plan ${text}`);
   return id;
-}
-
-function toId(text: string): number | undefined {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,4 +1,5 @@
 import { type Counts, countNames } from '../../domain/usage.ts';
+import { sayCount } from '../../lib/say-count.ts';
 
 /** Counts of work as people read them. */
 
@@ -8,7 +9,7 @@ export function describeCounts(counts: Counts | null): string {
 }
 
 export function describeCount(name: keyof Counts, count: number): string {
-  if (name !== 'seconds') return `${count} ${name}`;
+  if (name !== 'seconds') return sayCount(count, name === 'tasks' ? 'task' : 'label');
   return count < 3600 ? `${round(count / 60)} min` : `${round(count / 3600)} h`;
 }
 

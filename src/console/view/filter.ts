@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
 import type { Asked, Html } from '../page.ts';
 
 /** A part of a filter: a list to choose from, or a field to type in. */
@@ -62,18 +63,40 @@ export function toRowId(text: string | null | undefined): number | undefined {
   return text != null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** @param lastId the smallest id of a full page; undefined if there is nothing before it */
-export function pager({ path, query }: Asked, lastId: number | undefined): Html | string {
-  const isFirst = !query.has('before');
-  if (isFirst && lastId === undefined) return '';
-  const to = (before?: number) => {
+/**
+ * Leads to the rows after those of a full page, and back to the first.
+ *
+ * @param last what the rows after the page are found by; undefined if there are none
+ * @param name where that stands in the address: `before` an id, as the newest come first, or `after` another key
+ */
+export function pager(
+  { path, query }: Pick<Asked, 'path' | 'query'>,
+  last: number | string | undefined,
+  name: 'before' | 'after' = 'before',
+): Html | string {
+  const isFirst = !query.has(name);
+  if (isFirst && last === undefined) return '';
+  const to = (key?: number | string) => {
     const next = new URLSearchParams(query);
-    next.delete('before');
-    if (before !== undefined) next.set('before', String(before));
+    next.delete(name);
+    if (key !== undefined) next.set(name, String(key));
     return `${path}?${next}`;
   };
+  const [first, more] = name === 'before' ? ['To the newest', 'Older ones'] : ['To the first', 'Further ones'];
   return html`<p class="pager">
-    ${isFirst ? '' : html`<a href="${to()}">To the newest</a>`}
-    ${lastId === undefined ? '' : html`<a href="${to(lastId)}" rel="next">Older ones</a>`}
+    ${isFirst ? '' : html`<a href="${to()}">${first}</a>`}
+    ${last === undefined ? '' : html`<a href="${to(last)}" rel="next">${more}</a>`}
   </p>`;
+}
+
+/** The key of a contract as it stands in an address. Installs have no slash in their names. */
+export function sayContractKey({ install, contractId }: ContractKey): string {
+  return `${install}/${contractId}`;
+}
+
+/** @returns undefined for anything that names none */
+export function toContractKey(text: string | null): ContractKey | undefined {
+  const key = (text ?? '').replaceAll(/\p{Cc}/gu, '').toWellFormed();
+  const slash = key.indexOf('/');
+  return slash < 1 ? undefined : { install: key.slice(0, slash), contractId: key.slice(slash + 1) };
 }

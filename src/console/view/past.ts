@@ -6,7 +6,7 @@ import { chosen } from './filter.ts';
 import { instantOf } from './instant.ts';
 
 /** The slider goes back so far; the field of the time goes back to the beginning of the journal. */
-const sliderMs = 30 * 86_400_000;
+const mostMinutes = 30 * 24 * 60;
 const minuteMs = 60_000;
 
 /**
@@ -22,17 +22,20 @@ export function instantAsked({ query }: Asked, clock: Clock): string | undefined
     if (Number.isNaN(instant.getTime())) throw new AppError('invalid', 'Write a time such as 2026-03-15T12:00:00');
     return instant.toISOString();
   }
-  const ago = Number(chosen(query, 'ago') ?? 0);
-  return ago > 0 && ago * minuteMs <= sliderMs
-    ? new Date(clock.now().getTime() - ago * minuteMs).toISOString()
-    : undefined;
+  const ago = chosen(query, 'ago');
+  if (ago === undefined || ago === '0') return undefined;
+  if (!/^[1-9]\d{0,4}$/.test(ago) || Number(ago) > mostMinutes) {
+    throw new AppError('invalid', `How long ago is a number of minutes, at most ${mostMinutes}`);
+  }
+  return new Date(clock.now().getTime() - Number(ago) * minuteMs).toISOString();
 }
 
 /** Where an instant is chosen: by its time, or by how long ago it was. */
 export function instantForm({ path }: Asked, at: string | undefined, since: string, clock: Clock): Html {
-  const now = clock.now().getTime();
-  const minutes = Math.floor(Math.min(now - Date.parse(since), sliderMs) / minuteMs);
-  const ago = at === undefined ? 0 : Math.min(Math.floor((now - Date.parse(at)) / minuteMs), minutes);
+  const minutesSince = (from: string) => Math.floor((clock.now().getTime() - Date.parse(from)) / minuteMs);
+  const minutes = Math.min(minutesSince(since), mostMinutes);
+  // The first position is now, and nothing but now stands there.
+  const ago = at === undefined ? 0 : Math.min(Math.max(minutesSince(at), 1), minutes);
   return html`
     <form class="filter" method="get" action="${path}">
       <label
@@ -40,13 +43,19 @@ export function instantForm({ path }: Asked, at: string | undefined, since: stri
       /></label>
       <button>Show</button>
     </form>
-    <form class="filter" method="get" action="${path}">
-      <label
-        >Minutes ago, from now to ${minutes}<input type="range" name="ago" min="0" max="${Math.max(minutes, 1)}" value="${ago}"
-      /></label>
-      <button>Go back so far</button>
-      ${at !== undefined && html`<a href="${path}">Back to now</a>`}
-    </form>
-    ${at !== undefined && html`<p>As it was at ${instantOf(at)}, by the evidence journal.</p>`}
+    ${
+      minutes >= 1 &&
+      html`<form class="filter" method="get" action="${path}">
+        <label
+          >Minutes ago, from 0 (now) to ${minutes}<input type="range" name="ago" min="0" max="${minutes}" value="${ago}"
+        /></label>
+        <button>Go back so far</button>
+      </form>`
+    }
+    ${
+      at === undefined
+        ? html`<p>As it is now.</p>`
+        : html`<p>As it was at ${instantOf(at)}, by the evidence journal. <a href="${path}">Back to now</a></p>`
+    }
   `;
 }

@@ -17,22 +17,23 @@ export function tableOf<Row>(
   whenEmpty: Html | string,
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${whenEmpty}</p>`;
-  // What is wider than the screen is scrolled, with the keys too.
+  // What is wider than the screen is scrolled, with the keys too. On a phone each row is a card, whose cells say what
+  // they are: browsers would no longer take that for a table, so the roles say it.
   return html`<div class="table" tabindex="0" role="region" aria-label="${caption}">
-    <table>
+    <table role="table">
       <caption>
         ${caption}
       </caption>
-      <thead>
-        <tr>
-          ${columns.map(([title, , align]) => html`<th scope="col" class="${align ?? ''}">${title}</th>`)}
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(([title, , align]) => html`<th scope="col" role="columnheader" class="${align ?? ''}">${title}</th>`)}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
           (row) =>
-            html`<tr>
-              ${columns.map(([, cell, align]) => html`<td class="${align ?? ''}">${cell(row)}</td>`)}
+            html`<tr role="row">
+              ${columns.map(([title, cell, align]) => html`<td role="cell" data-label="${title}" class="${align ?? ''}">${cell(row)}</td>`)}
             </tr>`,
         )}
       </tbody>

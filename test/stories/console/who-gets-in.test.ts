@@ -5,6 +5,8 @@ import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { consoleTokens, createVisitor } from '../../support/visitor.ts';
 
+const metricsToken = 'what-a-scraper-sends-for-them';
+
 const addresses = {
   views: views.map(({ path }) => toAddress(path)),
   acts: [...acts.map(({ path }) => toAddress(path)), '/sign-out'],
@@ -122,6 +124,54 @@ describe('the console', () => {
     expect(await attempt(consoleTokens.otto.token)).toMatchObject({ status: 200, path: '/' });
   });
 
+  it('logs refused tokens, never what was tried, once a minute of each kind, and counts them all', async () => {
+    const { consoleUrl, clock, log } = await openJourney(sqlite, { console: { token: metricsToken } });
+    const visitor = createVisitor(consoleUrl);
+    const signIn = async (token: string) =>
+      (await visitor.send('/sign-in', { method: 'POST', body: new URLSearchParams({ token }) })).status;
+    const read = async (address: string, token?: string) =>
+      (await visitor.send(address, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }))
+        .status;
+    for (const number of [1, 2, 3]) expect(await signIn(`guess-${number}`)).toBe(401);
+    expect(await read('/api/v1/plans', 'guess-4')).toBe(401);
+    expect(await read('/api/v1/plans')).toBe(401);
+    expect(await read('/metrics', 'guess-5')).toBe(401);
+    clock.advance(30_000);
+    expect(await signIn('guess-6')).toBe(401);
+    expect(await read('/api/v1/plans', consoleTokens.otto.token)).toBe(429);
+    clock.advance(30_000);
+    expect(await signIn('guess-7')).toBe(401);
+    const refused = log.lines().filter(({ msg }) => msg === 'A token was refused');
+    expect(refused).toMatchObject([
+      { level: 'warn', where: 'console', reason: 'wrong', address: expect.stringContaining('127.0.0.1') },
+      { where: 'api', reason: 'wrong' },
+      { where: 'api', reason: 'missing' },
+      { where: 'metrics', reason: 'wrong' },
+      { where: 'api', reason: 'too_many_tries' },
+      { where: 'console', reason: 'wrong', alsoRefused: 3 },
+    ]);
+    expect(log.text()).not.toMatch(/guess-|otto-may/);
+    const answer = await visitor.send('/metrics', { headers: { authorization: `Bearer ${metricsToken}` } });
+    const counted = (await answer.text()).split('\n').filter((line) => line.startsWith('gangway_token_refusals_total'));
+    expect(counted).toEqual([
+      'gangway_token_refusals_total{where="console",reason="wrong"} 5',
+      'gangway_token_refusals_total{where="api",reason="wrong"} 1',
+      'gangway_token_refusals_total{where="api",reason="missing"} 1',
+      'gangway_token_refusals_total{where="metrics",reason="wrong"} 1',
+      'gangway_token_refusals_total{where="api",reason="too_many_tries"} 1',
+    ]);
+  });
+
+  it('gives metrics to a stranger’s name only with the token', async () => {
+    const open = await openJourney(sqlite);
+    expect(await statusFor(`${open.consoleUrl}/metrics`, 'evil.example')).toBe(403);
+    expect(await statusFor(`${open.consoleUrl}/metrics`, 'localhost:1')).toBe(200);
+    const closed = await openJourney(sqlite, { console: { token: metricsToken } });
+    const authorization = `Bearer ${metricsToken}`;
+    expect(await statusFor(`${closed.consoleUrl}/metrics`, 'gangway')).toBe(401);
+    expect(await statusFor(`${closed.consoleUrl}/metrics`, 'gangway', { authorization })).toBe(200);
+  });
+
   it('counts tries behind a trusted proxy by the address of the person, and lets no one wait for others', async () => {
     const { consoleUrl } = await openJourney(sqlite, { console: { trustedProxies: ['127.0.0.1', '::1'] } });
     const visitor = createVisitor(consoleUrl);
@@ -186,9 +236,9 @@ describe('the console', () => {
 });
 
 /** `fetch` does not let its caller choose the host. */
-async function statusFor(url: string, host: string): Promise<number> {
+async function statusFor(url: string, host: string, headers: Record<string, string> = {}): Promise<number> {
   return await new Promise((resolve, reject) => {
-    const asked = request(url, { headers: { host }, setHost: false }, (answer) => {
+    const asked = request(url, { headers: { host, ...headers }, setHost: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode ?? 0);
     });

@@ -3,7 +3,7 @@ import { pauseBetween } from '../../support/between.ts';
 import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { openJourney } from '../../support/journey.ts';
-import { createVisitor } from '../../support/visitor.ts';
+import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
 const script = '<script>alert(1)</script>';
@@ -53,6 +53,36 @@ describe('the pages of access', () => {
     }
     expect((await visitor.visit(`/memberships/${id}?at=2020-01-01T00:00:00`)).status).toBe(400);
     expect((await visitor.visit(`/memberships/${id}?at=yesterday`)).status).toBe(400);
+  });
+
+  it('go back by minutes, of which the first position is now', async () => {
+    const { visitor, id, sandbox, contractId, clock, pass, quiet } = await openHired();
+    await visitor.signIn('vera');
+    const slider = (page: VisitedPage) => {
+      const { min, max, value } = page.html.querySelector('input[type=range]')?.attributes ?? {};
+      return [min, max, value].map(Number);
+    };
+    const fresh = await visitor.visit(`/memberships/${id}`);
+    expect(fresh.html.querySelector('input[type=range]')).toBeNull();
+    await pass(5 * minuteMs);
+    sandbox.endContract(contractId);
+    await quiet();
+    const now = await visitor.visit(`/memberships/${id}`);
+    const [, most = 0] = slider(now);
+    expect(most).toBeGreaterThanOrEqual(4);
+    expect(slider(now)).toEqual([0, most, 0]);
+    const still = await visitor.press(now, 'Go back so far', { ago: '0' });
+    expect(still.text).toContain('As it is now');
+    expect(still.text).toContain('no | contract | the contract is ended');
+    const past = await visitor.press(now, 'Go back so far', { ago: '2' });
+    expect(past.text).toContain('by the evidence journal');
+    expect(slider(past)).toEqual([0, most, 2]);
+    // Less than a minute ago is not now.
+    const lately = new Date(clock.now().getTime() - 1000);
+    expect(slider(await visitor.visit(`/memberships/${id}?at=${lately.toISOString()}`))).toEqual([0, most, 1]);
+    for (const ago of ['-1', '1.5', 'x', '999999']) {
+      expect([ago, (await visitor.visit(`/memberships/${id}?ago=${ago}`)).status]).toEqual([ago, 400]);
+    }
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {

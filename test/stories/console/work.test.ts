@@ -65,7 +65,7 @@ describe('the pages of work', () => {
     const link = home.html
       .querySelectorAll('main a')
       .find(({ text }) => text.startsWith('Tool and marketplace differ'));
-    expect(link?.text).toBe('Tool and marketplace differ on one day of the last 30');
+    expect(link?.text).toBe('Tool and marketplace differ on 1 day of the last 30');
     const days = await visitor.visit(link?.getAttribute('href') ?? '');
     expect(days.path).toBe('/work?differs=yes');
     expect(rowsOf(days.text, `${day} |`)).toEqual([`${day} | 38 h | 10 h | | 1`]);

@@ -1,0 +1,26 @@
+import type { Logger } from '../../lib/logger.ts';
+import type { Metrics } from '../../lib/metrics.ts';
+import type { Quiet } from '../../lib/quiet.ts';
+
+/** Reports tokens that are refused, so that guessing is seen. A stranger cannot fill the disk with it. */
+export interface RefusedTokens {
+  report(refused: RefusedToken): void;
+}
+
+/** It never has the token: it may be right elsewhere. */
+export interface RefusedToken {
+  where: 'console' | 'api' | 'metrics';
+  reason: 'missing' | 'wrong' | 'too_many_tries';
+  address: string | undefined;
+}
+
+/** One line a minute for each of both, with the address that it came from last. */
+export function createRefusedTokens(metrics: Metrics, logger: Logger, quiet: Quiet): RefusedTokens {
+  return {
+    report({ where, reason, address }) {
+      metrics.tokenRefusals.inc({ where, reason });
+      const alsoRefused = quiet.letThrough(`token ${where} ${reason}`);
+      if (alsoRefused !== null) logger.warn({ where, reason, address, alsoRefused }, 'A token was refused');
+    },
+  };
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { sqlite } from '../../support/databases.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { openJourney } from '../../support/journey.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+const minuteMs = 60_000;
+
+/** A contract whose end was delivered, and that a reading lists as active long after. */
+async function openDisputed() {
+  const journey = await openJourney(sqlite);
+  const { sandbox, customer, deliver, quiet, pass } = journey;
+  await customer.link('street-signs');
+  const { contractId, trainers } = sandbox.hire({ jobId: customer.jobId });
+  sandbox.hire({ jobId: customer.jobId });
+  await quiet();
+  const trainer = trainers[0]?.opentrainUserId ?? '';
+  await deliver(fullEvent({ type: 'contract.ended', contract: contractId, trainer, project: 'street-signs' }));
+  await quiet();
+  await pass(20 * minuteMs);
+  const visitor = createVisitor(journey.consoleUrl);
+  await visitor.press(await visitor.signIn('otto'), 'Read every customer now');
+  await quiet();
+  return { ...journey, visitor, contractId };
+}
+
+describe('the contracts', () => {
+  it('are listed by page, and found by their status', async () => {
+    const { sandbox, customer, quiet, consoleUrl } = await openJourney(sqlite);
+    await customer.link('street-signs');
+    const ids = [1, 2].map(() => sandbox.hire({ jobId: customer.jobId }).contractId).sort();
+    await quiet();
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    const all = await visitor.visit('/contracts');
+    for (const id of ids) expect(all.html.querySelector(`a[href="/contracts/${id}"]`)).not.toBeNull();
+    const after = await visitor.visit(`/contracts?after=acme/${ids[0]}`);
+    expect(after.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
+      `/contracts/${ids[1]}`,
+    ]);
+    expect(after.text).toContain('To the first');
+    expect((await visitor.visit('/contracts?status=ended')).text).toContain('There is no such contract.');
+    expect((await visitor.visit('/contracts?suspects=yes')).text).toContain('There is no such contract.');
+    const page = await visitor.visit(`/contracts/${ids[0]}`);
+    expect(page.html.querySelector('main form[method=post]')).toBeNull();
+  });
+
+  it('that are disputed are led to from the home page, and decided by an operator', async () => {
+    const { visitor, contractId, quiet, pass, memberships, storage } = await openDisputed();
+    const home = await visitor.visit('/');
+    const card = home.html.querySelectorAll('.cards a').find(({ text }) => text.includes('disputed contracts: 1'));
+    const list = await visitor.visit(card?.getAttribute('href') ?? '');
+    expect(list.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
+      `/contracts/${contractId}`,
+    ]);
+    const contract = await visitor.visit(`/contracts/${contractId}`);
+    expect((await visitor.press(contract, 'It goes on')).path).toBe(`/contracts/${contractId}`);
+    await quiet();
+    expect((await visitor.visit('/contracts?status=disputed')).text).toContain('There is no such contract.');
+    expect((await memberships()).map(({ state }) => state)).toEqual(['active', 'active']);
+    await visitor.press(await visitor.visit(`/contracts/${contractId}`), 'It is over');
+    await pass(minuteMs);
+    expect((await memberships()).map(({ state }) => state).sort()).toEqual(['active', 'removed']);
+    const acts = await storage.database.kysely.selectFrom('audit').select(['actor', 'action']).execute();
+    expect(acts).toEqual([
+      { actor: 'otto', action: 'reconcile' },
+      { actor: 'otto', action: 'contracts reopen' },
+      { actor: 'otto', action: 'contracts end' },
+    ]);
+  });
+});
