@@ -12,6 +12,7 @@ const byPage: Record<string, string[] | string> = {
   '/budgets': ['listBudgets'],
   '/budgets/:id': ['getBudget'],
   '/connect': 'a form',
+  '/contracts': ['listContracts'],
   '/contracts/:id': ['getContractTimeline', 'explain'],
   '/deliveries': ['listDeliveries'],
   '/deliveries/:id': ['getDelivery'],
@@ -42,6 +43,8 @@ const byPage: Record<string, string[] | string> = {
 
 const byAct: Record<string, string[]> = {
   '/connect/now': ['connectInstall'],
+  '/contracts/:id/end': ['endContract'],
+  '/contracts/:id/reopen': ['reopenContract'],
   '/deliveries/:id/replay': ['replayDeliveries'],
   '/deliveries/replay': ['replayDeliveries'],
   '/doctor': ['runDoctor'],

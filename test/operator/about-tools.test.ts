@@ -68,6 +68,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
           /^studio does not answer as it should since 2026-03-15T12:00:00.000Z: The tool did not answer within 5000 ms; who waits for it: 23 \(23 to get in\): t1, t10, t11, …$/,
         ),
         action: expect.stringMatching(/^see that it runs, .+; it is asked again by itself at 2026-/),
+        page: '/access?tool=studio&state=pending',
       },
     ]);
 
@@ -136,6 +137,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
       {
         says: `studio is slow, or fails for some, since ${at}; who waits for it: 2 (2 to get in): t1, t2`,
         action: expect.stringContaining('gangway members --tool studio --state pending'),
+        page: '/access?tool=studio&state=pending',
       },
     ]);
   });

@@ -89,6 +89,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       {
         says: 'disputed contracts: 1',
         action: 'gangway contracts list --status disputed',
+        page: '/contracts?status=disputed',
       },
     ]);
   });
@@ -108,7 +109,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     const trouble = { says: 'nothing is delivered', action: 'gangway endpoint rotate acme' };
     await subscriptions.check('acme', hour, trouble);
     await subscriptions.check('globex', hour, trouble);
-    expect((await load()).attention).toEqual([trouble]);
+    expect((await load()).attention).toEqual([{ ...trouble, page: '/installs/acme' }]);
     await subscriptions.forgetTroubles();
     expect(await attention()).toEqual([]);
   });
@@ -172,6 +173,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       {
         says: `acme is still to be read from the marketplace, and nothing older than ${now} is acted on before`,
         action: expect.stringMatching(/^wait for it/),
+        page: '/installs/acme',
       },
     ]);
     const claim = await engine.installStates.claim(now, now, { only: 'acme' });
