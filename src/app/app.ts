@@ -23,6 +23,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
+import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
@@ -120,11 +121,13 @@ export function createApp({
     loadInstalls: loops.loadInstalls,
   });
   const changes = createChanges();
+  const approvals = createApprovals(logger);
   const operator = createOperatorListener({
     config,
     storage,
     logger,
     changes,
+    approvals,
     alwaysSignedIn,
     metrics,
     readiness,
@@ -165,6 +168,7 @@ export function createApp({
       await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       changes.close();
+      await approvals.stop();
       await operator.stop();
       await loops.alertsStored();
       await append.close();
@@ -193,7 +197,10 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'alwaysSignedIn'> &
+  Pick<
+    ConsoleDeps,
+    'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'approvals' | 'alwaysSignedIn'
+  > &
   Pick<Loops, 'services' | 'loadInstalls'> & { registry: InstallRegistry; machineClock: Clock };
 
 /** The listener with the console, health, readiness and metrics. */
@@ -216,6 +223,7 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     customers: { ...services, registry: followed(registry, loadInstalls) },
     examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
+    approvals: parts.approvals,
   };
   const listener = createConsoleApp({
     ...parts,
