@@ -24,6 +24,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
+import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
@@ -121,11 +122,13 @@ export function createApp({
     loadInstalls: loops.loadInstalls,
   });
   const changes = createChanges();
+  const approvals = createApprovals(logger);
   const operator = createOperatorListener({
     config,
     storage,
     logger,
     changes,
+    approvals,
     alwaysSignedIn,
     metrics,
     readiness,
@@ -166,6 +169,7 @@ export function createApp({
       await Promise.all([watch?.stop(), receiver.drain(config.receiver.drainMs), loops.stop()]);
       await receiver.stop();
       changes.close();
+      await approvals.stop();
       await operator.stop();
       await loops.alertsStored();
       await append.close();
@@ -194,7 +198,10 @@ function sayWarnings(
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
-  Pick<ConsoleDeps, 'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'alwaysSignedIn'> &
+  Pick<
+    ConsoleDeps,
+    'metrics' | 'readiness' | 'loops' | 'clock' | 'logger' | 'changes' | 'approvals' | 'alwaysSignedIn'
+  > &
   Pick<Loops, 'services' | 'loadInstalls'> & { registry: InstallRegistry; machineClock: Clock };
 
 /** The listener with the console, health, readiness and metrics. */
@@ -218,6 +225,7 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
     signingKey: createSigningKey(storage.secretKey),
+    approvals: parts.approvals,
   };
   const listener = createConsoleApp({
     ...parts,

@@ -9,6 +9,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import type { Approvals } from '../operator/approvals.ts';
 import type { ApprovePlanDeps } from '../operator/approve-plan.ts';
 import type { Check } from '../operator/doctor-checks.ts';
 import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
@@ -49,6 +50,8 @@ export interface ConsoleParts {
   customers: CustomerServices;
   /** Looks at everything, as `gangway doctor` does. */
   examine(signal: AbortSignal): Promise<Check[]>;
+  /** Plans that are being approved, and lately were. */
+  approvals: Approvals;
   /** By what was asked. */
   reports: Map<string, Report>;
   /** The clock of the database. */

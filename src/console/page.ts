@@ -31,6 +31,8 @@ export interface Page {
   body: Html;
   /** 200 by default. */
   status?: number;
+  /** After how many seconds a browser asks again, with JavaScript and without, as what it shows is under way. */
+  refreshSeconds?: number;
 }
 
 /** After an act: the page that shows what became of it. */

@@ -2,6 +2,7 @@ import type { ConsoleParts } from './console-parts.ts';
 import type { Act, View } from './page.ts';
 import { accessViews } from './pages/access-page.ts';
 import { actsViews } from './pages/acts-page.ts';
+import { approvalViews } from './pages/approval-page.ts';
 import { budgetViews } from './pages/budgets-page.ts';
 import { connectActs, connectViews } from './pages/connect-page.ts';
 import { contractWorkActs, contractWorkViews } from './pages/contract-work-page.ts';
@@ -17,7 +18,8 @@ import { invitationActs, invitationViews } from './pages/invitations-page.ts';
 import { membershipActs, membershipViews } from './pages/membership-page.ts';
 import { missedViews } from './pages/missed-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
-import { planActs, planViews } from './pages/plans-page.ts';
+import { planActs, planViews } from './pages/plan-page.ts';
+import { plansViews } from './pages/plans-page.ts';
 import { settingsViews } from './pages/settings-page.ts';
 import { workViews } from './pages/work-page.ts';
 
@@ -31,7 +33,9 @@ export const views: readonly View<ConsoleParts>[] = [
   ...connectViews,
   ...installViews,
   ...installActViews,
+  ...plansViews,
   ...planViews,
+  ...approvalViews,
   ...driftViews,
   ...invitationViews,
   ...workViews,

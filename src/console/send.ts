@@ -17,7 +17,8 @@ export async function send(response: Response, answer: Answer, { isLive = false,
     response.send(typeof answer.content === 'string' ? answer.content : Buffer.from(answer.content));
     return;
   }
-  const { title, body, status = 200 }: Page = answer;
+  const { title, body, status = 200, refreshSeconds }: Page = answer;
+  if (refreshSeconds !== undefined) response.set('Refresh', String(refreshSeconds));
   response
     .status(status)
     .type('html')

@@ -36,6 +36,20 @@ export type ListedMembership = Pick<
   | 'removeAfter'
 > & { displayName: string | null };
 
+/** In how many groups each of these trainers is and is to stay; who is in none is left out. */
+export async function countStaying(db: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>> {
+  if (trainerIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('membership')
+    .select(({ fn }) => ['trainerId', fn.countAll<number>().as('count')])
+    .where('trainerId', 'in', trainerIds)
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['active', 'invited'])
+    .groupBy('trainerId')
+    .execute();
+  return new Map(rows.map(({ trainerId, count }) => [trainerId, Number(count)]));
+}
+
 export async function listMemberships(
   db: Transaction,
   { tool, install, state, isWaiting, after, limit }: MembershipFilter,

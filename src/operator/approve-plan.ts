@@ -28,7 +28,7 @@ export interface Dropped extends Pick<PlanItem, 'membershipId' | 'tool' | 'group
   why: string;
 }
 
-interface Approval {
+export interface Approval {
   patience: Patience;
   /** Only these memberships; the rest stays in the open plan. */
   only?: readonly number[] | undefined;

@@ -32,6 +32,7 @@ const byPage: Record<string, string[] | string> = {
   '/notifications': ['listNotifications'],
   '/plans': ['listPlans'],
   '/plans/:id': ['getPlan'],
+  '/plans/:id/approvals/:approval': ['getApproval'],
   '/settings': ['getSettings'],
   '/trainers/:id': ['getTrainerTimeline', 'explain'],
   '/work': ['listWorkDays'],

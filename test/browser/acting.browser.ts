@@ -21,6 +21,10 @@ describeInBrowser('what operators do', (open) => {
     for (const id of ids.slice(0, 2)) await page.locator(`input[value="${id}"]`).check();
     await inspectPage(visit);
     await act(visit, 'Approve the ticked');
+    // It shows the outcome by itself, with JavaScript and without.
+    await page.getByText('2 removals are approved.').waitFor();
+    await inspectPage(visit);
+    await page.getByRole('link', { name: 'The plan' }).click();
     await page.getByRole('cell', { name: 'approved' }).first().waitFor();
     await quiet();
     await page.reload();

@@ -43,6 +43,7 @@ export async function openBusySite(): Promise<BusySite> {
     '/acts/:id': undefined,
     '/deliveries/replays/:id': undefined,
     '/plans/:id': undefined,
+    '/plans/:id/approvals/:approval': '/plans/1/approvals/none',
   };
   return {
     ...journey,

@@ -15,6 +15,7 @@ import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createLoop, type Loop } from '../../src/lib/loop.ts';
 import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
+import { createApprovals } from '../../src/operator/approvals.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
 import { listRemoved } from '../../src/removals/removal-total-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
@@ -70,6 +71,7 @@ describeAnyDatabase('the console', (openFresh) => {
         customers: {} as CustomerServices,
         examine: async () => [],
         reports: new Map(),
+        approvals: createApprovals(engine.logger),
         loadApi: async () => (_request, _response, next) => next(),
       }),
     );

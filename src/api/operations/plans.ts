@@ -1,14 +1,16 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 import { describeCause } from '../../domain/standing.ts';
 import { createEvidenceStore } from '../../evidence/evidence-store.ts';
-import { approvePlan } from '../../operator/approve-plan.ts';
+import type { BegunApproval } from '../../operator/approvals.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
 import { createPlanStore } from '../../removals/plan-store.ts';
 import { pageById } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
+  approvalAnswer,
+  approvalParams,
   approveBody,
-  approvedAnswer,
   planAnswer,
   planPage,
   planParams,
@@ -20,6 +22,9 @@ import {
 /** The removals that the brake holds, for an operator to decide about. */
 
 const tag = 'plans';
+
+/** So long an approval is waited for: reading the installs of a plan can take a minute. */
+const waitsMs = 5000;
 
 const listPlans = defineOperation({
   id: 'listPlans',
@@ -58,15 +63,40 @@ const approve = defineOperation({
   tag,
   params: planParams,
   body: approveBody,
-  answer: approvedAnswer,
-  async run({ params: { plan }, body: { only, withoutReading }, by, signal }, { services, database, installs }) {
+  answer: approvalAnswer,
+  async run({ params, body: { only, withoutReading }, by }, { services, database, installs, approvals }) {
     const deps = { ...services, plans: createPlanStore(database), by };
-    // The workers of this process carry it out.
-    const patience = { waitMs: 0, signal, onProgress: () => undefined };
-    const wish = { patience, only, isUnread: withoutReading === true };
-    return { plan, ...(await approvePlan(deps, plan, [...installs.keys()], wish)) };
+    const wish = { only, isUnread: withoutReading === true };
+    const approval = await approvals.begin(deps, params.plan, [...installs.keys()], wish);
+    const late = new AbortController();
+    await Promise.race([approval.ended, wait(waitsMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
+    return toAnswer(approval);
   },
 });
+
+const getApproval = defineOperation({
+  id: 'getApproval',
+  method: 'get',
+  path: '/plans/{plan}/approvals/{approval}',
+  summary: 'What became of the approval of a plan',
+  tag,
+  params: approvalParams,
+  answer: approvalAnswer,
+  run({ params: { plan, approval: id } }, { approvals }) {
+    const approval = approvals.find(id);
+    if (approval?.plan !== plan) {
+      throw new AppError('not_found', 'This instance does not know of such an approval, or no longer: see the plan');
+    }
+    return toAnswer(approval);
+  },
+});
+
+/** @throws AppError why it could not be approved */
+function toAnswer({ id, plan, outcome }: BegunApproval) {
+  if (outcome !== null && 'error' in outcome) throw outcome.error;
+  return { plan, approval: id, result: outcome?.approved ?? null };
+}
 
 const reject = defineOperation({
   id: 'rejectPlan',
@@ -83,4 +113,4 @@ const reject = defineOperation({
   },
 });
 
-export const planOperations = [listPlans, getPlan, approve, reject];
+export const planOperations = [listPlans, getPlan, approve, getApproval, reject];

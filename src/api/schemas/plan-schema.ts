@@ -78,8 +78,11 @@ const decided = {
 
 export const rejectedAnswer = z.object(decided);
 
-export const approvedAnswer = z.object({
-  ...decided,
+const approved = z.object({
+  install: decided.install,
+  decided: count,
+  stale: count,
+  open: decided.open,
   isRead: z.boolean().describe('Whether the marketplace was asked before.'),
   dropped: z
     .array(
@@ -96,4 +99,12 @@ export const approvedAnswer = z.object({
   removed: count,
   failed: count,
   left: count.describe('How many are still to be removed by the workers.'),
+});
+
+export const approvalParams = z.strictObject({ plan: rowNumber, approval: text });
+
+export const approvalAnswer = z.object({
+  plan: z.int(),
+  approval: z.string().describe('What `getApproval` finds it by, at the instance that was asked.'),
+  result: approved.nullable().describe('Null while the marketplace is being read: ask `getApproval` then.'),
 });

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Handover } from '../../converge/handover-store.ts';
 import type { InvitationContent } from '../../domain/invitation.ts';
 import type { OrphanedMembership, Retired } from '../../memberships/ownership-store.ts';
@@ -153,9 +154,22 @@ export async function askPlansApprove(
 ): Promise<Printed> {
   const body = { only: toOnly(only), withoutReading };
   const asked = { params: { plan }, body };
-  const { plan: _, ...approved } = await remote.ask<Approved & { plan: number }>('POST /plans/{plan}/approve', asked);
-  return printApproved(plan, approved, false);
+  let { approval, result } = await remote.ask<AskedApproval>('POST /plans/{plan}/approve', asked);
+  while (result === null) {
+    await wait(lookEveryMs);
+    const params = { plan, approval };
+    ({ result } = await remote.ask<AskedApproval>('GET /plans/{plan}/approvals/{approval}', { params }));
+  }
+  return printApproved(plan, result, false);
 }
+
+/** Without a result while the instance reads the marketplace. */
+interface AskedApproval {
+  approval: string;
+  result: Approved | null;
+}
+
+const lookEveryMs = 500;
 
 export async function askPlansReject(
   { plan, only }: { plan: number; only: number[] },

@@ -19,7 +19,13 @@ describeAnyDialect('an act by the API', (dialect) => {
     const { api, ids, quiet, roster } = await openHeld(dialect);
     const [one, two, three, four] = ids;
     const approved = await api.ask('approvePlan', { params: { plan: 1 }, body: { only: [one, two] } });
-    expect(approved).toMatchObject({ plan: 1, install: 'acme', decided: 2, open: 2, isRead: true, dropped: [] });
+    expect(approved).toMatchObject({
+      plan: 1,
+      result: { install: 'acme', decided: 2, open: 2, isRead: true, dropped: [] },
+    });
+    const { approval } = approved as { approval: string };
+    expect(await api.ask('getApproval', { params: { plan: 1, approval } })).toEqual(approved);
+    expect(await api.send('getApproval', { params: { plan: 2, approval } })).toMatchObject({ status: 404 });
     await quiet();
     expect(roster()[group]).toHaveLength(2);
     const rejected = await api.ask('rejectPlan', { params: { plan: 1 }, body: { only: [three, four] } });

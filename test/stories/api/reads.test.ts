@@ -60,7 +60,8 @@ describeAnyDialect('the API', (dialect) => {
       listLinks: { query: { install: 'acme' } },
     };
     for (const { id, method, role } of operations) {
-      if (method !== 'get') continue;
+      // An approval is there after the act that asks for it, which has a test of its own.
+      if (method !== 'get' || id === 'getApproval') continue;
       const asking = role === 'viewer' ? api : createApiClient(consoleUrl);
       const { status, body } = await asking.send(id, given[id]);
       expect([id, status, body]).toEqual([id, 200, expect.anything()]);

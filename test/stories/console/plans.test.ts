@@ -1,12 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import { openHeldPlan } from '../../support/held-plan.ts';
+import { until } from '../../support/until.ts';
 import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
 
+type Held = Awaited<ReturnType<typeof openHeld>>;
+
 async function openHeld() {
   const held = await openHeldPlan();
   return { ...held, visitor: createVisitor(held.consoleUrl) };
+}
+
+/** The page of an approval, once it has ended. It is loaded again as its header tells browsers to. */
+async function outcomeOf({ visitor }: Pick<Held, 'visitor'>, { path }: VisitedPage): Promise<VisitedPage> {
+  const isOver = ({ text }: VisitedPage) => !text.includes('is being read');
+  return await until('the approval ends', () => visitor.visit(path), isOver);
+}
+
+/** More trainers, as the first one of the plan. */
+async function addToPlan(kysely: Held['storage']['database']['kysely'], more: number): Promise<void> {
+  const { id, ...first } = await kysely.selectFrom('membership').selectAll().orderBy('id').executeTakeFirstOrThrow();
+  const { membershipId: _, ...item } = await kysely
+    .selectFrom('planItem')
+    .selectAll()
+    .where('membershipId', '=', id)
+    .executeTakeFirstOrThrow();
+  for (let number = 1; number <= more; number += 1) {
+    const membership = { ...first, id: id + 1000 + number, trainerId: `usr_more_${number}` };
+    await kysely.insertInto('membership').values(membership).execute();
+    await kysely
+      .insertInto('planItem')
+      .values({ ...item, membershipId: membership.id })
+      .execute();
+  }
 }
 
 function boxesIn(page: VisitedPage): (string | undefined)[] {
@@ -26,7 +53,8 @@ describe('a plan', () => {
     expect(boxesIn(plan)).toEqual(ids);
 
     const after = await visitor.press(plan, 'Approve the ticked', { membership: ids.slice(0, 2) });
-    expect(after).toMatchObject({ status: 200, path: '/plans/1' });
+    expect(after).toMatchObject({ status: 200, path: expect.stringMatching(/^\/plans\/1\/approvals\/\w+$/) });
+    expect((await outcomeOf(held, after)).text).toContain('2 removals are approved.');
     await quiet();
     expect(held.size()).toBe(2);
     const later = await visitor.visit('/plans/1');
@@ -69,9 +97,84 @@ describe('a plan', () => {
     expect(now.text.match(/\| they are to be in by now/g)).toHaveLength(4);
     expect(boxesIn(now)).toEqual([]);
     // The page was opened before, and is sent now.
-    await visitor.press(seen, 'Approve the ticked', { membership: ids });
+    const outcome = await outcomeOf(held, await visitor.press(seen, 'Approve the ticked', { membership: ids }));
+    expect(outcome.text).toContain('0 removals are approved.');
+    expect(outcome.text.match(/\| they are to be in by now/g)).toHaveLength(4);
     await quiet();
     expect(held.size()).toBe(4);
+  });
+
+  it('is approved as a whole by its number, unless it has changed since', async () => {
+    const held = await openHeld();
+    const { visitor, quiet, ids } = held;
+    await visitor.signIn('otto');
+    const seen = await visitor.visit('/plans/1');
+    await visitor.press(seen, 'Reject the ticked', { membership: ids.slice(0, 1) });
+    const refused = await visitor.press(seen, 'Approve all 4');
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('has changed since')]);
+    expect((await visitor.press(seen, 'Reject all 4')).status).toBe(409);
+    const now = await visitor.visit('/plans/1');
+    const outcome = await outcomeOf(held, await visitor.press(now, 'Approve all 3'));
+    expect(outcome.text).toContain('3 removals are approved.');
+    await quiet();
+    expect(held.size()).toBe(1);
+    const again = await visitor.press(now, 'Approve all 3');
+    expect([again.status, again.text]).toEqual([409, expect.stringContaining('was approved before')]);
+  });
+
+  it('says at once that it is being approved, and then why it could not be', async () => {
+    const held = await openHeld();
+    const { visitor, sandbox } = held;
+    await visitor.signIn('otto');
+    const plan = await visitor.visit('/plans/1');
+    sandbox.setFaults(undefined, { unauthenticated: 1 });
+    const after = await visitor.press(plan, 'Approve all 4');
+    const outcome = await outcomeOf(held, after);
+    expect(outcome.text).toContain('Nothing was approved.');
+    expect(outcome.text).toContain('could not be read');
+    expect((await visitor.send(after.path)).headers.get('refresh')).toBeNull();
+    expect((await visitor.visit('/plans/1')).text).toContain('This plan is open');
+    const unknown = await visitor.visit('/plans/1/approvals/0123456789abcdef');
+    expect([unknown.status, unknown.text]).toEqual([200, expect.stringContaining('does not know of it')]);
+  });
+
+  it('does not keep an operator waiting for a marketplace that does not answer', async () => {
+    const { visitor, sandbox } = await openHeld();
+    await visitor.signIn('otto');
+    const plan = await visitor.visit('/plans/1');
+    sandbox.setFaults(undefined, { slow: { probability: 1, ms: 60_000 } });
+    const after = await visitor.press(plan, 'Approve all 4');
+    expect([after.status, after.text]).toEqual([200, expect.stringContaining('is being read')]);
+    expect((await visitor.send(after.path)).headers.get('refresh')).toBe('2');
+  });
+
+  it('of more than a thousand people is shown in pages, and rejected as a whole', async () => {
+    const { visitor, storage } = await openHeld();
+    await addToPlan(storage.database.kysely, 1200);
+    await visitor.signIn('otto');
+    let page = await visitor.visit('/plans/1');
+    const seen = boxesIn(page);
+    for (;;) {
+      const next = page.html.querySelector('a[rel=next]')?.getAttribute('href');
+      if (next === undefined) break;
+      page = await visitor.visit(next);
+      seen.push(...boxesIn(page));
+    }
+    expect(new Set(seen).size).toBe(1204);
+    const rejected = await visitor.press(page, 'Reject all 1204');
+    expect(rejected.text).toContain('This plan is rejected');
+    expect(rejected.text).toContain('Further ones are left out: 1004.');
+  });
+
+  it('says what a person would lose, and what they keep', async () => {
+    const held = await openHeld();
+    const { visitor, customer, quiet } = held;
+    await visitor.signIn('vera');
+    expect((await visitor.visit('/plans/1')).text.match(/\| in → out \| Membership/g)).toHaveLength(4);
+    await customer.link('street-lamps');
+    await quiet();
+    const text = (await visitor.visit('/plans/1')).text;
+    expect(text.match(/in → out; stays in 1 other project/g)).toHaveLength(4);
   });
 
   it('gives a viewer the names, and nothing to send', async () => {

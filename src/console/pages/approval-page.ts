@@ -1,0 +1,71 @@
+import { html } from 'hono/html';
+import { maskText } from '../../lib/mask.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import type { BegunApproval } from '../../operator/approvals.ts';
+import type { Approved, Dropped } from '../../operator/approve-plan.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import type { Asked, Html, Page, View } from '../page.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** What became of an approval: the installs of the plan are read first, which takes a while. */
+export const approvalViews: readonly View<ConsoleParts>[] = [
+  { path: '/plans/:id/approvals/:approval', show: showApproval },
+];
+
+const lookAgainSeconds = 2;
+
+function showApproval({ params, path }: Asked, { approvals }: ConsoleParts): Page {
+  const plan = params['id'] ?? '';
+  const approval = approvals.find(params['approval'] ?? '');
+  const isUnderWay = approval?.outcome === null;
+  return {
+    title: 'Approval of a plan',
+    ...(isUnderWay && { refreshSeconds: lookAgainSeconds }),
+    body: html`
+      ${approval === undefined || String(approval.plan) !== plan ? unknown : outcomeOf(approval)}
+      ${isUnderWay && html`<p><a href="${path}">Look again</a></p>`}
+      <p><a href="/plans/${encodeURIComponent(plan)}">The plan</a></p>
+    `,
+  };
+}
+
+const unknown = html`<p class="empty">
+  This instance does not know of it, or no longer. An approval appears here on the instance where it was asked for, until
+  that is started again. What was decided is on the page of the plan.
+</p>`;
+
+function outcomeOf({ plan, by, outcome }: BegunApproval): Html {
+  return html`<p class="quiet">${by.actor} asked for it, for plan ${plan}, at ${instantOf(by.at)}.</p>
+    ${outcome === null ? underWay : describeOutcome(outcome)}`;
+}
+
+function describeOutcome(outcome: NonNullable<BegunApproval['outcome']>): Html {
+  return 'error' in outcome ? failedOf(outcome.error) : doneOf(outcome.approved);
+}
+
+const underWay = html`<p role="status">
+  The marketplace is being read, so that no trainer goes who is to stay by now. That can take a minute. Nothing is approved
+  before, and this page shows what became of it.
+</p>`;
+
+function failedOf({ code, message }: { code: string; message: string }): Html {
+  const says = code === 'internal' ? 'This did not work. The log says why.' : message;
+  return html`<p role="alert" class="bad">Nothing was approved.</p>
+    <p>${maskText(says)}</p>`;
+}
+
+function doneOf({ decided, dropped, open }: Approved): Html {
+  return html`<p role="status" class="good">${sayCount(decided, 'removal is', 'removals are')} approved.</p>
+    <p>They are carried out now, and the plan shows each. Still to be decided: ${open}.</p>
+    <h2>Who stays for now</h2>
+    ${tableOf('Whose removal is no longer due as the plan says', dropped, columns, 'None: all are as the plan says.')}`;
+}
+
+const columns: readonly Column<Dropped>[] = [
+  ['name', ({ displayName, trainerId }) => displayName ?? trainerId],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['project', ({ groupId }) => maskText(groupId)],
+  ['stays because', ({ why }) => why],
+];

@@ -1,0 +1,239 @@
+import { hash } from 'node:crypto';
+import { html } from 'hono/html';
+import type { Adapter } from '../../adapters/adapter.ts';
+import { AppError } from '../../domain/errors.ts';
+import { describeCause } from '../../domain/standing.ts';
+import { createEvidenceStore } from '../../evidence/evidence-store.ts';
+import { maskText } from '../../lib/mask.ts';
+import { sayCount } from '../../lib/say-count.ts';
+import { countStaying, type ListedMembership, listMemberships } from '../../memberships/membership-list-store.ts';
+import { whyDropped } from '../../operator/approve-plan.ts';
+import { decidePlan } from '../../operator/decide-plan.ts';
+import { createPlanStore, type Plan, type PlanItem, type PlanStore } from '../../removals/plan-store.ts';
+import type { ConsoleParts } from '../console-parts.ts';
+import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
+import { pager, toRowId } from '../view/filter.ts';
+import { instantOf } from '../view/instant.ts';
+import { type Column, tableOf } from '../view/table.ts';
+
+/** One plan: who would go, why, what they would lose, and what an operator decides about each of them. */
+export const planViews: readonly View<ConsoleParts>[] = [{ path: '/plans/:id', show: showPlan }];
+
+export const planActs: readonly Act<ConsoleParts>[] = [
+  { path: '/plans/:id/approve', act: approve },
+  { path: '/plans/:id/reject', act: reject },
+];
+
+const perPage = 200;
+/** How many people are named in a list without boxes to tick. */
+const mostNamed = 200;
+
+async function showPlan(asked: Asked, { database, adapters }: ConsoleParts): Promise<Page> {
+  const id = toRowId(asked.params['id']) ?? 0;
+  const store = createPlanStore(database);
+  const plan = await store.find(id);
+  if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
+  const items = await store.show(id);
+  const waiting = items.filter(isWaiting);
+  const after = toRowId(asked.query.get('after')) ?? 0;
+  const onward = waiting.filter(({ membershipId }) => membershipId > after);
+  const shown = onward.slice(0, perPage);
+  const stays = await countStaying(
+    database.kysely,
+    shown.map(({ trainerId }) => trainerId),
+  );
+  const columns = [...itemColumns, losesColumn(adapters, stays), evidenceColumn];
+  return {
+    title: `Plan ${id}`,
+    body: html`
+      <p>
+        The brake held these removals of <strong>${plan.install}</strong> at ${instantOf(plan.createdAt)}. This plan is
+        ${plan.state}${plan.decidedAt === null ? '' : html`, since ${instantOf(plan.decidedAt)}`}.
+      </p>
+      <h2>Who would go</h2>
+      ${waiting.length === 0 ? html`<p class="empty">No removal waits here for a decision.</p>` : choicesOf(asked, id, { waiting, shown, columns })}
+      ${pager(asked, onward.length > perPage ? shown.at(-1)?.membershipId : undefined, 'after')}
+      <h2>What changed since</h2>
+      ${listed(
+        'Who no longer goes by this plan',
+        items.filter(({ isStale }) => isStale),
+        staleColumns,
+        noStale,
+      )}
+      ${listed('Who is to leave too, and is not in this plan', await listOthers(database, plan, items), otherColumns, noOthers)}
+      <h2>What was decided</h2>
+      ${listed('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, noDecided)}
+    `,
+  };
+}
+
+const noStale = 'The evidence about each of them is as it was. A person whose removal is no longer due appears here.';
+const noOthers = 'No other person of this install is to leave. One who is to leave since appears here.';
+const noDecided = 'Nothing yet. What an operator approves or rejects appears here.';
+
+function isWaiting({ outcome, isStale }: PlanItem): boolean {
+  return outcome === null && !isStale;
+}
+
+function listed<Row>(caption: string, rows: readonly Row[], columns: readonly Column<Row>[], whenEmpty: string): Html {
+  const left = rows.length - mostNamed;
+  return html`${tableOf(caption, rows.slice(0, mostNamed), columns, whenEmpty)}
+    ${left > 0 && html`<p class="quiet">Further ones are left out: ${left}.</p>`}`;
+}
+
+interface Choices {
+  /** All who still wait for a decision. */
+  waiting: readonly PlanItem[];
+  /** Those of this page. */
+  shown: readonly PlanItem[];
+  columns: readonly Column<PlanItem>[];
+}
+
+/** The people by the reason why they would go. One form has all of them, so that several reasons are decided at once. */
+function choicesOf(asked: Asked, id: number, { waiting, shown, columns }: Choices): Html {
+  const canDecide = asked.operator.role === 'operator';
+  const groups = [...Map.groupBy(shown, ({ cause }) => cause)].map(
+    ([cause, items]) =>
+      html`<h3>Because ${describeCause(cause)}</h3>
+        ${tableOf(`Who would go because ${describeCause(cause)}`, items, canDecide ? [tick, ...columns] : columns, '')}`,
+  );
+  if (!canDecide) return html`${groups}`;
+  const all = sayAll(waiting);
+  return formOf(
+    asked,
+    `/plans/${id}/approve`,
+    html`${groups}
+      <p class="quiet">
+        Before a person goes, the marketplace is read once more. Those whose removal is no longer due stay.
+        ${shown.length < waiting.length && html`Ticks count on this page alone; “all” is all ${waiting.length} of the plan.`}
+      </p>
+      <p class="pager">
+        <button class="danger">Approve the ticked</button>
+        <button formaction="/plans/${id}/reject">Reject the ticked</button>
+        <button class="danger" name="all" value="${all}">Approve all ${waiting.length}</button>
+        <button formaction="/plans/${id}/reject" name="all" value="${all}">Reject all ${waiting.length}</button>
+      </p>`,
+  ) as Html;
+}
+
+/** Tells whether “all” is still what the operator saw: a plan gets no further people, but may lose some. */
+function sayAll(waiting: readonly PlanItem[]): string {
+  return hash('sha256', waiting.map(({ membershipId }) => membershipId).join(' '));
+}
+
+const tick: Column<PlanItem> = [
+  'tick',
+  (item) =>
+    html`<input type="checkbox" name="membership" value="${item.membershipId}" aria-label="${nameOf(item)} in ${maskText(item.groupId)}" />`,
+];
+
+const personColumns: readonly Column<Named & { tool: string; groupId: string }>[] = [
+  ['name', (item) => nameOf(item)],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['project', ({ groupId }) => maskText(groupId)],
+];
+
+const itemColumns: readonly Column<PlanItem>[] = [
+  ...personColumns,
+  ['contracts', ({ contractIds }) => contractIds.join(', ')],
+];
+
+const evidenceColumn: Column<PlanItem> = [
+  'evidence',
+  ({ membershipId }) => html`<a href="/memberships/${membershipId}">Membership ${membershipId}</a>`,
+];
+
+/** What is known of what a person would lose, and what they would keep. */
+function losesColumn(adapters: ReadonlyMap<string, Adapter>, stays: ReadonlyMap<string, number>): Column<PlanItem> {
+  return [
+    'in → out',
+    ({ tool, trainerId }) => {
+      const removal = adapters.get(tool)?.capabilities.removal;
+      const keeps = stays.get(trainerId) ?? 0;
+      const out = removal?.effect === 'membership_only' ? `out of the project alone: ${removal.reason}` : 'out';
+      return html`in → ${out}${keeps > 0 && html`; stays in <a href="/trainers/${encodeURIComponent(trainerId)}">${sayCount(keeps, 'other project')}</a>`}`;
+    },
+  ];
+}
+
+const staleColumns: readonly Column<PlanItem>[] = [
+  ...personColumns,
+  ['stays because', ({ current }) => whyDropped(current)],
+];
+
+const decidedColumns: readonly Column<PlanItem>[] = [
+  ...personColumns,
+  ['decision', ({ outcome }) => outcome],
+  ['now', ({ current }) => current.state],
+];
+
+const otherColumns: readonly Column<ListedMembership>[] = [
+  ...personColumns,
+  ['because', ({ cause }) => (cause === null ? 'no reason is left' : describeCause(cause))],
+  ['leaves', ({ state, removeAfter }) => (state === 'held' ? 'when it is approved' : instantOf(removeAfter) || 'now')],
+];
+
+type Named = Pick<PlanItem, 'trainerId' | 'displayName'>;
+
+/** Strangers choose names, so what looks like an address is masked. */
+function nameOf({ displayName, trainerId }: Named): string {
+  return displayName === null ? trainerId : maskText(displayName);
+}
+
+function isDecided({ outcome }: PlanItem): boolean {
+  return outcome === 'approved' || outcome === 'rejected';
+}
+
+async function listOthers({ kysely }: ConsoleParts['database'], plan: Plan, items: readonly PlanItem[]) {
+  if (plan.state !== 'open') return [];
+  const own = new Set(items.map(({ membershipId }) => membershipId));
+  const limit = mostNamed + own.size;
+  const removing = await listMemberships(kysely, { install: plan.install, state: 'removing', limit });
+  const held = await listMemberships(kysely, { install: plan.install, state: 'held', limit });
+  return [...removing, ...held].filter(({ id }) => !own.has(id)).slice(0, mostNamed);
+}
+
+/** The installs are read first, so the outcome has a page of its own. */
+async function approve(asked: Asked, { database, installs, services, approvals }: ConsoleParts): Promise<Redirect> {
+  const id = needId(asked);
+  const plans = createPlanStore(database);
+  const only = await chosenIn(asked, plans, id);
+  const approval = await approvals.begin({ ...services, plans, by: asked.by }, id, [...installs.keys()], { only });
+  return { redirect: `/plans/${id}/approvals/${approval.id}` };
+}
+
+async function reject(asked: Asked, { database, box }: ConsoleParts): Promise<Redirect> {
+  const id = needId(asked);
+  const plans = createPlanStore(database);
+  const deps = { database, plans, evidence: createEvidenceStore(database, box), by: asked.by };
+  await decidePlan(deps, 'reject', id, { only: await chosenIn(asked, plans, id) });
+  return { redirect: `/plans/${id}` };
+}
+
+/** @returns undefined for all that wait */
+async function chosenIn({ form }: Asked, plans: PlanStore, id: number): Promise<number[] | undefined> {
+  const all = form.get('all');
+  if (all === null) return tickedIn(form);
+  await plans.findOpen(id);
+  const waiting = (await plans.show(id)).filter(isWaiting);
+  if (all === sayAll(waiting)) return undefined;
+  throw new AppError(
+    'conflict',
+    `Plan ${id} has changed since the page was shown, and holds ${waiting.length}: look again`,
+  );
+}
+
+function tickedIn(form: URLSearchParams): number[] {
+  const ids = new Set(form.getAll('membership').map((text) => toRowId(text)));
+  return [...ids].map((id) => {
+    if (id === undefined) throw new AppError('invalid', 'A membership is named by its number');
+    return id;
+  });
+}
+
+function needId({ params }: Asked): number {
+  const id = toRowId(params['id']);
+  if (id === undefined) throw new AppError('not_found', `There is no plan ${params['id']}`);
+  return id;
+}
