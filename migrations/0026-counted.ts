@@ -19,6 +19,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .on('missed_event')
     .columns(['install', 'kind', 'found_at'])
     .execute();
+  // None of its rows is of a delivery that was handled without trouble, so receiving costs no more.
+  await db.schema
+    .createIndex('delivery_troubled')
+    .on('delivery')
+    .columns(['state', 'id'])
+    .where(sql.ref('failure'), 'is not', null)
+    .execute();
   await sql`create index contract_contradicted on contract (install, contract_id)
     where ended_event_at is not null and ended_read_at is null`.execute(db);
 }

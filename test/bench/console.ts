@@ -7,6 +7,7 @@ import { openStorage } from '../../src/app/storage.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { fillInbox } from './fill-inbox.ts';
 import type { LoadOrder } from './load-process.ts';
+import type { Memory } from './receive-server.ts';
 
 /**
  * `npm run bench:console`: how long each page of the console takes when there is much to show and deliveries come in.
@@ -24,6 +25,10 @@ const { values } = parseArgs({
 });
 const secret = 'whsec_bench';
 const rounds = Number(values.rounds);
+/** What no page may take longer than, in 95 of 100. */
+const mostMs = 200;
+/** What is there once all pages were shown, and at the end, may differ by as much and be called flat. */
+const flatBytes = 5 * 1024 * 1024;
 
 await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ create }) => {
   const url = await create('console');
@@ -37,8 +42,6 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
   try {
     const [{ port, consoleUrl }] = (await once(server, 'message')) as [{ port: number; consoleUrl: string }];
     const cookie = await signIn(consoleUrl);
-    const before = await residentOf(server);
-    say(`resident: ${megabytes(before)} MB before`);
     const order: LoadOrder = {
       port,
       secret,
@@ -51,9 +54,9 @@ await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ cr
       ratePerSecond: Number(values.rate),
     };
     load.send(order);
-    for (const address of addresses()) report(address, await measure(`${consoleUrl}${address}`, cookie));
-    const after = await residentOf(server);
-    say(`resident: ${megabytes(after)} MB after ${addresses().length * rounds} pages`);
+    const [taken, memories] = await visit((address) => timeOf(`${consoleUrl}${address}`, cookie), server);
+    reportPages(taken);
+    reportMemory(memories);
   } finally {
     load.kill();
     server.kill();
@@ -206,27 +209,61 @@ async function signIn(consoleUrl: string): Promise<string> {
   return cookie.split(';')[0] ?? '';
 }
 
-async function measure(address: string, cookie: string): Promise<number[]> {
-  const taken: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const begunAt = performance.now();
-    const answer = await fetch(address, { headers: { cookie }, redirect: 'error' });
-    await answer.arrayBuffer();
-    taken.push(performance.now() - begunAt);
-    if (!answer.ok && answer.status !== 404) throw new Error(`${address} answered ${answer.status}`);
+type Times = ReadonlyMap<string, number[]>;
+
+/** All pages in turn, round after round, and the memory after each tenth of the rounds. */
+async function visit(
+  time: (address: string) => Promise<number>,
+  server: ChildProcess,
+): Promise<[taken: Times, memories: Memory[]]> {
+  const taken = new Map(addresses().map((address) => [address, [] as number[]]));
+  const memories = [await memoryOf(server)];
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [address, times] of taken) times.push(await time(address));
+    if (Math.floor((round * 10) / rounds) > Math.floor(((round - 1) * 10) / rounds)) {
+      memories.push(await memoryOf(server));
+    }
   }
-  return taken.sort((a, b) => a - b);
+  return [taken, memories];
 }
 
-function report(address: string, taken: readonly number[]): void {
-  const at = (share: number) => (taken[Math.ceil(share * taken.length) - 1] ?? 0).toFixed(1).padStart(8);
-  say(`${address.padEnd(44)} p50 ${at(0.5)} ms  p95 ${at(0.95)} ms`);
+async function timeOf(address: string, cookie: string): Promise<number> {
+  const begunAt = performance.now();
+  const answer = await fetch(address, { headers: { cookie }, redirect: 'error' });
+  await answer.arrayBuffer();
+  if (!answer.ok && answer.status !== 404) throw new Error(`${address} answered ${answer.status}`);
+  return performance.now() - begunAt;
 }
 
-async function residentOf(server: ChildProcess): Promise<number> {
+function reportPages(taken: Times): void {
+  const pages = [...taken].map(([address, times]) => {
+    const sorted = times.toSorted((a, b) => a - b);
+    const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+    return { address, p50: at(0.5), p95: at(0.95) };
+  });
+  const format = (ms: number) => `${ms.toFixed(1).padStart(8)} ms`;
+  for (const { address, p50, p95 } of pages) say(`${address.padEnd(60)} p50 ${format(p50)}  p95 ${format(p95)}`);
+  const slow = pages.filter(({ p95 }) => p95 >= mostMs).map(({ address }) => address);
+  const but = slow.length === 0 ? '' : `; not: ${slow.join(', ')}`;
+  say(`pages p95 under ${mostMs} ms: ${pages.length - slow.length} of ${pages.length}${but}`);
+}
+
+function reportMemory(memories: readonly Memory[]): void {
+  for (const [tenth, { residentBytes, heapBytes, externalBytes }] of memories.entries()) {
+    say(
+      `after ${tenth} parts of the rounds: resident ${megabytes(residentBytes)} MB, heap ${megabytes(heapBytes)} MB, external ${megabytes(externalBytes)} MB`,
+    );
+  }
+  const kept = memories.slice(1).map(({ heapBytes, externalBytes }) => heapBytes + externalBytes);
+  const [first = 0, last = 0] = [kept[0], kept.at(-1)];
+  const verdict = last - first > flatBytes ? 'grows' : 'flat';
+  say(`memory after collection: ${megabytes(first)} → ${megabytes(last)} MB, ${verdict}`);
+}
+
+async function memoryOf(server: ChildProcess): Promise<Memory> {
   server.send('memory');
-  const [bytes] = (await once(server, 'message')) as [number];
-  return bytes;
+  const [memory] = (await once(server, 'message')) as [Memory];
+  return memory;
 }
 
 function megabytes(bytes: number): string {
@@ -234,7 +271,8 @@ function megabytes(bytes: number): string {
 }
 
 function forkScript(file: string, args: readonly string[]): ChildProcess {
-  return fork(path.join(import.meta.dirname, file), args, { execArgv: ['--disable-warning=ExperimentalWarning'] });
+  const execArgv = ['--disable-warning=ExperimentalWarning', '--expose-gc', '--max-semi-space-size=2'];
+  return fork(path.join(import.meta.dirname, file), args, { execArgv });
 }
 
 function say(line: string): void {

@@ -14,8 +14,8 @@ import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/ve
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
  * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
  * also its `consoleUrl`, where the secret is the token of an operator; asked
- * for `calls`, it answers when each trainer was first added to the tool; for `memory`, the bytes that
- * are resident.
+ * for `calls`, it answers when each trainer was first added to the tool; for `memory`, how many bytes it
+ * has after a collection.
  */
 const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.argv.slice(2);
 const accepted = JSON.stringify({ status: 'accepted' });
@@ -92,9 +92,22 @@ async function startGangway(): Promise<Listening> {
   const app = createApp({ config, storage, logger, adapters });
   const { receiverUrl, consoleUrl } = await app.start();
   process.on('message', (asked) => {
-    process.send?.(asked === 'memory' ? process.memoryUsage.rss() : Object.fromEntries(calls));
+    process.send?.(asked === 'memory' ? memoryAfterCollection() : Object.fromEntries(calls));
   });
   return { port: Number(new URL(receiverUrl).port), consoleUrl };
+}
+
+/** What is kept: the collector runs before where node is started with `--expose-gc`. */
+export interface Memory {
+  residentBytes: number;
+  heapBytes: number;
+  externalBytes: number;
+}
+
+function memoryAfterCollection(): Memory {
+  globalThis.gc?.();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  return { residentBytes: rss, heapBytes: heapUsed, externalBytes: external };
 }
 
 interface Listening {

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import type { Memory } from './receive-server.ts';
 
 /**
  * `npm run bench:unsigned`: the memory that strangers can take.
@@ -94,7 +95,7 @@ async function startServer(name: string): Promise<{ server: ChildProcess; port: 
 
 async function residentBytes(server: ChildProcess): Promise<number> {
   server.send('memory');
-  const [bytes] = (await once(server, 'message')) as [number];
+  const [{ residentBytes: bytes }] = (await once(server, 'message')) as [Memory];
   return bytes;
 }
 
