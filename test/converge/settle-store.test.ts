@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import type { AccountUse } from '../../src/converge/account-store.ts';
 import type { Claim } from '../../src/converge/claim-store.ts';
@@ -10,7 +9,7 @@ import { claimDue, claimOne, hire, numberedEvent, openClaims, receiptsOf } from 
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { until } from '../support/until.ts';
+import { untilWaitForLocks } from '../support/lock-waiters.ts';
 
 const added: ConvergeResult = {
   operation: 'add',
@@ -107,7 +106,7 @@ describeEachDialect('the settle store', (dialect) => {
       const intent = { operation: 'add', found: null } as const;
       begun = settling().begin(claim, intent, now(), later());
       // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
-      if (dialect.name === 'postgres') await Promise.race([begun, untilOneWaits(engine)]);
+      if (dialect.name === 'postgres') await Promise.race([begun, untilWaitForLocks(engine.database, 1)]);
       return rows;
     };
     await engine.apply([numberedEvent('contract.ended', 1)]);
@@ -281,10 +280,3 @@ describeEachDialect('the settle store', (dialect) => {
     ]);
   });
 });
-
-async function untilOneWaits({ database }: Engine): Promise<void> {
-  const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`;
-  const count = async () => (await waiting.execute(database.kysely)).rows[0]?.count ?? 0;
-  await until('a connection waits for a lock', count, (waiters) => waiters > 0);
-}
