@@ -167,8 +167,9 @@ async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: 
 /** An alert without a contract is about all of the install: they were too many to name each. */
 async function isSuspected({ suspects, walls }: Asked, { install = '', contract }: AlertSubject): Promise<boolean> {
   if (!walls.installs.has(install)) return false;
-  const listed = await suspects.list(install);
-  return listed.some(({ contractId }) => contract === undefined || contract === contractId);
+  const found =
+    contract === undefined ? suspects.list([install], 1) : suspects.among([{ install, contractId: contract }]);
+  return (await found).length > 0;
 }
 
 /** Either a scope cannot be read, or a link has none. */

@@ -37,12 +37,13 @@ export async function listContracts(database: Database, filter: ContractListFilt
   const { install, status, budget, suspects = false, after, limit } = filter;
   const wanted = { install, budget, isContradicted: status === 'disputed' };
   const contracts = createContractStore(database);
-  const since = new Map((await createSuspectStore(database).list(install)).map((one) => [keyOf(one), one.since]));
+  const store = createSuspectStore(database);
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
   // The status follows from the registers and is stored in no column.
   for (let rows = await contracts.page(wanted, after); ; rows = await contracts.page(wanted, rows.at(-1))) {
+    const since = new Map((await store.among(rows)).map((one) => [keyOf(one), one.since]));
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));
     if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);

@@ -81,11 +81,11 @@ export async function loadPresent(
   const disputed = await createContractStore(database).countDisputed();
   const troubled = await countTroubled(database.kysely);
   const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(isConfigured);
-  const suspects = await createSuspectStore(database).list();
+  const suspects = await createSuspectStore(database).list([...configured.keys()], mostSuspects);
   const attention = [
     ...(configured.size === 0 ? [noInstall] : []),
     ...findAttention(present, disputed, troubled, endpoints),
-    ...aboutSuspects(suspects.filter(isConfigured)),
+    ...aboutSuspects(suspects),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
     ...(await aboutUsage(database, configured)),
@@ -101,10 +101,14 @@ export const noInstall: Attention = {
   page: '/connect',
 };
 
+/** More than that are not counted: something is wrong with all of them. */
+const mostSuspects = 1000;
+
 function aboutSuspects(suspects: Suspect[]): Attention[] {
   const [oldest] = suspects;
   if (oldest === undefined) return [];
-  const says = `contracts that are no longer listed, and not said to have ended: ${suspects.length}, the oldest since ${oldest.since}`;
+  const count = suspects.length < mostSuspects ? suspects.length : `${mostSuspects} or more`;
+  const says = `contracts that are no longer listed, and not said to have ended: ${count}, the oldest since ${oldest.since}`;
   const action = 'gangway contracts list --suspects, then gangway contracts end <id> for what is over';
   return [{ says, action, page: '/contracts?suspects=yes' }];
 }

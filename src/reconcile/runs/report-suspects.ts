@@ -25,7 +25,7 @@ export function createReportSuspects(deps: ReportSuspectsDeps): ReportSuspects {
   const reported = new Map<string, ReadonlySet<string>>();
   return async (install) => {
     const suspectBefore = instantIn(clock, -alertAfterMs);
-    const old = (await suspects.list(install)).filter(({ since }) => since <= suspectBefore);
+    const old = (await suspects.list([install])).filter(({ since }) => since <= suspectBefore);
     const before = reported.get(install);
     reported.set(install, new Set(old.map(({ contractId }) => contractId)));
     const fresh = old.filter(({ contractId }) => before?.has(contractId) !== true);

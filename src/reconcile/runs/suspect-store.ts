@@ -1,53 +1,99 @@
 import type { Database } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
+import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 
 /** The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling). */
 export interface SuspectStore {
-  /** The suspects of one install, or of all installs, oldest first. */
-  list(install?: string): Promise<Suspect[]>;
+  /** The suspects of these installs, oldest first. @param limit about so many of any age, if there are more */
+  list(installs: readonly string[], limit?: number): Promise<Suspect[]>;
+  /** The suspects among these contracts. */
+  among(contracts: readonly ContractKey[]): Promise<Suspect[]>;
 }
 
-export interface Suspect {
-  install: string;
-  contractId: string;
+export interface Suspect extends ContractKey {
   /** When the first read began that did not list it any more. */
   since: string;
 }
 
-type SuspectRow = Awaited<ReturnType<typeof loadCandidates>>[number];
+type SuspectRow = Awaited<ReturnType<typeof loadPage>>[number];
+
+/** After a list that came back empty, all contracts may be suspects: no statement reads more of them at once. */
+const pageRows = 1000;
 
 export function createSuspectStore(database: Database): SuspectStore {
   return {
-    async list(install) {
-      const candidates = await loadCandidates(database, install);
-      const suspects = candidates.filter((one) => isSuspect(one, one.readBeganAt ?? '') && isHere(one));
-      const byContract = new Map(suspects.map((one) => [JSON.stringify([one.install, one.contractId]), one]));
-      const byInstall = Map.groupBy(byContract.values(), (one) => one.install);
-      const listed: Suspect[] = [];
-      for (const [name, ofInstall] of byInstall) {
-        listed.push(...(await addSince(database, name, ofInstall)));
+    async list(installs, limit = Number.POSITIVE_INFINITY) {
+      const found = new Map<string, SuspectRow>();
+      for (let after: SuspectRow | undefined; installs.length > 0 && found.size < limit; ) {
+        const rows = await loadPage(database, { installs, after });
+        for (const row of rows.filter(isOne)) found.set(keyOf(row), row);
+        after = rows.at(-1);
+        if (rows.length < pageRows) break;
       }
-      return listed.sort((a, b) => (a.since < b.since ? -1 : 1));
+      return await withSince(database, [...found.values()]);
+    },
+
+    async among(contracts) {
+      if (contracts.length === 0) return [];
+      const wanted = new Set(contracts.map(keyOf));
+      const installs = [...new Set(contracts.map(({ install }) => install))];
+      const contractIds = contracts.map(({ contractId }) => contractId);
+      const rows = await loadCandidates(database, installs).where('contract.contractId', 'in', contractIds).execute();
+      const found = rows.filter((row) => wanted.has(keyOf(row)) && isOne(row));
+      return await withSince(database, [...new Map(found.map((row) => [keyOf(row), row])).values()]);
     },
   };
 }
 
+function keyOf({ install, contractId }: ContractKey): string {
+  return JSON.stringify([install, contractId]);
+}
+
+function isOne(row: SuspectRow): boolean {
+  return isSuspect(row, row.readBeganAt ?? '') && isHere(row);
+}
+
+async function withSince(database: Database, suspects: readonly SuspectRow[]): Promise<Suspect[]> {
+  const listed: Suspect[] = [];
+  for (const [install, some] of Map.groupBy(suspects, (one) => one.install)) {
+    for (const one of await addSince(database, install, some)) listed.push(one);
+  }
+  return listed.sort((a, b) => (a.since < b.since ? -1 : 1));
+}
+
+function loadPage(
+  database: Database,
+  { installs, after }: { installs: readonly string[]; after: (ContractKey & { linkId: string }) | undefined },
+) {
+  let rows = loadCandidates(database, installs);
+  if (after !== undefined) {
+    const { install, contractId, linkId } = after;
+    const key = ['contract.install', 'contract.contractId', 'contractLink.linkId'] as const;
+    rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(install, contractId, linkId)));
+  }
+  return rows
+    .orderBy('contract.install')
+    .orderBy('contract.contractId')
+    .orderBy('contractLink.linkId')
+    .limit(pageRows)
+    .execute();
+}
+
 /** Contracts that the last read did not list, one row for each of their links. */
-function loadCandidates({ kysely }: Database, install: string | undefined) {
-  let rows = kysely
+function loadCandidates({ kysely }: Database, installs: readonly string[]) {
+  return kysely
     .selectFrom('contract')
     .innerJoin('installState', 'installState.install', 'contract.install')
     .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
     .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
     .selectAll('contract')
-    .select(['readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
+    .select(['contractLink.linkId', 'readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
     .select(['link.absences as linkAbsences', 'namedAt', 'omissions'])
+    .where('contract.install', 'in', installs)
     .where('endedReadAt', 'is', null)
     .where('removedEventAt', 'is', null)
     .where((eb) => eb.or([eb('activeReadAt', 'is', null), eb('activeReadAt', '<', eb.ref('readBeganAt'))]));
-  if (install !== undefined) rows = rows.where('contract.install', '=', install);
-  return rows.execute();
 }
 
 /** Whether the contract is still on the link and the link gives access through Gangway. Only then it matters. */

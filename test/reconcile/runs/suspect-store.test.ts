@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { listContracts } from '../../../src/operator/list-contracts.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
+import { createSuspectStore } from '../../../src/reconcile/runs/suspect-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, minutes } from '../../support/incident.ts';
 
@@ -86,6 +87,28 @@ describeEachDatabase('a suspect', (openFresh) => {
     expect(alerts).toEqual([0, 1, 2, 2]);
   });
 
+  it('is found once each among more than are read at once, whether it has one link or two', async () => {
+    const { incident } = await open();
+    const { database, clock } = incident.engine;
+    const twoLinks = { cml1: 'signs', cml2: 'cars' };
+    const ids = Array.from({ length: 1400 }, (_, index) => `cmc${index}`);
+    const active = Object.fromEntries(ids.map((id) => [id, { links: ['cml1', 'cml2'], people: [] }]));
+    await incident.read({ links: twoLinks, active });
+    clock.advance(minutes);
+    await incident.read({ links: twoLinks, active: {} });
+    const store = createSuspectStore(database);
+    const found = (await store.list(['acme'])).map(({ contractId }) => contractId);
+    expect(found.toSorted()).toEqual(ids.toSorted());
+    expect((await store.list(['acme'], 1)).length).toBeLessThan(ids.length);
+    expect(await store.list([])).toEqual([]);
+    expect(await store.list(['globex'])).toEqual([]);
+    const among = await store.among([
+      { install: 'acme', contractId: 'cmc7' },
+      { install: 'globex', contractId: 'cmc8' },
+    ]);
+    expect(among).toMatchObject([{ install: 'acme', contractId: 'cmc7' }]);
+  });
+
   it('needs an operator, and is reported after a day, once', async () => {
     const { incident } = await open();
     const { clock, database } = incident.engine;
@@ -98,6 +121,7 @@ describeEachDatabase('a suspect', (openFresh) => {
       {
         says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,
         action: expect.stringMatching(/^gangway contracts list --suspects, then .+ end <id>/),
+        page: '/contracts?suspects=yes',
       },
     ]);
     const others = new Map([['globex', { tool: 'list' }]]);
