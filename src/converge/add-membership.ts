@@ -45,7 +45,11 @@ export async function addMembership(
     isAccountOurs: isMade === true || isOursBefore || isAccountMadeByUs(claim, added),
     ...toMadeAt(added),
   };
-  const invitation = toInvitation(added, learnt.isAccountOurs ? password : null, password !== null);
+  const invitation = {
+    // The account may have been made by an earlier call, between the look and this one.
+    ...(added.invitation === undefined && invitationOfLostTry(claim, added)),
+    ...toInvitation(added, learnt.isAccountOurs ? password : null, password !== null),
+  };
   if (added.isUnlisted === true) {
     const invited = { ...learnt, isAccountOurs: false, memberId: added.id, ...invitation };
     return { operation: 'add', outcome: 'invited', ...invited, ...settledAs(deps.clock, 'invited') };
@@ -132,4 +136,12 @@ function passwordFor({ adapter }: ConvergeDeps, { password }: Claim): string | n
 function toInvitation({ invitation }: Added, password: string | null, hasPassword: boolean): Partial<ConvergeResult> {
   const given = toNewInvitation(invitation, password);
   return { hasPassword, ...(given !== undefined && { invitation: given }) };
+}
+
+/** An earlier try to add the member has an unknown outcome. The login may have been made with its password. */
+export function invitationOfLostTry(claim: Claim, found: Member): Partial<ConvergeResult> {
+  const { password, email } = claim;
+  if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};
+  const content = { kind: 'password', url: null, username: email, password } as const;
+  return { invitation: { content, expiresAt: null } };
 }

@@ -4,7 +4,7 @@ import { type ConvergeStep, decideStep, type MembershipState } from '../domain/m
 import { toInstant } from '../lib/clock.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
 import { isProtected } from '../tools/account-rules.ts';
-import { addMembership } from './add-membership.ts';
+import { addMembership, invitationOfLostTry } from './add-membership.ts';
 import type { Claim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
 import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
@@ -276,14 +276,6 @@ function toSettled(
     ...(outcome === 'already_member' && found !== null && invitationOfLostTry(claim, found)),
     ...settledAs(deps.clock, state),
   };
-}
-
-/** An earlier try to add the member has an unknown outcome. The login may have been made with its password. */
-function invitationOfLostTry(claim: Claim, found: Member): Partial<ConvergeResult> {
-  const { password, email } = claim;
-  if (password === null || email === null || !isAccountMadeByUs(claim, found)) return {};
-  const content = { kind: 'password', url: null, username: email, password } as const;
-  return { invitation: { content, expiresAt: null } };
 }
 
 function toPerson({ trainerId, email, displayName, memberId }: Claim): Person {

@@ -153,6 +153,23 @@ describeAnyDatabase('a tool that makes logins', (openFresh) => {
     expect(await engine.rows('intent')).toMatchObject([{ credential: null }]);
   });
 
+  it('tells of the password where the lost call makes the login just before the next try does', async () => {
+    const { addMember } = tool.adapter;
+    const late: (() => Promise<unknown>)[] = [];
+    const calls = new AbortController();
+    tool.adapter.addMember = async (group, person) => {
+      const isFirst = late.push(() => addMember(group, person, calls.signal)) === 1;
+      if (isFirst) throw new AppError('unavailable', 'The answer was lost');
+      await late[0]?.();
+      return await addMember(group, person, calls.signal);
+    };
+    await convergeLogins();
+    engine.clock.advance(hourMs);
+    expect(await convergeLogins()).toEqual(['add added']);
+    expect(password()).not.toBe('');
+    expect(await invitationsOf(engine)).toMatchObject([{ kind: 'password', password: password() }]);
+  });
+
   it('has nothing to hand to a trainer who had a login before', async () => {
     tool.passwords.set('cmu1', 'their own');
     expect(await convergeLogins()).toEqual(['add added']);
