@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { views } from '../../src/console/pages.ts';
+import { sqlite } from '../support/databases.ts';
+import { openJourney } from '../support/journey.ts';
 import { consoleTokens } from '../support/visitor.ts';
 import { inspectPage } from './inspect-page.ts';
 import { describeInBrowser, signIn } from './open-browser.ts';
@@ -23,6 +25,25 @@ describeInBrowser('every page of the console', (open) => {
       expect([address, answer?.status()]).toEqual([address, 200]);
       await inspectPage(visit);
     }
+    expect(complaints).toEqual([]);
+  });
+
+  it.each([1280, 390])('says what will stand there, where nothing does yet (%i pixels)', async (width) => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const visit = await open(consoleUrl, { width });
+    await signIn(visit, consoleTokens.otto.token);
+    const { page, complaints } = visit;
+    const empty: string[] = [];
+    for (const { path } of views) {
+      if (path.includes(':') || path.endsWith('.csv')) continue;
+      const answer = await page.goto(path);
+      expect([path, answer?.status()]).toEqual([path, 200]);
+      await inspectPage(visit);
+      const texts = await page.locator('.empty').allInnerTexts();
+      expect([path, texts.filter((text) => !text.trim().endsWith('.'))]).toEqual([path, []]);
+      if (texts.length > 0) empty.push(path);
+    }
+    expect(empty).toEqual(expect.arrayContaining(['/access', '/deliveries', '/plans', '/drift', '/work', '/acts']));
     expect(complaints).toEqual([]);
   });
 });

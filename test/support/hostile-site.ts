@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
+import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
 import { sqlite } from './databases.ts';
 import { fullEvent } from './event-bodies.ts';
 import { createLoginTool } from './inviting-tool.ts';
@@ -58,7 +59,7 @@ export async function openHostileSite(): Promise<HostileSite> {
 
 /** Writes into every text that comes from strangers, as if nothing had checked it on its way. */
 async function poison({ storage, clock }: Journey): Promise<number> {
-  const { database } = storage;
+  const { database, box } = storage;
   const at = clock.now().toISOString();
   const texts: [table: string, column: string][] = [
     ['person', 'display_name'],
@@ -78,6 +79,16 @@ async function poison({ storage, clock }: Journey): Promise<number> {
   for (const [table, column] of texts) {
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}`.execute(database.kysely);
   }
+  const stranger = { id: evil, email: `${evil}@evil.example`, name: evil };
+  await createFindingStore(database, box).keep(
+    { tool: 'list', groupId: 'street-lamps' },
+    {
+      install: 'acme',
+      listedAt: at,
+      listed: 1,
+      findings: [{ kind: 'stranger', membershipId: null, account: stranger }],
+    },
+  );
   const notices = createNoticeStore([{ name: evil, gatherMs: 0 }], clock);
   const about = { install: evil, [evil]: evil };
   return await inTransaction(database, async (tx) => {
