@@ -7,7 +7,11 @@ import type { ContractKey, Instant } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
 
 /** An active contract, and when its budget is used up at the pace at which it was last read. */
-export type EndingBudget = ContractKey & { title: string | null; consumedFraction: number | null; runsOutAt: Instant };
+export type BudgetRunningOut = ContractKey & {
+  title: string | null;
+  consumedFraction: number | null;
+  runsOutAt: Instant;
+};
 
 const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
 const consumedIn = { seconds: 'consumedSeconds', labels: 'consumedLabels' } as const;
@@ -40,7 +44,7 @@ export async function loadPace(tx: Transaction, budget: BudgetRow, since: Day): 
 export async function listEnding(
   { kysely }: Database,
   { until, limit }: { until: Instant; limit: number },
-): Promise<EndingBudget[]> {
+): Promise<BudgetRunningOut[]> {
   return await kysely
     .selectFrom('budget')
     .leftJoin('contract', onSame('contract', 'budget', ['install', 'contractId']))
