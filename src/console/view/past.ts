@@ -31,7 +31,7 @@ export function instantAsked({ query }: Asked, clock: Clock): string | undefined
 }
 
 /** Where an instant is chosen: by its time, or by how long ago it was. */
-export function instantForm({ path }: Asked, at: string | undefined, since: string, clock: Clock): Html {
+export function instantForm({ path }: Pick<Asked, 'path'>, at: string | undefined, since: string, clock: Clock): Html {
   const minutesSince = (from: string) => Math.floor((clock.now().getTime() - Date.parse(from)) / minuteMs);
   const minutes = Math.min(minutesSince(since), mostMinutes);
   // The first position is now, and nothing but now stands there.
