@@ -1,8 +1,10 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
+import type { Tables } from '../db/tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
-import { statusOfContract } from '../domain/evidence-status.ts';
+import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
 
 /** The SQL of showing contracts to people. */
 export interface ContractStore {
@@ -17,8 +19,10 @@ interface PageFilter {
   install?: string | undefined;
   /** Only those whose budget was last read to be so. */
   budget?: BudgetState | undefined;
-  /** Only those that may be disputed: a list had them after their end was delivered. */
-  isContradicted?: boolean;
+  /** All contracts of this status, and others of the same registers: only their values decide. */
+  mayBe?: ContractStatus | undefined;
+  /** Only those that the last reading of their install did not list. */
+  isUnlisted?: boolean;
 }
 
 /** A contract with its budget, as last read, and the number of its trainers. */
@@ -30,9 +34,36 @@ export type CountedContract = ContractEvidence & {
 
 export const pageSize = 500;
 
+type Condition = (eb: ExpressionBuilder<Tables, 'contract'>) => Expression<SqlBool>;
+
+/** What the status of a contract follows from is stored; the status itself is not (`statusOfContract`). */
+const registersOf: Record<ContractStatus, Condition> = {
+  unknown: (eb) => eb.and([eb('startedEventAt', 'is', null), eb('activeReadAt', 'is', null)]),
+  active: (eb) => eb('endedReadAt', 'is', null),
+  disputed: (eb) => eb.and([eb('endedReadAt', 'is', null), eb('activeReadAt', '>', eb.ref('endedEventAt'))]),
+  ended: (eb) =>
+    eb.or([
+      eb('endedReadAt', 'is not', null),
+      eb('endedEventAt', 'is not', null),
+      eb('endedByOperatorAt', 'is not', null),
+    ]),
+};
+
+const isInNoList: Condition = (eb) =>
+  eb.and([
+    eb('endedReadAt', 'is', null),
+    eb.exists(
+      eb
+        .selectFrom('installState')
+        .select('installState.install')
+        .whereRef('installState.install', '=', 'contract.install')
+        .where((of) => of.or([of('activeReadAt', 'is', null), of('activeReadAt', '<', of.ref('readBeganAt'))])),
+    ),
+  ]);
+
 export function createContractStore({ kysely }: Pick<Database, 'kysely'>): ContractStore {
   async function page(
-    { install, budget, isContradicted = false }: PageFilter,
+    { install, budget, mayBe, isUnlisted = false }: PageFilter,
     after: ContractKey | undefined,
   ): Promise<CountedContract[]> {
     let rows = kysely
@@ -53,7 +84,8 @@ export function createContractStore({ kysely }: Pick<Database, 'kysely'>): Contr
       .limit(pageSize);
     if (install !== undefined) rows = rows.where('contract.install', '=', install);
     if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
-    if (isContradicted) rows = rows.where('endedReadAt', 'is', null).whereRef('activeReadAt', '>', 'endedEventAt');
+    if (mayBe !== undefined) rows = rows.where(registersOf[mayBe]);
+    if (isUnlisted) rows = rows.where(isInNoList);
     if (after !== undefined) {
       const key = ['contract.install', 'contract.contractId'] as const;
       rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));

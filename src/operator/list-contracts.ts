@@ -35,7 +35,7 @@ export interface ListedContract {
 
 export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
   const { install, status, budget, suspects = false, after, limit } = filter;
-  const wanted = { install, budget, isContradicted: status === 'disputed' };
+  const wanted = { install, budget, mayBe: status, isUnlisted: suspects };
   const contracts = createContractStore(database);
   const store = createSuspectStore(database);
   const isAskedFor = (one: ListedContract) =>
