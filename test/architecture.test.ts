@@ -15,7 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],
-  ['mail', 'reconcile'],
+  ['mail', 'reconcile', 'guidelines'],
   ['notify', 'installs/subscription', 'usage/read'],
   ['usage/attribute', 'usage/import'],
   ['usage/report'],

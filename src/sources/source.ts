@@ -60,6 +60,12 @@ export interface Source extends SourceReader {
     notes?: CallNotes,
   ): Promise<UsageAnswer>;
 
+  /**
+   * What each of these jobs has published for its trainers, by the id of the job. A job without a publication is not in
+   * it. Only publications are read: what is not published is never in it.
+   */
+  readPublications?(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Publication>>;
+
   /** All webhook endpoints of the install. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
@@ -237,6 +243,22 @@ export interface UsageAnswer {
   accepted: number | null;
   /** The usage is stored even if this could not be read. */
   budget: Budget | null;
+}
+
+/** An instruction manual, as it was published for trainers. It never changes. */
+export interface Publication {
+  manualId: string;
+  publicationNumber: number;
+  /** In the order in which they are read: each before the pages below it. */
+  pages: PublishedPage[];
+}
+
+export interface PublishedPage {
+  title: string;
+  /** 1 for a page that is below no other. */
+  depth: number;
+  /** The canonical JSON, not validated. */
+  content: unknown;
 }
 
 /** A webhook endpoint. */

@@ -11,8 +11,8 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability. */
-export type PlatformSource = Required<Source>;
+/** It has every capability but manuals. */
+export type PlatformSource = Required<Omit<Source, 'readPublications'>>;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {

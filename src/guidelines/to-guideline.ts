@@ -1,0 +1,230 @@
+import { AppError } from '../domain/errors.ts';
+import { stripControl } from '../lib/strip-control.ts';
+import type { Publication } from '../sources/source.ts';
+import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
+import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';
+import { createLossNotes, type LossNotes } from './loss-notes.ts';
+
+export interface Guideline {
+  blocks: Block[];
+  /** What was left out, each in a sentence for operators. */
+  notes: string[];
+}
+
+/**
+ * The guidelines that a publication becomes. Only the nodes of a list of known ones are kept. Of every other node its
+ * text is kept, and a note says so. Pure.
+ *
+ * @throws AppError `invalid` for a page that cannot be read
+ */
+export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
+  const notes = createLossNotes();
+  const blocks = pages.flatMap(({ title, depth, content }): Block[] => {
+    const root = readCanonical(content);
+    if (root === null) throw unreadable(title);
+    const read = createReader(notes, depth);
+    return [{ of: 'heading', level: toLevel(depth), inlines: [plain(toLine(title))] }, ...read([root])];
+  });
+  return { blocks, notes: notes.list() };
+}
+
+function unreadable(title: string): AppError {
+  const page = stripControl(title).slice(0, 80);
+  return new AppError('invalid', `Could not read the page "${page}" of the manual: it is not what a page is made of`);
+}
+
+/** The names of nodes without their separators and their case, because editors write them in several ways. */
+const inlineNames: ReadonlySet<string> = new Set(['text', 'hardbreak', 'image']);
+
+type ReadBlocks = (nodes: readonly CanonicalNode[]) => Block[];
+
+/** @param depth of the page, below which its own headings are */
+function createReader(notes: LossNotes, depth: number): ReadBlocks {
+  const inlinesOf = createInlineReader(notes);
+
+  /** Items beside a list, and rows beside a table, are read as what is in them. */
+  const readers = new Map<string, (node: CanonicalNode) => Block[]>([
+    ['doc', ({ content }) => readBlocks(content)],
+    ['paragraph', ({ content }) => toParagraph(inlinesOf(content))],
+    ['heading', ({ attrs, content }) => toHeading(toLevel(depth + toNumber(attrs['level'])), inlinesOf(content))],
+    ['blockquote', ({ content }) => [{ of: 'quote', blocks: readBlocks(content) }]],
+    ['codeblock', (node) => [{ of: 'code', text: toLines(textOf(node)) }]],
+    ['horizontalrule', () => [{ of: 'rule' }]],
+    ['bulletlist', (node) => toList(node, false)],
+    ['orderedlist', (node) => toList(node, true)],
+    ['tasklist', (node) => toList(node, false)],
+    ['listitem', ({ content }) => readBlocks(content)],
+    ['taskitem', ({ content }) => readBlocks(content)],
+    ['table', ({ content }) => toTable(content.map((row) => row.content.map((cell) => inlinesOf([cell]))))],
+  ]);
+
+  function toList({ content }: CanonicalNode, isOrdered: boolean): Block[] {
+    const items = content.map((item) => readBlocks([item])).filter((blocks) => blocks.length > 0);
+    return items.length === 0 ? [] : [{ of: 'list', isOrdered, items }];
+  }
+
+  function readBlocks(nodes: readonly CanonicalNode[]): Block[] {
+    const blocks: Block[] = [];
+    let line: CanonicalNode[] = [];
+    const endLine = () => {
+      blocks.push(...toParagraph(inlinesOf(line)));
+      line = [];
+    };
+    for (const node of nodes) {
+      const name = nameOf(node);
+      if (inlineNames.has(name)) {
+        line.push(node);
+        continue;
+      }
+      endLine();
+      blocks.push(...(readers.get(name) ?? readUnknown)(node));
+    }
+    endLine();
+    return blocks;
+  }
+
+  function readUnknown(node: CanonicalNode): Block[] {
+    notes.add('node', node.type);
+    return [...toParagraph(tidy([plain(toLine(node.text))])), ...readBlocks(node.content)];
+  }
+
+  return readBlocks;
+}
+
+/** What may stand in a cell or a paragraph beside text, without a note: its text is kept as it is. */
+const transparentNames: ReadonlySet<string> = new Set([
+  ...['heading', 'listitem', 'taskitem', 'bulletlist', 'orderedlist', 'tasklist', 'tablecell', 'tableheader'],
+]);
+
+function createInlineReader(notes: LossNotes): (nodes: readonly CanonicalNode[]) => Inline[] {
+  const readers = new Map<string, (node: CanonicalNode) => Inline[]>([
+    ['text', (node) => [toRun(node, notes)]],
+    ['hardbreak', () => [{ of: 'break' }]],
+    ['image', (node) => [toImageNote(node, notes)]],
+    // Two paragraphs in one cell must not become one word.
+    ['paragraph', ({ content }) => [...read(content), plain(' ')]],
+  ]);
+
+  function read(nodes: readonly CanonicalNode[]): Inline[] {
+    return nodes.flatMap((node) => (readers.get(nameOf(node)) ?? readOther)(node));
+  }
+
+  function readOther(node: CanonicalNode): Inline[] {
+    if (!transparentNames.has(nameOf(node))) notes.add('node', node.type);
+    return [plain(toLine(node.text)), ...read(node.content)];
+  }
+
+  return (nodes) => tidy(read(nodes));
+}
+
+const styleOfMark: ReadonlyMap<string, Style> = new Map([
+  ['bold', 'bold'],
+  ['strong', 'bold'],
+  ['italic', 'italic'],
+  ['em', 'italic'],
+  ['strike', 'strike'],
+  ['code', 'code'],
+]);
+
+function toRun({ text, marks }: CanonicalNode, notes: LossNotes): TextRun {
+  const found = new Set<Style>();
+  let href: string | null = null;
+  for (const mark of marks) {
+    const name = nameOf(mark);
+    const known = styleOfMark.get(name);
+    if (known !== undefined) found.add(known);
+    else if (name === 'link') href = toHref(mark, notes);
+    else notes.add('mark', mark.type);
+  }
+  return { of: 'text', text: toLine(text), style: styles.filter((one) => found.has(one)), href };
+}
+
+const maxHrefChars = 2000;
+
+/** A name and a password in an address are how one looks like another. */
+function toHref({ attrs }: CanonicalMark, notes: LossNotes): string | null {
+  const url = typeof attrs['href'] === 'string' ? URL.parse(attrs['href']) : null;
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:';
+  const isPlain = url?.username === '' && url.password === '' && url.href.length <= maxHrefChars;
+  if (url !== null && isWeb && isPlain) return url.href;
+  notes.add('link');
+  return null;
+}
+
+/** Trainers see that an image is missing, and what it shows if it has a description. */
+function toImageNote({ attrs }: CanonicalNode, notes: LossNotes): TextRun {
+  notes.add('image');
+  const alt = typeof attrs['alt'] === 'string' ? toLine(attrs['alt']).trim() : '';
+  return plain(alt === '' ? '[Image]' : `[Image: ${alt}]`);
+}
+
+function toTable(rows: Inline[][][]): Block[] {
+  const width = Math.max(0, ...rows.map((cells) => cells.length));
+  if (width === 0) return [];
+  return [{ of: 'table', rows: rows.map((cells) => Array.from({ length: width }, (_, index) => cells[index] ?? [])) }];
+}
+
+function toParagraph(inlines: Inline[]): Block[] {
+  return inlines.length === 0 ? [] : [{ of: 'paragraph', inlines }];
+}
+
+function toHeading(level: number, inlines: Inline[]): Block[] {
+  return inlines.length === 0 ? [] : [{ of: 'heading', level, inlines }];
+}
+
+/** Runs that look alike become one, and nothing begins or ends with a space or a break. */
+function tidy(inlines: readonly Inline[]): Inline[] {
+  const runs: Inline[] = [];
+  for (const inline of inlines) {
+    const last = runs.at(-1);
+    if (inline.of === 'text' && last?.of === 'text' && isAlike(inline, last)) {
+      runs[runs.length - 1] = { ...last, text: last.text + inline.text };
+    } else if (inline.of === 'break' || inline.text !== '') runs.push(inline);
+  }
+  const [first, last] = [runs.findIndex(isVisible), runs.findLastIndex(isVisible)];
+  return runs.slice(Math.max(first, 0), last + 1).map((run, index, all) => {
+    if (run.of === 'break') return run;
+    const text = index === 0 ? run.text.trimStart() : run.text;
+    return { ...run, text: index === all.length - 1 ? text.trimEnd() : text };
+  });
+}
+
+function isVisible(inline: Inline): boolean {
+  return inline.of === 'text' && inline.text.trim() !== '';
+}
+
+function isAlike(one: TextRun, other: TextRun): boolean {
+  return one.href === other.href && one.style.join() === other.style.join();
+}
+
+function plain(text: string): TextRun {
+  return { of: 'text', text, style: [], href: null };
+}
+
+function textOf({ type, text, content }: CanonicalNode): string {
+  return nameOf({ type }) === 'hardbreak' ? '\n' : text + content.map(textOf).join('');
+}
+
+function nameOf({ type }: { type: string }): string {
+  return type.replaceAll(/[_-]/g, '').toLowerCase();
+}
+
+function toLine(text: string): string {
+  return stripControl(text).replaceAll(/\s+/g, ' ');
+}
+
+function toLines(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map((line) => stripControl(line.replaceAll('\t', '    ')).trimEnd())
+    .join('\n')
+    .replaceAll(/^\n+|\n+$/g, '');
+}
+
+function toNumber(value: unknown): number {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : 1;
+}
+
+function toLevel(depth: number): number {
+  return Math.min(Math.max(depth, 1), 6);
+}

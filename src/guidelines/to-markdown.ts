@@ -1,0 +1,105 @@
+import type { Block, Inline, TextRun } from './guideline.ts';
+
+/**
+ * Guidelines as Markdown, as CommonMark and GitHub read it. What comes from the manual is escaped, so that it is
+ * neither Markdown nor HTML, and so that no reader makes a link of an address in it.
+ */
+export function toMarkdown(blocks: readonly Block[]): string {
+  return blocks.map(writeBlock).join('\n\n');
+}
+
+function writeBlock(block: Block): string {
+  switch (block.of) {
+    case 'paragraph':
+      return writeLines(block.inlines);
+    case 'heading':
+      return `${'#'.repeat(block.level)} ${writeOneLine(block.inlines)}`;
+    case 'list':
+      return block.items.map((item, index) => writeItem(item, block.isOrdered ? `${index + 1}. ` : '- ')).join('\n');
+    case 'quote':
+      return toMarkdown(block.blocks).replaceAll(/^/gm, '> ');
+    case 'code':
+      return writeCode(block.text);
+    case 'rule':
+      return '***';
+    case 'table':
+      return writeTable(block.rows);
+  }
+}
+
+function writeItem(blocks: readonly Block[], marker: string): string {
+  return marker + toMarkdown(blocks).replaceAll(/\n(?!\n)/g, `\n${' '.repeat(marker.length)}`);
+}
+
+function writeCode(text: string): string {
+  const fence = fenceFor(text, 3);
+  return `${fence}\n${text}\n${fence}`;
+}
+
+function writeTable([head = [], ...rows]: readonly Inline[][][]): string {
+  return [writeRow(head), `|${' --- |'.repeat(head.length)}`, ...rows.map(writeRow)].join('\n');
+}
+
+function writeRow(cells: readonly Inline[][]): string {
+  return `|${cells.map((cell) => ` ${writeOneLine(cell.map(withoutCode))} |`).join('')}`;
+}
+
+/** A bar in code would end the cell. */
+function withoutCode(inline: Inline): Inline {
+  return inline.of === 'break' ? inline : { ...inline, style: inline.style.filter((one) => one !== 'code') };
+}
+
+function writeLines(inlines: readonly Inline[]): string {
+  const lines = inlines.map((inline) => (inline.of === 'break' ? '\n' : writeRun(inline))).join('');
+  return lines.split('\n').map(escapeBegin).join('\\\n');
+}
+
+function writeOneLine(inlines: readonly Inline[]): string {
+  return escapeBegin(inlines.map((inline) => (inline.of === 'break' ? ' ' : writeRun(inline))).join(''));
+}
+
+/** What would begin a list, a rule or a head of a table. */
+function escapeBegin(line: string): string {
+  return line
+    .trim()
+    .replace(/^[-+:]/, '\\$&')
+    .replace(/^(\d+)([.)])/, '$1\\$2');
+}
+
+const signOfStyle = { bold: '**', italic: '*', strike: '~~', code: '' } as const;
+
+/** Spaces stand outside of the signs, because inside they would not be read as signs. */
+function writeRun({ text, style, href }: TextRun): string {
+  const [, before = '', inner = '', after = ''] = /^( *)(.*?)( *)$/.exec(text) ?? [];
+  if (inner === '') return text;
+  const written = style.reduceRight(
+    (inside, one) => `${signOfStyle[one]}${inside}${signOfStyle[one]}`,
+    style.includes('code') ? writeCodeSpan(inner) : escapeText(inner),
+  );
+  return `${before}${href === null ? written : `[${written}](<${escapeHref(href)}>)`}${after}`;
+}
+
+/** A space at both sides is not shown. */
+function writeCodeSpan(text: string): string {
+  const fence = fenceFor(text, 1);
+  return `${fence} ${text} ${fence}`;
+}
+
+/** More backticks than stand together anywhere in the text. */
+function fenceFor(text: string, min: number): string {
+  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
+  return '`'.repeat(Math.max(min, longest + 1));
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+function escapeText(text: string): string {
+  return text
+    .replaceAll(/[\\`*_{}[\]#|~!@$^=]|:(?=\/)|(?<=www)\./gi, '\\$&')
+    .replaceAll(/[&<>]/g, (sign) => entities[sign] ?? '');
+}
+
+/** It stands between angle brackets. */
+function escapeHref(href: string): string {
+  return href.replaceAll(/[<>\\|`\s]/g, encodeURIComponent).replaceAll('&', '&amp;');
+}

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import { type Guideline, toGuideline } from '../../src/guidelines/to-guideline.ts';
+import { toHtml } from '../../src/guidelines/to-html.ts';
+import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
+import type { PublishedPage } from '../../src/sources/source.ts';
+import { hostilePage } from '../support/guidelines/hostile-pages.ts';
+import { harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
+
+const p = (...content: unknown[]) => ({ type: 'paragraph', content });
+const t = (text: string, ...marks: unknown[]) => ({ type: 'text', text, marks });
+const doc = (...content: unknown[]) => ({ type: 'doc', content });
+const page = (...content: unknown[]): PublishedPage => ({ title: 'Cars', depth: 1, content: doc(...content) });
+
+function write(...pages: PublishedPage[]) {
+  const { blocks, notes } = toGuideline({ pages });
+  return { html: toHtml(blocks), markdown: toMarkdown(blocks), notes };
+}
+
+describe('guidelines from a publication', () => {
+  it('have what the manual says, as HTML and as Markdown', () => {
+    const { html, markdown, notes } = write(
+      page(
+        { type: 'heading', attrs: { level: 1 }, content: [t('What counts')] },
+        p(
+          t('Every '),
+          t('whole', { type: 'bold' }),
+          t(' car & van, see '),
+          linked('the list', 'https://example.com/?a=1&b=2'),
+        ),
+        { type: 'bulletList', content: [item(p(t('red'))), item(p(t('blue')), list(item(p(t('light blue')))))] },
+        { type: 'codeBlock', content: [t('<car id="1">\n  </car>')] },
+        table([
+          ['kind', 'label'],
+          ['van', 'car'],
+        ]),
+        { type: 'horizontalRule' },
+        { type: 'blockquote', content: [p(t('one'), { type: 'hardBreak' }, t('two'))] },
+      ),
+    );
+    expect(html).toBe(
+      [
+        '<h1>Cars</h1><h2>What counts</h2>',
+        '<p>Every <strong>whole</strong> car &amp; van, see ',
+        '<a href="https://example.com/?a=1&amp;b=2" rel="noopener noreferrer">the list</a></p>',
+        '<ul><li><p>red</p></li><li><p>blue</p><ol><li><p>light blue</p></li></ol></li></ul>',
+        '<pre><code>&lt;car id="1"&gt;\n  &lt;/car&gt;</code></pre>',
+        '<table><tbody><tr><th>kind</th><th>label</th></tr><tr><td>van</td><td>car</td></tr></tbody></table>',
+        '<hr><blockquote><p>one<br>two</p></blockquote>',
+      ].join(''),
+    );
+    expect(markdown.split('\n')).toEqual([
+      '# Cars',
+      '',
+      '## What counts',
+      '',
+      'Every **whole** car &amp; van, see [the list](<https://example.com/?a=1&amp;b=2>)',
+      '',
+      '- red',
+      '- blue',
+      '',
+      '  1. light blue',
+      '',
+      '```',
+      '<car id="1">',
+      '  </car>',
+      '```',
+      '',
+      '| kind | label |',
+      '| --- | --- |',
+      '| van | car |',
+      '',
+      '***',
+      '',
+      '> one\\',
+      '> two',
+    ]);
+    expect(notes).toEqual([]);
+  });
+
+  it('show the same text in both formats', () => {
+    const { html, markdown } = write(
+      page(p(t('1. a *b* _c_ `d` <e> &amp; [f](g) h@i.example www.j.example http://k.example ~~l~~ #m | n \\o'))),
+    );
+    expect(shownByMarkdown(markdown).textContent.trim()).toContain(readHtml(html).querySelector('p')?.textContent);
+    expect(shownByMarkdown(markdown).querySelectorAll('a, em, code, del, li')).toEqual([]);
+  });
+
+  it('say where an image was, and keep none', () => {
+    const { html, markdown, notes } = write(
+      page({ type: 'image', attrs: { src: 'https://example.com/a.png', alt: 'a car' } }, p({ type: 'image' })),
+    );
+    expect(html).toBe('<h1>Cars</h1><p>[Image: a car]</p><p>[Image]</p>');
+    expect(markdown).toBe('# Cars\n\n\\[Image: a car\\]\n\n\\[Image\\]');
+    expect(notes).toEqual(['An image was left out (2 times)']);
+  });
+
+  it('keep the text of what is not known, with a note', () => {
+    const { html, notes } = write(
+      page(
+        { type: 'callout', content: [p(t('Mind the '), t('gap', { type: 'highlight' }))] },
+        { type: 'a b', text: 'raw' },
+      ),
+    );
+    expect(html).toBe('<h1>Cars</h1><p>Mind the gap</p><p>raw</p>');
+    expect(notes).toEqual([
+      'The node "callout" is not known: only its text was kept',
+      'The mark "highlight" was left out',
+      'A node is not known: only its text was kept',
+    ]);
+  });
+
+  it.each([
+    ['a script', 'javascript:alert(1)'],
+    ['a mail address', 'mailto:a@b.example'],
+    ['a path', '/here'],
+    ['an address with a name', 'https://name@b.example/'],
+    ['an endless address', `https://b.example/${'a'.repeat(2000)}`],
+    ['no text', 7],
+  ])('keep the text of a link to %s, and not the link', (_, href) => {
+    const { html, notes } = write(page(p({ type: 'text', text: 'here', marks: [{ type: 'link', attrs: { href } }] })));
+    expect(html).toBe('<h1>Cars</h1><p>here</p>');
+    expect(notes).toEqual(['A link that is not http or https was left out: only its text was kept']);
+  });
+
+  it.each([
+    ['no tree', 'text'],
+    ['a tree that is too deep', Array.from({ length: 61 }).reduce<unknown>((inner) => doc(inner), t('x'))],
+    ['a tree that is too large', doc(...Array.from({ length: 20_001 }, () => t('x')))],
+    ['a node without a type', doc({ content: [] })],
+  ])('are none for %s', (_, content) => {
+    expect(() => toGuideline({ pages: [{ title: 'Cars', depth: 1, content }] })).toThrow(
+      /the page "Cars" of the manual/,
+    );
+  });
+
+  it('have nothing that runs, and no address that is not http or https, whatever the manual says', () => {
+    let read = 0;
+    fc.assert(
+      fc.property(fc.array(hostilePage, { minLength: 1, maxLength: 2 }), (pages) => {
+        const guideline = readable(pages);
+        if (guideline === null) return;
+        read += 1;
+        expect(harmIn(readHtml(toHtml(guideline.blocks)))).toEqual([]);
+        expect(harmIn(shownByMarkdown(toMarkdown(guideline.blocks)))).toEqual([]);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(read).toBeGreaterThan(1000);
+  });
+});
+
+/** Null for pages that are none, which is said in no other way. */
+function readable(pages: PublishedPage[]): Guideline | null {
+  try {
+    return toGuideline({ pages });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid') return null;
+    throw error;
+  }
+}
+
+function linked(text: string, href: string) {
+  return t(text, { type: 'link', attrs: { href } });
+}
+
+function item(...content: unknown[]) {
+  return { type: 'listItem', content };
+}
+
+function list(...content: unknown[]) {
+  return { type: 'orderedList', content };
+}
+
+function table(rows: string[][]) {
+  const content = rows.map((cells) => ({
+    type: 'tableRow',
+    content: cells.map((cell) => ({ type: 'tableCell', content: [p(t(cell))] })),
+  }));
+  return { type: 'table', content };
+}
