@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { toId, toText } from '../../domain/marketplace-text.ts';
+import { Id, lenient, NullableId, optional, paging } from '../http/fields-schema.ts';
+
+/**
+ * What is read of the answers about instruction manuals (spec: part B sections 2.1 and 4.1; the envelopes are
+ * assumed).
+ */
+
+const Count = z.int().min(0);
+
+export const WorkspaceList = z.object({ workspaces: z.array(z.object({ id: Id })), ...paging });
+
+const Binding = z.object({ kind: z.string(), targetId: Id, precedence: z.number() });
+
+/** Without bindings in a list, a manual has to be read by itself. */
+const Manual = z.object({ id: Id, bindings: lenient(z.array(Binding)) });
+export type Manual = z.infer<typeof Manual>;
+
+export const ManualList = z.object({ manuals: z.array(Manual), ...paging });
+export const ManualAnswer = z.object({ manual: Manual });
+
+const PublicationRecord = z.object({ publicationNumber: Count, audiences: z.array(z.string()) });
+export type PublicationRecord = z.infer<typeof PublicationRecord>;
+export const PublicationList = z.object({ publications: z.array(PublicationRecord), ...paging });
+
+const ManifestPage = z.object({
+  pageId: Id,
+  title: optional(toText),
+  revision: Count,
+  parentId: NullableId,
+  position: z.number().catch(0),
+  /** Which audience a page is for, if not all of its publication. */
+  audience: optional(toId),
+  checksum: optional(toId),
+});
+export type ManifestPage = z.infer<typeof ManifestPage>;
+
+export const Manifest = z.object({ publicationNumber: Count, pages: z.array(ManifestPage).max(200) });
+
+/** The canonical JSON is validated where it is converted. */
+export const PageAnswer = z.object({
+  page: z.object({ id: Id, revision: lenient(Count), checksum: optional(toId), content: z.unknown() }),
+});

@@ -1,0 +1,106 @@
+import { expect, it } from 'vitest';
+import { createInstructionCalls } from '../../../src/sources/employer/instruction-calls.ts';
+import { createCaller } from '../../../src/sources/http/caller.ts';
+import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+
+const { signal } = new AbortController();
+
+const job = (targetId: string, precedence: number) => ({ kind: 'JOB', targetId, precedence });
+const pageOf = (pageId: string, more = {}) => ({ pageId, title: pageId, revision: 3, position: 0, ...more });
+const published = (publicationNumber: number, ...audiences: string[]) => ({ publicationNumber, audiences });
+const content = (text: string) => ({ type: 'doc', content: [{ type: 'text', text }] });
+
+/** What is answered by the path and query of a request below the instructions. */
+const usual: Record<string, unknown> = {
+  '/workspaces': { workspaces: [{ id: 'w1' }] },
+  '/workspaces/w1/manuals': {
+    manuals: [
+      { id: 'later', bindings: [job('job_1', 5)] },
+      { id: 'unpublished', bindings: [job('job_1', 0)] },
+      { id: 'first' },
+    ],
+  },
+  '/manuals/first': { manual: { id: 'first', bindings: [job('job_1', 1), { ...job('job_2', 0), kind: 'FOLDER' }] } },
+  '/manuals/unpublished/publications': { publications: [published(8, 'ADMIN', 'REVIEWER')] },
+  '/manuals/first/publications': {
+    publications: [published(1, 'WORKER'), published(2, 'WORKER'), published(3, 'ADMIN')],
+  },
+  '/manuals/first/publications/2/manifest?audience=WORKER': {
+    publicationNumber: 2,
+    pages: [
+      pageOf('below', { parentId: 'top', position: 1 }),
+      pageOf('secret', { audience: 'ADMIN' }),
+      pageOf('top', { position: 2, checksum: 'c1' }),
+      pageOf('also', { audience: 'WORKER', position: 4 }),
+    ],
+  },
+  '/pages/top?revision=3&format=json': { page: { id: 'top', checksum: 'c1', content: content('top') } },
+  '/pages/below?revision=3&format=json': { page: { id: 'below', revision: 3, content: content('below') } },
+  '/pages/also?revision=3&format=json': { page: { id: 'also', revision: 3, content: content('also') } },
+};
+
+async function open(changes: Record<string, unknown> = {}) {
+  const answers = { ...usual, ...changes };
+  const fake = await openHttpFake(({ url = '' }, response) => {
+    const answer = answers[url.replace(/^\/instructions/, '')];
+    sendJson(response, answer ?? { error: 'There is no such thing' }, answer === undefined ? 404 : 200);
+  });
+  const { call } = createCaller({ baseUrl: fake.url, token: 'ot_pat_1' });
+  return { ...createInstructionCalls(call), asked: () => fake.requests.map(({ line }) => line) };
+}
+
+it('reads the last publication for trainers of the manual that comes first, page by page', async () => {
+  const { readPublications, asked } = await open();
+  const found = await readPublications(['job_1', 'job_2'], signal);
+  expect([...found]).toEqual([
+    [
+      'job_1',
+      {
+        manualId: 'first',
+        publicationNumber: 2,
+        pages: [
+          { title: 'top', depth: 1, content: content('top') },
+          { title: 'below', depth: 2, content: content('below') },
+          { title: 'also', depth: 1, content: content('also') },
+        ],
+      },
+    ],
+  ]);
+  expect(asked().filter((line) => /secret|later/.test(line))).toEqual([]);
+  expect(asked().every((line) => line.startsWith('GET '))).toBe(true);
+});
+
+it('reads a manual of two jobs once', async () => {
+  const { readPublications, asked } = await open({
+    '/manuals/first': { manual: { id: 'first', bindings: [job('job_1', -1), job('job_2', 1)] } },
+  });
+  expect([...(await readPublications(['job_1', 'job_2'], signal)).keys()].sort()).toEqual(['job_1', 'job_2']);
+  expect(asked().filter((line) => line.includes('/pages/top'))).toHaveLength(1);
+});
+
+it.each([
+  ['another revision', { id: 'top', revision: 4, content: content('draft') }],
+  ['another content', { id: 'top', revision: 3, checksum: 'c2', content: content('draft') }],
+  ['another page', { id: 'below', revision: 3, content: content('draft') }],
+  ['no sign of which revision it is', { id: 'top', content: content('draft') }],
+])('takes no page that was not published: %s', async (_, page) => {
+  const { readPublications } = await open({ '/pages/top?revision=3&format=json': { page } });
+  await expect(readPublications(['job_1'], signal)).rejects.toMatchObject({
+    code: 'invalid',
+    message: 'Could not read a page of a publication: the answer is not the page that was published',
+  });
+});
+
+it.each([
+  ['another publication', { publicationNumber: 3, pages: [] }, 'it is of another publication'],
+  [
+    'pages below each other',
+    { publicationNumber: 2, pages: [pageOf('a', { parentId: 'b' }), pageOf('b', { parentId: 'a' })] },
+    'its pages are below each other',
+  ],
+])('takes no manifest of %s', async (_, manifest, why) => {
+  const path = '/manuals/first/publications/2/manifest?audience=WORKER';
+  const { readPublications } = await open({ [path]: manifest });
+  const message = `Could not read what a publication is made of: ${why}`;
+  await expect(readPublications(['job_1'], signal)).rejects.toMatchObject({ code: 'invalid', message });
+});
