@@ -13,6 +13,8 @@ const optional = [
   'resetInvitations',
   'usageScopeFor',
   'readUsage',
+  'readGuidelines',
+  'writeGuidelines',
 ];
 const readdings: unknown[] = ['yes', 'new_account', 'no'];
 const exclusives: unknown[] = ['membership', 'group', 'tool'];

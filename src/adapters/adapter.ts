@@ -133,6 +133,17 @@ export interface Adapter {
    * `not_found` means that there is no such scope (any more).
    */
   readUsage?(scope: string, request: UsageRequest, signal: AbortSignal): AsyncIterable<UsageObservation | UsageNote>;
+
+  /**
+   * What a project shows its members as guidelines, in the format of `capabilities.guidelines`; empty if it shows none.
+   * Needed with `writeGuidelines`.
+   *
+   * @param project an `externalProjectId`
+   */
+  readGuidelines?(project: string, signal: AbortSignal): Promise<string>;
+
+  /** Replaces them, and shows them to members. The tool may clean the text, so it is read back. */
+  writeGuidelines?(project: string, text: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface Capabilities {
@@ -163,6 +174,8 @@ export interface Capabilities {
   invitation?: 'none' | 'own' | 'shared' | 'password';
   /** The counts that `readUsage` gives, and whether the work of a removed person is still in it. */
   usage?: { counts: readonly UsageCount[]; outlivesRemoval: boolean };
+  /** The format of guidelines, in a tool that shows them. Needed with `readGuidelines`. */
+  guidelines?: 'html' | 'markdown';
 }
 
 /** What a check found, although Gangway can work. */

@@ -60,6 +60,7 @@ export function guardAdapter(adapter: Adapter): Adapter {
     ...guardLists(adapter),
     ...guardInvitations(adapter),
     ...guardUsage(adapter),
+    ...guardGuidelines(adapter),
   };
 }
 
@@ -118,6 +119,24 @@ function guardUsage(adapter: Adapter): Pick<Adapter, 'usageScopeFor' | 'readUsag
     }),
     ...(readUsage && {
       readUsage: (scope, request, signal) => guardReading(readUsage.bind(adapter), scope, request, signal),
+    }),
+  };
+}
+
+function guardGuidelines(adapter: Adapter): Pick<Adapter, 'readGuidelines' | 'writeGuidelines'> {
+  const { readGuidelines, writeGuidelines } = adapter;
+  return {
+    ...(readGuidelines && {
+      readGuidelines: (project, signal) =>
+        guard('readGuidelines', signal, async () => {
+          const text: unknown = await readGuidelines.call(adapter, project, signal);
+          if (typeof text === 'string') return text;
+          throw wrong('readGuidelines', 'no text');
+        }),
+    }),
+    ...(writeGuidelines && {
+      writeGuidelines: (project, text, signal) =>
+        guard('writeGuidelines', signal, () => writeGuidelines.call(adapter, project, text, signal)),
     }),
   };
 }

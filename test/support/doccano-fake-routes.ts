@@ -49,6 +49,7 @@ export const fakeRoutes = new Map<string, Route>([
   ['GET /projects', listProjects],
   ['POST /projects', ifStaff(createProject)],
   ['GET /projects/:', ifMember(showProject)],
+  ['PATCH /projects/:', ifAdmin(changeProject)],
   ['GET /projects/:/members', ifAdmin(listRows)],
   ['POST /projects/:/members', ifAdmin(createRow)],
   ['DELETE /projects/:/members', ifAdmin(deleteRows)],
@@ -131,7 +132,7 @@ function listProjects({ state, user, query }: FakeCall): FakeAnswer {
 
 function createProject({ state, user, body }: FakeCall): FakeAnswer {
   const { name, project_type } = body as { name: string; project_type: string };
-  const project = { id: state.nextId(), name, project_type };
+  const project = { id: state.nextId(), name, project_type, resourcetype: `${project_type}Project`, guideline: '' };
   state.projects.push(project);
   state.rows.push({ id: state.nextId(), project: project.id, user: user.id, role: adminRole });
   return created(project);
@@ -140,6 +141,15 @@ function createProject({ state, user, body }: FakeCall): FakeAnswer {
 function showProject({ state, ids: [id] }: FakeCall): FakeAnswer {
   const project = state.projects.find((one) => one.id === id);
   return project === undefined ? missing : ok(project);
+}
+
+function changeProject({ state, ids: [id], body }: FakeCall): FakeAnswer {
+  const project = state.projects.find((one) => one.id === id);
+  if (project === undefined) return missing;
+  if (body['resourcetype'] !== project.resourcetype) return bad('resourcetype', 'This field is required.');
+  // Spaces at both ends are cut off, as of every text.
+  project.guideline = String(body['guideline']).trim();
+  return ok(project);
 }
 
 function listRows({ state, ids: [id], query }: FakeCall): FakeAnswer {

@@ -27,6 +27,8 @@ export interface FakeProject {
   id: number;
   name: string;
   project_type: string;
+  resourcetype: string;
+  guideline: string;
 }
 
 export interface FakeRow {

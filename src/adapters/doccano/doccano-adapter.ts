@@ -2,6 +2,7 @@ import type { Adapter, Added, Capabilities } from '../adapter.ts';
 import { createDoccanoAccounts } from './doccano-accounts.ts';
 import { createDoccanoApi } from './doccano-api.ts';
 import { checkDoccano } from './doccano-check.ts';
+import { createDoccanoGuidelines } from './doccano-guidelines.ts';
 import { createDoccanoMembers, findRole, toMember } from './doccano-members.ts';
 import type { DoccanoSettings } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
@@ -17,6 +18,7 @@ const capabilities: Capabilities = {
   invitation: 'password',
   // Confirmed examples are counted for good, but labels only for members.
   usage: { counts: ['tasks', 'labels'], outlivesRemoval: false },
+  guidelines: 'markdown',
 };
 
 /**
@@ -76,5 +78,7 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
 
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
     readUsage: (scope, _request, signal) => readDoccanoUsage(api, scope, signal),
+
+    ...createDoccanoGuidelines(api),
   };
 }

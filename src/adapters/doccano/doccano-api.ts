@@ -15,7 +15,7 @@ export interface DoccanoApi {
 }
 
 export interface ApiRequest {
-  method?: 'GET' | 'POST' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The path after `/v1`, with its query. */
   path: string;
   body?: unknown;

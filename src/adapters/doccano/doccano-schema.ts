@@ -64,7 +64,13 @@ export const MemberRow = z.object({
 export type MemberRow = z.output<typeof MemberRow>;
 export const MemberRows = z.array(MemberRow);
 
-export const Project = z.object({ id, project_type: z.string() });
+export const Project = z.object({
+  id,
+  project_type: z.string(),
+  resourcetype: z.string().optional(),
+  /** Markdown. */
+  guideline: z.string().nullish(),
+});
 
 /** A page of the projects that the caller is in. */
 export const ProjectPage = z.object({

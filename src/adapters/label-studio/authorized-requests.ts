@@ -16,6 +16,7 @@ export interface AuthorizedRequests {
   /** A 404 is no error. */
   remove(call: LabelStudioCall): Promise<void>;
   post(call: LabelStudioCall): Promise<void>;
+  patch(call: LabelStudioCall, body: unknown): Promise<void>;
 }
 
 export interface LabelStudioCall {
@@ -91,6 +92,10 @@ export function createAuthorizedRequests({ url, token }: LabelStudioSettings): A
 
     async post(call) {
       await send(call, { method: 'POST', isAnswerIgnored: true });
+    },
+
+    async patch(call, body) {
+      await send(call, { method: 'PATCH', body, isAnswerIgnored: true });
     },
   };
 }

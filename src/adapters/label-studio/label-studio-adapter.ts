@@ -62,6 +62,9 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     readUsage: (scope, request, signal) => readWork(api, scope, request, signal),
 
+    readGuidelines: (project, signal) => api.instructions(project, signal),
+    writeGuidelines: (project, html, signal) => api.setInstructions(project, html, signal),
+
     // Also needed with `sign_up`, because every member can read the link.
     resetInvitations: (_groupId, signal) => api.resetInviteToken(signal),
 
@@ -89,5 +92,6 @@ function toCapabilities({ onboarding, offboarding }: LabelStudioSettings): Capab
     exclusive: 'membership',
     invitation: onboarding === 'sign_up' ? 'password' : 'shared',
     usage: { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: keepsAccount },
+    guidelines: 'html',
   };
 }

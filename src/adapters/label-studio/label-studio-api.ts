@@ -2,6 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
 import { createAuthorizedRequests } from './authorized-requests.ts';
 import {
+  Instructions,
   Invite,
   type LabelStudioSettings,
   Me,
@@ -30,6 +31,10 @@ export interface LabelStudioApi {
   inviteToken(signal: AbortSignal): Promise<string>;
   resetInviteToken(signal: AbortSignal): Promise<void>;
   taskPage(query: TaskQuery, signal: AbortSignal): Promise<TaskPage>;
+  /** Of a project; empty if it has none. */
+  instructions(project: string, signal: AbortSignal): Promise<string>;
+  /** Shows them too, before people begin. */
+  setInstructions(project: string, html: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface TaskQuery {
@@ -47,7 +52,7 @@ const maxPages = 10_000;
 const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
-  const { read, readOpenly, readBySession, readOrNull, remove, post } = createAuthorizedRequests(settings);
+  const { read, readOpenly, readBySession, readOrNull, remove, post, patch } = createAuthorizedRequests(settings);
   return {
     version: (signal) => readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
 
@@ -96,7 +101,23 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
 
     taskPage: (query, signal) =>
       read(TaskPage, { path: `/api/tasks/?${toSearch(query)}`, purpose: 'read the work', signal }),
+
+    async instructions(project, signal) {
+      const call = { path: projectPath(project), purpose: 'read the instructions', signal };
+      return (await read(Instructions, call)).expert_instruction ?? '';
+    },
+
+    setInstructions(project, html, signal) {
+      const call = { path: projectPath(project), purpose: 'write the instructions', signal };
+      return patch(call, { expert_instruction: html, show_instruction: true });
+    },
   };
+}
+
+/** @throws AppError `invalid` for an id that is no number */
+function projectPath(project: string): string {
+  if (/^[1-9]\d{0,14}$/.test(project)) return `/api/projects/${project}/`;
+  throw new AppError('invalid', 'A project is a number in Label Studio');
 }
 
 /** By id and not by page number, so that no task moves to a page that was read already. */

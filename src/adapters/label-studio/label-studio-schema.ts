@@ -67,6 +67,9 @@ export type Organization = z.output<typeof Organization>;
 
 export const Invite = z.object({ token: z.string().min(1) });
 
+/** What annotators are shown before they begin: HTML. */
+export const Instructions = z.object({ expert_instruction: z.string().nullish() });
+
 export const AccessToken = z.object({ access: z.string().min(1) });
 
 /** The readable part of a JSON Web Token. Instants in seconds. */

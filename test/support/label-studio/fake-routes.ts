@@ -101,6 +101,20 @@ function workRoutes(work: FakeWork): [string, Route][] {
     ],
     ['POST /api/projects', ({ body }) => ({ status: 201, body: work.addProject((body as { title: string }).title) })],
     [
+      'GET /api/projects/:id',
+      ({ id }) => {
+        const shown = work.showProject(id);
+        return shown === undefined ? refuse(404, 'No Project matches') : ok(shown);
+      },
+    ],
+    [
+      'PATCH /api/projects/:id',
+      ({ id, body }) => {
+        const shown = work.changeProject(id, body);
+        return shown === undefined ? refuse(404, 'No Project matches') : ok(shown);
+      },
+    ],
+    [
       'DELETE /api/projects/:id',
       ({ id }) => (work.deleteProject(id) ? { status: 204 } : refuse(404, 'No Project matches')),
     ],

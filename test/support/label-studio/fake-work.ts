@@ -23,6 +23,7 @@ interface Filters {
 export function createFakeWork(now: () => Date = () => new Date()) {
   const tasks = new Map<number, FakeTask>();
   const projects = new Map<number, string>();
+  const instructions = new Map<number, object>();
   let lastId = 0;
   const stamp = () => now().toISOString();
 
@@ -32,6 +33,17 @@ export function createFakeWork(now: () => Date = () => new Date()) {
 
   return {
     projects: () => [...projects].map(([id, title]) => ({ id, title })),
+
+    showProject(id: number) {
+      const title = projects.get(id);
+      const none = { expert_instruction: '', show_instruction: false };
+      return title === undefined ? undefined : { id, title, ...none, ...instructions.get(id) };
+    },
+
+    changeProject(id: number, changes: unknown) {
+      instructions.set(id, { ...instructions.get(id), ...(changes as object) });
+      return this.showProject(id);
+    },
 
     addProject(title: string): { id: number } {
       const id = ++lastId;

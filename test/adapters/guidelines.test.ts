@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { Adapter } from '../../src/adapters/adapter.ts';
+import { openDoccanoFake } from '../support/doccano-fake.ts';
+import { doccanoAdapter } from '../support/doccano-harness.ts';
+import { actAs, makeProject } from '../support/doccano-site.ts';
+import { openFakeLabelStudio } from '../support/label-studio/fake-label-studio.ts';
+import { createLabelStudio } from '../support/label-studio/label-studio-harness.ts';
+
+const { signal } = new AbortController();
+
+interface Opened {
+  adapter: Adapter;
+  projects: [string, string];
+}
+
+const openers: [string, string, () => Promise<Opened>][] = [
+  [
+    'label-studio',
+    'html',
+    async () => {
+      const fake = await openFakeLabelStudio();
+      const adapter = createLabelStudio(fake, { token: await fake.personalToken() });
+      const [one, other] = [fake.work.addProject('signs'), fake.work.addProject('lamps')];
+      return { adapter, projects: [String(one.id), String(other.id)] };
+    },
+  ],
+  [
+    'doccano',
+    'markdown',
+    async () => {
+      const fake = await openDoccanoFake();
+      const admin = await actAs(fake, fake.admin);
+      const projects = [await makeProject(admin, 'signs'), await makeProject(admin, 'lamps')];
+      return { adapter: doccanoAdapter(fake), projects: [String(projects[0]), String(projects[1])] };
+    },
+  ],
+];
+
+describe.each(openers)('guidelines in %s', (_, format, open) => {
+  it('are in the format that it says, and those of one project alone are replaced', async () => {
+    const { adapter, projects } = await open();
+    expect(adapter.capabilities.guidelines).toBe(format);
+    expect(await adapter.readGuidelines?.(projects[0], signal)).toBe('');
+    await adapter.writeGuidelines?.(projects[0], 'Every car', signal);
+    await adapter.writeGuidelines?.(projects[0], 'Every whole car', signal);
+    expect(await adapter.readGuidelines?.(projects[0], signal)).toBe('Every whole car');
+    expect(await adapter.readGuidelines?.(projects[1], signal)).toBe('');
+  });
+
+  it.each(['0', '007', '1/../2', 'signs', ''])('are refused for %j, which is no project', async (project) => {
+    const { adapter } = await open();
+    await expect(async () => await adapter.readGuidelines?.(project, signal)).rejects.toMatchObject({
+      code: 'invalid',
+    });
+    await expect(async () => await adapter.writeGuidelines?.(project, 'x', signal)).rejects.toMatchObject({
+      code: 'invalid',
+    });
+  });
+
+  it('of a project that is gone are not found', async () => {
+    const { adapter } = await open();
+    await expect(adapter.readGuidelines?.('999', signal)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
+
+it('show themselves before people begin, in Label Studio', async () => {
+  const fake = await openFakeLabelStudio();
+  const adapter = createLabelStudio(fake, { token: await fake.personalToken() });
+  const { id } = fake.work.addProject('signs');
+  await adapter.writeGuidelines?.(String(id), '<p>Every car</p>', signal);
+  expect(fake.work.showProject(id)).toMatchObject({ expert_instruction: '<p>Every car</p>', show_instruction: true });
+});
