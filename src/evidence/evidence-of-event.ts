@@ -116,6 +116,8 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventCont
     displayNameVersion: displayName === null ? null : version,
     workEmail,
     workEmailVersion: workEmail === null ? null : version,
+    addressMissing: null,
+    addressMissingVersion: null,
   });
 }
 
