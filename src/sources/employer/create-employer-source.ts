@@ -1,10 +1,14 @@
 import { AppError } from '../../domain/errors.ts';
+import { employerEventTypes } from '../../domain/event.ts';
 import { type CallOptions, createCaller } from '../http/caller.ts';
+import { compareOpenapi } from '../http/compare-openapi.ts';
+import { OpenapiDocument } from '../http/openapi-schema.ts';
 import type { JobLinks } from '../job-links.ts';
 import type { Grant, Source } from '../source.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { Account } from './employer-schema.ts';
 import { neededScopes } from './needed-scopes.ts';
+import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 import { createWebhookCalls } from './webhook-calls.ts';
 import { createFindWorkEmail } from './work-email.ts';
@@ -24,7 +28,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
   }
 
   return {
-    eventTypes: [],
+    eventTypes: employerEventTypes,
     neededScopes,
     remedies,
     hasSilentEnds: true,
@@ -52,7 +56,13 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
 
     createLink: (wanted) => links.create(wanted),
     deleteLink: (linkId) => links.remove(linkId),
-    findDeviations: async () => [],
+
+    async findDeviations(signal) {
+      const operation = { path: '/openapi.json', purpose: 'read the description of the API' };
+      const document = await call({ ...operation, answer: OpenapiDocument, isAnonymous: true }, signal);
+      return compareOpenapi(document, reliedOperations);
+    },
+
     clockDriftMs,
   };
 }
