@@ -19,7 +19,7 @@ export function setFaults(
   wanted: WantedFaults = {},
 ): FaultsInForce {
   const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
-  if (installId !== undefined) findInstall(state, installId);
+  if (installId !== undefined && !state.accounts.has(installId)) findInstall(state, installId);
   requireOperations(faults);
   dice.setFaults(installId, faults);
   return { installId: installId ?? null, faults };
