@@ -1,9 +1,9 @@
 import { AppError } from '../domain/errors.ts';
-import { operationOf } from './api-router.ts';
 import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { parseRequest } from './platform-request-schema.ts';
+import { operationOf } from './platform-route.ts';
 import { platformRoutes } from './platform-router.ts';
 
 export interface FaultsInForce {

@@ -1,5 +1,4 @@
 import { AppError } from '../domain/errors.ts';
-import type { ApiRoute } from './api-router.ts';
 import type { Marketplace } from './marketplace.ts';
 import { linksOfInstall, type SandboxContract, type SandboxInstall, type Scope } from './sandbox-state.ts';
 
@@ -14,13 +13,21 @@ export interface PlatformCall {
 }
 
 /** One operation of the platform API. */
-export interface PlatformRoute extends ApiRoute {
+export interface PlatformRoute {
+  method: 'get' | 'post' | 'patch' | 'delete';
+  /** Below the base address, with `{id}` for an id. */
+  path: string;
   /** Any valid token is enough without it. */
   scope?: Scope;
   /** 200 by default. */
   status?: 201;
   /** @throws AppError */
   answer: (call: PlatformCall) => object;
+}
+
+/** Such as `GET /contracts/{id}/budget`. */
+export function operationOf({ method, path }: PlatformRoute): string {
+  return `${method.toUpperCase()} ${path}`;
 }
 
 /** A platform sees only the contracts whose job its install has linked. */

@@ -1,21 +1,24 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
 import { AppError } from '../../domain/errors.ts';
+import { operationOf, type PlatformRoute } from '../platform-route.ts';
+import type { SandboxInstall } from '../sandbox-state.ts';
 import type { FaultDice, FaultTarget } from './fault-dice.ts';
 
-/** The faults of calls of an API that have a valid token. */
+/** The faults of calls of the platform API that have a valid token. */
 export interface ApiFaults {
   /** Runs before the operation, so a refused call changes nothing. */
-  meetCalls(operation: string): RequestHandler;
+  meetCalls(route: PlatformRoute): RequestHandler;
   /** Runs after the operation, so the call has taken effect even if its answer is spoiled. */
   sendAnswer(response: Response, status: number, answer: object): void;
 }
 
 export function createApiFaults(dice: FaultDice): ApiFaults {
   return {
-    meetCalls(operation) {
+    meetCalls(route) {
+      const operation = operationOf(route);
       return async (_request, response, next) => {
-        const { id: installId } = response.locals['caller'] as { id: string };
+        const { id: installId } = response.locals['install'] as SandboxInstall;
         const name = `${operation} ${dice.countNext(installId, operation)}`;
         const call: FaultTarget = { installId, name, operation };
         response.locals['call'] = call;
