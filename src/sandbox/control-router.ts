@@ -7,11 +7,13 @@ import {
   End,
   Funding,
   Hire,
+  NewAccount,
   NewInstall,
   NewJob,
   Nothing,
   Relink,
   Replacement,
+  Resolve,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { SetFaults } from './faults/faults-schema.ts';
@@ -31,6 +33,7 @@ export function createControlRouter(control: Control, dispatcher: Dispatcher): R
     ...customerRoutes(control),
     ...linkRoutes(control),
     ...employerRoutes(control),
+    ...accountRoutes(control),
     post('/faults', SetFaults, (_, { installId, faults }) => control.setFaults(installId, faults)),
     get('/state', () => control.snapshot()),
     get('/deliveries', () => ({ deliveries: control.listDeliveries() })),
@@ -89,6 +92,20 @@ function employerRoutes(control: Control): ControlRoute[] {
       contractId,
       participants: control.replaceParticipant(contractId, wanted),
     })),
+  ];
+}
+
+function accountRoutes(control: Control): ControlRoute[] {
+  return [
+    post('/accounts', NewAccount, (_, wanted) => control.createAccount(wanted)),
+    post('/accounts/:id/revoke-tokens', Nothing, (accountId) => {
+      control.revokeAccountTokens(accountId);
+      return { accountId, tokens: 'revoked' };
+    }),
+    post('/approvals/:id/resolve', Resolve, (approvalId, { status }) => {
+      control.resolveApproval(approvalId, status);
+      return { approvalId, status };
+    }),
   ];
 }
 

@@ -7,7 +7,23 @@ import {
   raiseMistakenEnd,
   replaceParticipant,
 } from './contract-control.ts';
-import type { End, Funding, Hire, NewInstall, NewJob, Relink, Replacement } from './control-request-schema.ts';
+import type {
+  End,
+  Funding,
+  Hire,
+  NewAccount,
+  NewInstall,
+  NewJob,
+  Relink,
+  Replacement,
+} from './control-request-schema.ts';
+import {
+  type CreatedAccount,
+  createAccount,
+  type Resolution,
+  resolveApproval,
+  revokeAccountTokens,
+} from './employer/account-control.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import {
@@ -31,6 +47,9 @@ export interface Control {
   revokeInstall(installId: string): void;
   revokeToken(installId: string): void;
   reconnect(installId: string): Reconnection;
+  createAccount(wanted?: NewAccount): CreatedAccount;
+  revokeAccountTokens(accountId: string): void;
+  resolveApproval(approvalId: string, status: Resolution): void;
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -52,6 +71,9 @@ export function createControl(marketplace: Marketplace): Control {
     revokeInstall: (installId) => revokeInstall(marketplace, installId),
     revokeToken: (installId) => revokeToken(marketplace, installId),
     reconnect: (installId) => reconnect(marketplace, installId),
+    createAccount: (wanted) => createAccount(marketplace, wanted),
+    revokeAccountTokens: (accountId) => revokeAccountTokens(marketplace, accountId),
+    resolveApproval: (approvalId, status) => resolveApproval(marketplace, approvalId, status),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

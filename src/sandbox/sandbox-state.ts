@@ -1,3 +1,5 @@
+import type { EmployerEventType, SandboxAccount } from './employer/account.ts';
+
 /** All that the marketplace knows, as plain records. Maps keep the order of creation. */
 
 export const scopes = [
@@ -99,11 +101,13 @@ export interface SandboxContract {
   warned: Set<BudgetWarning>;
 }
 
+/** It receives what happens to an install or to an employer's account. */
 export interface SandboxEndpoint {
   id: string;
+  /** The id of the install or of the account. */
   installId: string;
   url: string;
-  eventTypes: SandboxEventType[];
+  eventTypes: (SandboxEventType | EmployerEventType)[];
   status: 'ACTIVE' | 'DISABLED';
   secret: string;
   createdAt: string;
@@ -127,7 +131,7 @@ export interface Delivery {
   number: number;
   endpoint: SandboxEndpoint;
   eventId: string;
-  type: SandboxEventType;
+  type: SandboxEventType | EmployerEventType;
   body: string;
   /** `LOST`: a fault prevented the marketplace from sending it. */
   status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED' | 'LOST';
@@ -142,6 +146,8 @@ export interface Delivery {
 
 export interface SandboxState {
   installs: Map<string, SandboxInstall>;
+  /** By the id of their organization. */
+  accounts: Map<string, SandboxAccount>;
   jobs: Map<string, Job>;
   links: Map<string, SandboxLink>;
   trainers: Map<string, Trainer>;
@@ -153,6 +159,7 @@ export interface SandboxState {
 export function createSandboxState(): SandboxState {
   return {
     installs: new Map(),
+    accounts: new Map(),
     jobs: new Map(),
     links: new Map(),
     trainers: new Map(),
@@ -174,7 +181,7 @@ export function liveLinksOfJob(state: SandboxState, job: Job): { link: SandboxLi
   });
 }
 
-export function endpointsOfInstall(state: SandboxState, install: SandboxInstall): SandboxEndpoint[] {
+export function endpointsOfInstall(state: SandboxState, install: Pick<SandboxInstall, 'id'>): SandboxEndpoint[] {
   return [...state.endpoints.values()].filter(({ installId }) => installId === install.id);
 }
 
