@@ -5,6 +5,7 @@ import {
   Advance,
   Consent,
   End,
+  FeedNews,
   Funding,
   Hire,
   NewAccount,
@@ -14,6 +15,7 @@ import {
   Relink,
   Replacement,
   Resolve,
+  WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { SetFaults } from './faults/faults-schema.ts';
@@ -101,6 +103,14 @@ function accountRoutes(control: Control): ControlRoute[] {
     post('/accounts/:id/revoke-tokens', Nothing, (accountId) => {
       control.revokeAccountTokens(accountId);
       return { accountId, tokens: 'revoked' };
+    }),
+    post('/accounts/:id/news', FeedNews, (accountId, news) => {
+      control.raiseNews(accountId, news);
+      return { accountId, type: news.type };
+    }),
+    post('/trainers/:id/work-email', WorkEmail, (trainerId, wanted) => {
+      control.setWorkEmail(trainerId, wanted);
+      return { trainerId };
     }),
     post('/approvals/:id/resolve', Resolve, (approvalId, { status }) => {
       control.resolveApproval(approvalId, status);

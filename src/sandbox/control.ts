@@ -9,6 +9,7 @@ import {
 } from './contract-control.ts';
 import type {
   End,
+  FeedNews,
   Funding,
   Hire,
   NewAccount,
@@ -16,13 +17,16 @@ import type {
   NewJob,
   Relink,
   Replacement,
+  WorkEmail,
 } from './control-request-schema.ts';
 import {
   type CreatedAccount,
   createAccount,
   type Resolution,
+  raiseNews,
   resolveApproval,
   revokeAccountTokens,
+  setWorkEmail,
 } from './employer/account-control.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
@@ -50,6 +54,8 @@ export interface Control {
   createAccount(wanted?: NewAccount): CreatedAccount;
   revokeAccountTokens(accountId: string): void;
   resolveApproval(approvalId: string, status: Resolution): void;
+  setWorkEmail(trainerId: string, wanted: WorkEmail): void;
+  raiseNews(accountId: string, news: FeedNews): void;
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -74,6 +80,8 @@ export function createControl(marketplace: Marketplace): Control {
     createAccount: (wanted) => createAccount(marketplace, wanted),
     revokeAccountTokens: (accountId) => revokeAccountTokens(marketplace, accountId),
     resolveApproval: (approvalId, status) => resolveApproval(marketplace, approvalId, status),
+    setWorkEmail: (trainerId, wanted) => setWorkEmail(marketplace, trainerId, wanted),
+    raiseNews: (accountId, news) => raiseNews(marketplace, accountId, news),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

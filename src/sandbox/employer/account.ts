@@ -21,6 +21,7 @@ export const scopeOfEvent = {
   'approval.confirmed': 'payments:read',
   'contract.budget_state_changed': 'payments:read',
   'proposal.received': 'proposals:read',
+  'proposal.status_changed': 'proposals:read',
   'message.received': 'messages:read',
 } as const satisfies Record<string, EmployerScope>;
 export type EmployerEventType = keyof typeof scopeOfEvent;

@@ -8,11 +8,18 @@ import { nameRequest, readJson } from '../requests.ts';
 import type { PersonalToken, SandboxAccount } from './account.ts';
 import { contractRoutes } from './contract-routes.ts';
 import { type EmployerCall, type EmployerRoute, isGranted } from './employer-route.ts';
+import { jobsRoute } from './jobs-route.ts';
 import { describeEmployerApi } from './openapi.ts';
 import { isValid, tokenRoutes } from './token-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
-const employerRoutes: readonly EmployerRoute[] = [...tokenRoutes, ...contractRoutes, ...webhookRoutes];
+/** All that need a token. */
+export const employerRoutes: readonly EmployerRoute[] = [
+  ...tokenRoutes,
+  jobsRoute,
+  ...contractRoutes,
+  ...webhookRoutes,
+];
 
 type Caller = Pick<EmployerCall, 'account' | 'token'>;
 
