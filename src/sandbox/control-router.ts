@@ -18,6 +18,7 @@ import {
   WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { SetFaults } from './faults/faults-schema.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 
@@ -36,6 +37,7 @@ export function createControlRouter(control: Control, dispatcher: Dispatcher): R
     ...linkRoutes(control),
     ...employerRoutes(control),
     ...accountRoutes(control),
+    ...manualRoutes(control),
     post('/faults', SetFaults, (_, { installId, faults }) => control.setFaults(installId, faults)),
     get('/state', () => control.snapshot()),
     get('/deliveries', () => ({ deliveries: control.listDeliveries() })),
@@ -116,6 +118,14 @@ function accountRoutes(control: Control): ControlRoute[] {
       control.resolveApproval(approvalId, status);
       return { approvalId, status };
     }),
+  ];
+}
+
+function manualRoutes(control: Control): ControlRoute[] {
+  return [
+    post('/accounts/:id/manuals', NewManual, (accountId, wanted) => control.createManual(accountId, wanted)),
+    post('/pages/:id/edit', PageEdit, (pageId, changes) => control.editPage(pageId, changes)),
+    post('/manuals/:id/publish', NewPublication, (manualId, wanted) => control.publishManual(manualId, wanted)),
   ];
 }
 

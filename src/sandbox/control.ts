@@ -28,6 +28,8 @@ import {
   revokeAccountTokens,
   setWorkEmail,
 } from './employer/account-control.ts';
+import { type CreatedManual, createManual, editPage, publishManual } from './employer/manual-control.ts';
+import type { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import {
@@ -56,6 +58,10 @@ export interface Control {
   resolveApproval(approvalId: string, status: Resolution): void;
   setWorkEmail(trainerId: string, wanted: WorkEmail): void;
   raiseNews(accountId: string, news: FeedNews): void;
+  createManual(accountId: string, wanted: NewManual): CreatedManual;
+  /** Changes the draft, and nothing that is published. */
+  editPage(pageId: string, changes: PageEdit): { pageId: string; revision: number };
+  publishManual(manualId: string, wanted?: NewPublication): { manualId: string; publicationNumber: number };
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -82,6 +88,9 @@ export function createControl(marketplace: Marketplace): Control {
     resolveApproval: (approvalId, status) => resolveApproval(marketplace, approvalId, status),
     setWorkEmail: (trainerId, wanted) => setWorkEmail(marketplace, trainerId, wanted),
     raiseNews: (accountId, news) => raiseNews(marketplace, accountId, news),
+    createManual: (accountId, wanted) => createManual(marketplace, accountId, wanted),
+    editPage: (pageId, changes) => editPage(marketplace, pageId, changes),
+    publishManual: (manualId, wanted) => publishManual(marketplace, manualId, wanted),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

@@ -31,6 +31,7 @@ export function createAccount(marketplace: Marketplace, wanted: NewAccount = {})
     tokens: [],
     approvals: [],
     feed: [],
+    manuals: [],
   };
   if (state.accounts.has(account.id)) throw new AppError('conflict', 'The organization has an account already');
   state.accounts.set(account.id, account);

@@ -14,6 +14,8 @@ export interface EmployerCall {
   token: PersonalToken;
   /** The `{id}` of the path; empty if it has none. */
   id: string;
+  /** The `{number}` of the path; empty if it has none. */
+  number: string;
   query: unknown;
   body: unknown;
 }
