@@ -1,7 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
+import { budgetOf } from './budget.ts';
 import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './control-request-schema.ts';
 import { accountOf, findAccount } from './employer/find-account.ts';
+import { tellBudget, tellMilestone } from './employer/tell-account.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
@@ -82,7 +84,9 @@ export function raiseMistakenEnd({ state, clock, raiseEvents }: Marketplace, con
 export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}): Milestone {
   const { state, ids } = marketplace;
   const contract = findContract(state, contractId);
-  for (const earlier of contract.milestones) earlier.status = 'COMPLETED';
+  const before = budgetOf(contract);
+  const completed = contract.milestones.filter(({ status }) => status === 'ACTIVE_FUNDED');
+  for (const earlier of completed) earlier.status = 'COMPLETED';
   const milestone: Milestone = {
     id: ids.next('mst'),
     name: wanted.name ?? `Milestone ${contract.milestones.length + 1}`,
@@ -93,12 +97,8 @@ export function fundMilestone(marketplace: Marketplace, contractId: string, want
   contract.milestones.push(milestone);
   contract.warned.clear();
   marketplace.raiseEvents(toMilestoneOccurrences(state, 'milestone.funded', contract));
-  const account = accountOf(state, contract);
-  if (account !== undefined) {
-    const data = { milestoneId: milestone.id, contractId, status: milestone.status };
-    const { id: jobId } = contract.job;
-    marketplace.raiseFeed(account, 'milestone.status_changed', { resourceId: milestone.id, jobId, data });
-  }
+  for (const one of [...completed, milestone]) tellMilestone(marketplace, contract, one);
+  tellBudget(marketplace, contract, before);
   return { ...milestone };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { employerScopes } from './employer/account.ts';
+import { employerEventTypes, employerScopes } from './employer/account.ts';
 import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
 
 /** The requests of the controls. Unknown keys are refused, because they are typing errors. */
@@ -91,6 +91,23 @@ export const Relink = z.strictObject({
   provisioningMode: z.enum(provisioningModes).optional(),
 });
 export type Relink = z.input<typeof Relink>;
+
+/** Fields that are left out keep their value. */
+export const WorkEmail = z.strictObject({
+  /** Null if the managed address does not exist yet. */
+  workEmail: z.email().nullable().optional(),
+  /** Whether employers see it; they do by default. */
+  isShared: z.boolean().optional(),
+});
+export type WorkEmail = z.output<typeof WorkEmail>;
+
+export const FeedNews = z.strictObject({
+  type: z.enum(employerEventTypes),
+  resourceId: z.string(),
+  jobId: z.string().nullable().default(null),
+  data: z.record(z.string(), z.unknown()),
+});
+export type FeedNews = z.input<typeof FeedNews>;
 
 /** What becomes of an approval. */
 export const Resolve = z.strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) });

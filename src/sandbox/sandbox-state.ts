@@ -106,6 +106,8 @@ export interface SandboxEndpoint {
   id: string;
   /** The id of the install or of the account. */
   installId: string;
+  /** Which of the two APIs it was made with: they sign alike, and give up differently. */
+  audience: 'platform' | 'employer';
   url: string;
   eventTypes: (SandboxEventType | EmployerEventType)[];
   status: 'ACTIVE' | 'DISABLED';
@@ -154,6 +156,8 @@ export interface SandboxState {
   contracts: Map<string, SandboxContract>;
   endpoints: Map<string, SandboxEndpoint>;
   deliveries: Map<string, Delivery>;
+  /** The trainers who share their work address with no employer. Platforms have the consent of an install. */
+  unsharedWorkEmails: Set<string>;
 }
 
 export function createSandboxState(): SandboxState {
@@ -166,6 +170,7 @@ export function createSandboxState(): SandboxState {
     contracts: new Map(),
     endpoints: new Map(),
     deliveries: new Map(),
+    unsharedWorkEmails: new Set(),
   };
 }
 

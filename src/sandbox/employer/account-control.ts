@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { endContract } from '../contract-control.ts';
-import type { NewAccount } from '../control-request-schema.ts';
+import type { FeedNews, NewAccount, WorkEmail } from '../control-request-schema.ts';
 import type { Marketplace } from '../marketplace.ts';
 import {
   type Approval,
@@ -31,6 +31,7 @@ export function createAccount(marketplace: Marketplace, wanted: NewAccount = {})
     tokens: [],
     approvals: [],
     feed: [],
+    manuals: [],
   };
   if (state.accounts.has(account.id)) throw new AppError('conflict', 'The organization has an account already');
   state.accounts.set(account.id, account);
@@ -68,12 +69,22 @@ export function revokeAccountTokens({ state, clock }: Marketplace, accountId: st
 
 const approvalLifeMs = 72 * 3_600_000;
 
+/** What is past its time expires when it is looked at next (spec: part A section 3). */
+export function expireApprovals(marketplace: Marketplace, account: SandboxAccount): void {
+  const now = toInstant(marketplace.clock.now());
+  for (const { id, status, expiresAt } of account.approvals) {
+    if (status === 'pending' && expiresAt <= now) resolveApproval(marketplace, id, 'expired');
+  }
+}
+
 /** A contract with a funded milestone is ended by a person: the approval says where. */
 export function requestEnd(
-  { ids, clock }: Marketplace,
+  marketplace: Marketplace,
   account: SandboxAccount,
   { contractId, jobId }: Pick<Approval, 'contractId' | 'jobId'>,
 ): Approval {
+  const { ids, clock } = marketplace;
+  expireApprovals(marketplace, account);
   const pending = account.approvals.find((one) => one.contractId === contractId && one.status === 'pending');
   if (pending !== undefined) return pending;
   const approval: Approval = {
@@ -102,10 +113,29 @@ export function resolveApproval(marketplace: Marketplace, approvalId: string, st
   if (approval.status !== 'pending') throw new AppError('conflict', `The approval is ${approval.status}`);
   approval.status = status;
   approval.resolvedAt = toInstant(clock.now());
-  if (status === 'confirmed') endContract(marketplace, approval.contractId);
+  const isActive = state.contracts.get(approval.contractId)?.status === 'active';
+  if (status === 'confirmed' && isActive) endContract(marketplace, approval.contractId);
   raiseFeed(account, 'approval.confirmed', {
     resourceId: approval.id,
     jobId: approval.jobId,
     data: { approvalId: approval.id, status },
   });
+}
+
+/** What a trainer decides, and when the marketplace has made the address. No event says either. */
+export function setWorkEmail({ state }: Marketplace, trainerId: string, { workEmail, isShared }: WorkEmail): void {
+  const trainer = state.trainers.get(trainerId);
+  if (trainer === undefined) throw new AppError('not_found', `No trainer ${trainerId}`);
+  if (workEmail !== undefined) trainer.workEmail = workEmail;
+  if (isShared === true) state.unsharedWorkEmails.delete(trainerId);
+  if (isShared === false) state.unsharedWorkEmails.add(trainerId);
+}
+
+/** An event about what the sandbox itself does not hold: proposals, messages and invoices. */
+export function raiseNews(
+  { state, raiseFeed }: Marketplace,
+  accountId: string,
+  { type, jobId = null, ...said }: FeedNews,
+): void {
+  raiseFeed(findAccount(state, accountId), type, { ...said, jobId });
 }

@@ -1,3 +1,5 @@
+import type { Manual } from './manual.ts';
+
 /** An employer's own account, as its personal tokens see it (spec: part A). Plain records. */
 
 export const employerScopes = [
@@ -10,6 +12,7 @@ export const employerScopes = [
   'team:read',
   'webhooks:manage',
   'participant_work_email:read',
+  'instructions:read',
 ] as const;
 export type EmployerScope = (typeof employerScopes)[number];
 
@@ -21,6 +24,7 @@ export const scopeOfEvent = {
   'approval.confirmed': 'payments:read',
   'contract.budget_state_changed': 'payments:read',
   'proposal.received': 'proposals:read',
+  'proposal.status_changed': 'proposals:read',
   'message.received': 'messages:read',
 } as const satisfies Record<string, EmployerScope>;
 export type EmployerEventType = keyof typeof scopeOfEvent;
@@ -68,4 +72,5 @@ export interface SandboxAccount {
   tokens: PersonalToken[];
   approvals: Approval[];
   feed: FeedEvent[];
+  manuals: Manual[];
 }

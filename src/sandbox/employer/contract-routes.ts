@@ -2,10 +2,9 @@ import { AppError } from '../../domain/errors.ts';
 import { budgetOf } from '../budget.ts';
 import { endContract } from '../contract-control.ts';
 import { Refusal } from '../error-response.ts';
-import { parseRequest } from '../platform-request-schema.ts';
-import type { SandboxContract } from '../sandbox-state.ts';
+import type { Milestone, SandboxContract } from '../sandbox-state.ts';
 import type { Approval } from './account.ts';
-import { requestEnd } from './account-control.ts';
+import { expireApprovals, requestEnd } from './account-control.ts';
 import { ContractsOfJob, MemberQuery } from './employer-request-schema.ts';
 import {
   type Answered,
@@ -13,6 +12,7 @@ import {
   type EmployerRoute,
   findContract,
   isGranted,
+  parseFields,
   requireJob,
 } from './employer-route.ts';
 import { accountOf } from './find-account.ts';
@@ -44,7 +44,7 @@ const pageSize = 50;
 
 function listContracts(call: EmployerCall): Answered {
   const { marketplace, account, query } = call;
-  const { jobId, status, cursor } = parseRequest(ContractsOfJob, query);
+  const { jobId, status, cursor } = parseFields(ContractsOfJob, query);
   if (jobId !== undefined) requireJob(call, jobId);
   const found = [...marketplace.state.contracts.values()]
     .filter((one) => accountOf(marketplace.state, one) === account)
@@ -92,8 +92,14 @@ function toEntry(contract: SandboxContract) {
       country: trainer.country,
       profilePath: `/trainers/${encodeURIComponent(trainer.opentrainUserId)}`,
     },
-    milestones,
+    milestones: milestones.map(toMilestone),
   };
+}
+
+/** Work is never submitted here, so none awaits an approval. */
+function toMilestone(milestone: Milestone, index: number) {
+  const unknown = { description: null, dueDate: null, invoiceId: null };
+  return { ...milestone, ...unknown, milestoneNumber: index + 1, pendingApproval: false, needsReview: false };
 }
 
 function end(call: EmployerCall): Answered {
@@ -112,7 +118,8 @@ function end(call: EmployerCall): Answered {
   return { body: { ok: true, contractId, status: 'ended' } };
 }
 
-function readApproval({ account, id }: EmployerCall): Answered {
+function readApproval({ marketplace, account, id }: EmployerCall): Answered {
+  expireApprovals(marketplace, account);
   const approval = account.approvals.find((one) => one.id === id);
   if (approval !== undefined) return { body: { approval: toRecord(approval) } };
   throw new Refusal('not_found', 'There is no such approval', { resource: 'approvals', approvalId: id });
@@ -125,27 +132,31 @@ function toRecord(approval: Approval) {
     milestoneId: null,
     proposalId: null,
     approvalUrl: `https://app.opentrain.ai/approvals/${approval.id}`,
-    result: null,
+    result: approval.status === 'confirmed' ? { contractId: approval.contractId, status: 'ended' } : null,
   };
 }
 
 function readMember(call: EmployerCall): Answered {
-  const { conversationId, contractId, includeWorkEmail } = parseRequest(MemberQuery, call.query);
-  const contract = call.marketplace.state.contracts.get(conversationId.replace(/^dm_/, ''));
-  if (contract === undefined || accountOf(call.marketplace.state, contract) !== call.account) {
+  const { state } = call.marketplace;
+  const { conversationId, contractId, includeWorkEmail } = parseFields(MemberQuery, call.query);
+  const contract = state.contracts.get(conversationId.replace(/^dm_/, ''));
+  if (contract === undefined || accountOf(state, contract) !== call.account) {
     throw new AppError('not_found', 'There is no such conversation');
   }
   const [trainer] = contract.participants;
   if (contract.id !== contractId || trainer === undefined) return { body: { membership: 'none' } };
-  const mayShow = includeWorkEmail === 'true' && isGranted(call.token, 'participant_work_email:read');
+  const { opentrainUserId: userId, displayName, workEmail } = trainer;
+  const isAsked = includeWorkEmail === 'true' && isGranted(call.token, 'participant_work_email:read');
+  const mayShow = isAsked && !state.unsharedWorkEmails.has(userId);
   return {
     body: {
       membership: {
-        userId: trainer.opentrainUserId,
+        userId,
         contractId,
-        displayName: trainer.displayName,
+        displayName,
         role: 'FREELANCER',
-        ...(mayShow && trainer.workEmail !== null && { workEmail: trainer.workEmail }),
+        // Assumed: null is an address that is shared and does not exist yet.
+        ...(mayShow && { workEmail }),
       },
     },
   };

@@ -13,7 +13,17 @@ export const NewToken = z.object({
 export const ContractsOfJob = z.object({
   jobId: z.string().optional(),
   status: z.enum(['active', 'ended']).optional(),
-  cursor: z.string().optional(),
+  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').optional(),
+});
+
+export const JobsQuery = z.object({
+  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number),
+  limit: z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .default('25')
+    .transform(Number)
+    .pipe(z.int().min(1).max(100)),
 });
 
 export const MemberQuery = z.object({

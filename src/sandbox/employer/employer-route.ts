@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { Refusal } from '../error-response.ts';
 import type { Marketplace } from '../marketplace.ts';
+import type { RequestSchema } from '../platform-request-schema.ts';
 import type { PlatformRoute } from '../platform-route.ts';
 import type { SandboxContract } from '../sandbox-state.ts';
 import type { EmployerScope, PersonalToken, SandboxAccount } from './account.ts';
@@ -13,6 +14,8 @@ export interface EmployerCall {
   token: PersonalToken;
   /** The `{id}` of the path; empty if it has none. */
   id: string;
+  /** The `{number}` of the path; empty if it has none. */
+  number: string;
   query: unknown;
   body: unknown;
 }
@@ -43,6 +46,15 @@ export function findContract({ marketplace: { state }, account }: EmployerCall, 
   const contract = state.contracts.get(contractId);
   if (contract !== undefined && accountOf(state, contract) === account) return contract;
   throw new Refusal('not_found', 'There is no such contract', { resource: 'contracts', contractId });
+}
+
+/** @throws Refusal `invalid` that names the field, with what this field may be if `supported` says it */
+export function parseFields<T>(schema: RequestSchema<T>, input: unknown, supported: Record<string, object> = {}): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  const [{ path, message } = { path: [], message: '' }] = result.error.issues;
+  const field = String(path[0] ?? 'body');
+  throw new Refusal('invalid', `${field}: ${message}`, { field, ...supported[field] });
 }
 
 /** @throws AppError `forbidden` for a job of another account, `not_found` */

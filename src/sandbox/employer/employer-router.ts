@@ -8,11 +8,20 @@ import { nameRequest, readJson } from '../requests.ts';
 import type { PersonalToken, SandboxAccount } from './account.ts';
 import { contractRoutes } from './contract-routes.ts';
 import { type EmployerCall, type EmployerRoute, isGranted } from './employer-route.ts';
+import { instructionRoutes } from './instruction-routes.ts';
+import { jobsRoute } from './jobs-route.ts';
 import { describeEmployerApi } from './openapi.ts';
 import { isValid, tokenRoutes } from './token-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
-const employerRoutes: readonly EmployerRoute[] = [...tokenRoutes, ...contractRoutes, ...webhookRoutes];
+/** All that need a token. */
+export const employerRoutes: readonly EmployerRoute[] = [
+  ...tokenRoutes,
+  jobsRoute,
+  ...contractRoutes,
+  ...webhookRoutes,
+  ...instructionRoutes,
+];
 
 type Caller = Pick<EmployerCall, 'account' | 'token'>;
 
@@ -25,7 +34,7 @@ export function createEmployerRouter(marketplace: Marketplace): Router {
     response.json(describeEmployerApi());
   });
   for (const route of employerRoutes) {
-    const path = route.path.replace('{id}', ':id');
+    const path = route.path.replace('{id}', ':id').replace('{number}', ':number');
     router[route.method](
       path,
       admit(marketplace, route),
@@ -85,9 +94,10 @@ function requireClaim({ id, isClaimed }: SandboxAccount): void {
 function answer(marketplace: Marketplace, route: EmployerRoute, faults: ApiFaults): RequestHandler {
   return (request, response) => {
     const caller = response.locals['caller'] as Caller;
-    const { id = '' } = request.params;
+    const { id = '', number = '' } = request.params;
     const { query, body } = request;
-    const { status = 200, body: answered } = route.answer({ marketplace, ...caller, id: String(id), query, body });
+    const named = { id: String(id), number: String(number) };
+    const { status = 200, body: answered } = route.answer({ marketplace, ...caller, ...named, query, body });
     faults.sendAnswer(response, status, answered);
   };
 }

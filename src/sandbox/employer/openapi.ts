@@ -59,7 +59,9 @@ export function describeEmployerApi() {
       '/messaging/management/messaging_management.members.get': {
         get: operation({
           query: { conversationId: text, contractId: text, includeWorkEmail: { type: 'boolean' } },
-          answer: record({ membership: { anyOf: [record({ userId: text, workEmail: text }, ['workEmail']), text] } }),
+          answer: record({
+            membership: { anyOf: [record({ userId: text, workEmail: nullableText }, ['workEmail']), text] },
+          }),
         }),
       },
       '/updates': {

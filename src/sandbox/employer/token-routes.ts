@@ -1,10 +1,9 @@
 import { toInstant } from '../../lib/clock.ts';
 import { Refusal } from '../error-response.ts';
-import { parseRequest } from '../platform-request-schema.ts';
 import { type EmployerScope, employerScopes, type PersonalToken, type SandboxAccount } from './account.ts';
 import { addToken } from './account-control.ts';
 import { NewToken } from './employer-request-schema.ts';
-import { type Answered, type EmployerCall, type EmployerRoute, isGranted } from './employer-route.ts';
+import { type Answered, type EmployerCall, type EmployerRoute, isGranted, parseFields } from './employer-route.ts';
 
 /** Tokens and the account (spec: part A sections 4.2 and 4.3). They need no scope, and no claim. */
 export const tokenRoutes: readonly EmployerRoute[] = [
@@ -44,7 +43,7 @@ function readAccount({ account, token }: EmployerCall): Answered {
 }
 
 function createToken({ marketplace, account, token, body }: EmployerCall): Answered {
-  const { name, scopes = token.scopes, expiresAt = null } = parseRequest(NewToken, body ?? {});
+  const { name, scopes = token.scopes, expiresAt = null } = parseFields(NewToken, body ?? {});
   const unknownScopes = scopes.filter((scope) => !(employerScopes as readonly string[]).includes(scope));
   if (unknownScopes.length > 0) {
     throw new Refusal('invalid', 'Unknown scopes', { unknownScopes, supportedScopes: employerScopes });
@@ -56,6 +55,9 @@ function createToken({ marketplace, account, token, body }: EmployerCall): Answe
     throw new Refusal('forbidden', 'A token never has more scopes than the one that creates it', details);
   }
   const now = toInstant(marketplace.clock.now());
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.parse(now)) {
+    throw new Refusal('invalid', 'expiresAt: must be in the future', { field: 'expiresAt' });
+  }
   if (account.tokens.filter((one) => isValid(one, now)).length >= tokensPerAccount) {
     throw new Refusal('conflict', `The account has ${tokensPerAccount} active tokens`, { limit: tokensPerAccount });
   }

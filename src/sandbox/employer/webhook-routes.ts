@@ -1,11 +1,10 @@
 import { toInstant } from '../../lib/clock.ts';
 import { closePending } from '../delivery-rules.ts';
 import { Refusal } from '../error-response.ts';
-import { parseRequest } from '../platform-request-schema.ts';
 import { endpointsOfInstall, type SandboxEndpoint } from '../sandbox-state.ts';
-import { type EmployerEventType, scopeOfEvent } from './account.ts';
+import { type EmployerEventType, employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
 import { NewWebhook, UpdatesQuery } from './employer-request-schema.ts';
-import { type Answered, type EmployerCall, type EmployerRoute, isGranted } from './employer-route.ts';
+import { type Answered, type EmployerCall, type EmployerRoute, isGranted, parseFields } from './employer-route.ts';
 
 const needs = { scopes: ['webhooks:manage'], feature: 'public_api_webhooks' } as const;
 const one = (endpoint: SandboxEndpoint) => ({ webhook: toRecord(endpoint) });
@@ -28,7 +27,9 @@ const webhooksPerAccount = 10;
 
 function createWebhook({ marketplace, account, token, body }: EmployerCall): Answered {
   const { state, ids, clock } = marketplace;
-  const { url, eventTypes } = parseRequest(NewWebhook, body);
+  const { url, eventTypes } = parseFields(NewWebhook, body, {
+    eventTypes: { supportedEventTypes: employerEventTypes },
+  });
   const missing = [...new Set(eventTypes.map((type) => scopeOfEvent[type]))].filter(
     (scope) => !isGranted(token, scope),
   );
@@ -42,6 +43,7 @@ function createWebhook({ marketplace, account, token, body }: EmployerCall): Ans
   const endpoint: SandboxEndpoint = {
     id: ids.next('wh'),
     installId: account.id,
+    audience: 'employer',
     url,
     eventTypes,
     status: 'ACTIVE',
@@ -80,11 +82,21 @@ function toRecord({ id, url, eventTypes, status, createdAt, disabledAt, disabled
 
 /** Types that the token may not read are left out, and nothing says so. */
 function listUpdates({ account, token, query }: EmployerCall): Answered {
-  const { cursor, limit } = parseRequest(UpdatesQuery, query);
-  const after = BigInt(cursor ?? 0);
-  const found = account.feed.filter(({ id, type }) => BigInt(id) > after && mayRead(token, type));
+  const { cursor, limit } = parseFields(UpdatesQuery, query);
+  const found = account.feed.slice(firstAfter(account.feed, cursor)).filter(({ type }) => mayRead(token, type));
   const events = found.slice(0, limit);
   return { body: { events, nextCursor: events.at(-1)?.id ?? cursor ?? null, hasMore: found.length > limit } };
+}
+
+/** Searched by halves, as a feed may be long. */
+function firstAfter(feed: readonly FeedEvent[], cursor = '0'): number {
+  let [low, high] = [0, feed.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (BigInt(feed[middle]?.id ?? 0) > BigInt(cursor)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 function mayRead(token: EmployerCall['token'], type: EmployerEventType): boolean {
