@@ -22,7 +22,10 @@ export function createJobLinks(database: Database, install: string, configured: 
       return links.map(({ linkId, jobId, externalProjectId }) => toLink(linkId, jobId, externalProjectId));
     },
 
-    async create({ externalProjectId, jobId }) {
+    async create({ externalProjectId, jobId, provisioningMode }) {
+      if (provisioningMode === 'MANAGED_ADAPTER') {
+        throw new AppError('invalid', 'The marketplace provisions no project of your own account: Gangway does');
+      }
       if (jobId === undefined) throw new AppError('invalid', 'Say whose people work in the project: --job <id>');
       const made = await inTransaction(database, (tx) => insert(tx, jobId, externalProjectId));
       if (made !== undefined) return toLink(made.linkId, jobId, externalProjectId);

@@ -42,6 +42,8 @@ describeEachDatabase("the links of an employer's own account", (openFresh) => {
       message: 'The job job_3 leads to the project signs already',
     });
     await expect(links.create({ externalProjectId: 'signs' })).rejects.toMatchObject({ code: 'invalid' });
+    const managed = { externalProjectId: 'cars', jobId: 'job_3', provisioningMode: 'MANAGED_ADAPTER' } as const;
+    await expect(links.create(managed)).rejects.toMatchObject({ code: 'invalid' });
     await links.remove(made.id);
     expect(toPairs(await links.list())).toEqual(['job_1 signs', 'job_2 lamps']);
     await expect(links.remove(made.id)).rejects.toMatchObject({ code: 'not_found' });
