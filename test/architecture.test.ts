@@ -43,7 +43,7 @@ const knowsOnly: Record<string, readonly string[]> = {
 /** What stays behind a port: only these may know it. */
 const knownOnlyTo: Record<string, RegExp> = {
   'sources/http': /^src\/sources\//,
-  'sources/(kind)': /^src\/(sources\/|installs\/install-registry\.ts$)/,
+  'sources/(kind)': /^src\/(sources\/|installs\/create-source\.ts$)/,
 };
 
 /** Third-party packages that stay behind one door. */

@@ -17,7 +17,7 @@ import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
-import { createScheduleWorker } from '../reconcile/runs/schedule-worker.ts';
+import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
@@ -80,16 +80,21 @@ export function createLoops(deps: LoopsDeps): Loops {
     wantInstallRead: installStates.wantRead,
     isReceiverBusy: deps.isBusy,
   });
-  const scheduleWorker = createScheduleWorker({
-    database: storage.database,
-    installStates,
-    logger,
-    clock,
-    pollMs,
-    onReadWanted,
-    schedule: config.reconcile.schedule,
-    installs: services.installs,
-  });
+  const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
+  const scheduleWorkers = [
+    createScheduleWorker({
+      ...scheduled,
+      schedule: config.reconcile.schedule,
+      installs: services.installs,
+    }),
+    createScheduleWorker({
+      ...scheduled,
+      schedule: silentSchedule,
+      tickName: 'silent_tick',
+      installs: services.installs,
+      isFor: (install) => services.sources.get(install)?.hasSilentEnds === true,
+    }),
+  ];
   const installsWorker = createInstallsWorker({
     registry: deps.registry,
     logger,
@@ -106,7 +111,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     intakeWorker,
     readWorker,
     reconcileWorker,
-    scheduleWorker,
+    ...scheduleWorkers,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(deps, services),

@@ -52,5 +52,5 @@ export function openRegistry({
   config: Config;
   storage: Pick<Storage, 'database' | 'box'>;
 }): InstallRegistry {
-  return createInstallRegistry({ configured, baseUrl: marketplace.baseUrl, database, box });
+  return createInstallRegistry({ configured, marketplace, database, box });
 }

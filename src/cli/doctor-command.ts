@@ -79,7 +79,7 @@ async function checkAll(
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
   const database = stored.sources && stored.database;
   const tools = { config: subject.loaded.config, adapters, database };
-  const sources = stored.sources ?? openSources(installs, marketplace.baseUrl);
+  const sources = stored.sources ?? openSources(installs, marketplace);
   const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),

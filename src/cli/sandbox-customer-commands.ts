@@ -1,7 +1,8 @@
 import { AppError } from '../domain/errors.ts';
 import type { HiredContract } from '../sandbox/contract-control.ts';
+import type { CreatedAccount } from '../sandbox/employer/account-control.ts';
 import type { Reconnection } from '../sandbox/install-control.ts';
-import type { Milestone } from '../sandbox/sandbox-state.ts';
+import type { Job, Milestone } from '../sandbox/sandbox-state.ts';
 import type { Snapshot } from '../sandbox/snapshot.ts';
 import type { Printed } from './define-command.ts';
 import { ask, type ControlOptions, toAnswer } from './sandbox-control.ts';
@@ -83,5 +84,18 @@ export async function runSandboxReconnect({ install, url }: InstallOptions, { te
     `Install ${answer.revokedInstallId} is revoked; its links and endpoints stay with it`,
     `  install       ${answer.installId}`,
     `  token         ${answer.token}`,
+  ]);
+}
+
+export async function runSandboxAccount(
+  { url, unclaimed }: ControlOptions & { unclaimed: boolean },
+  { terminal }: Session,
+): Promise<Printed> {
+  const made = await ask<CreatedAccount>(terminal, url, '/accounts', { isClaimed: !unclaimed });
+  const { id: jobId } = await ask<Job>(terminal, url, '/jobs', { accountId: made.accountId });
+  return toAnswer({ ...made, jobId }, [
+    `Account ${made.accountId}`,
+    `  job           ${jobId}`,
+    `  token         ${made.token}`,
   ]);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sourceKinds } from '../domain/source-kind.ts';
 import { mail } from './mail-schema.ts';
 import { notifications } from './notifications-schema.ts';
 import {
@@ -116,6 +117,9 @@ const marketplace = z
     baseUrl: httpUrl
       .default('https://app.opentrain.ai/api/partner/v1')
       .describe("The root of the marketplace's platform API."),
+    employerBaseUrl: httpUrl
+      .default('https://app.opentrain.ai/api/public/v1')
+      .describe("The root of the marketplace's API for employers, for installs that are an employer's own account."),
     managedDomains: z
       .array(domain)
       .default([])
@@ -132,7 +136,16 @@ const marketplace = z
   .describe('The marketplace, the same for every install.');
 
 const install = z.strictObject({
-  token: secret.describe("The install's platform token for the marketplace."),
+  source: z
+    .enum(sourceKinds)
+    .default('platform')
+    .describe(
+      '"platform": a platform that a customer has installed. "employer": your own account at the marketplace, with a personal token.',
+    ),
+  token: secret.describe('The token for the marketplace: a platform token (ot_ptk_), or a personal one (ot_pat_).'),
+  jobs: mapOf(text, text).describe(
+    'Where the people of which job work, for your own account: the project by the id of the job. "gangway links add" adds others.',
+  ),
   webhookSecrets: z
     .array(secret.describe('One signing secret of the webhook endpoint.'))
     .default([])

@@ -13,7 +13,11 @@ export function crossFaults(document: Document): ConfigFault[] {
   const users = Map.groupBy(installs, ([, install]) => install['tool']);
   const faults = [...portFaults(document), ...consoleFaults(document)];
   for (const [name, install] of installs) {
-    const { tool, projects } = install;
+    const { tool, projects, jobs, source } = install;
+    if (isDocument(jobs) && source !== 'employer') {
+      const message = 'is only for your own account: write "source": "employer" beside it';
+      faults.push({ path: ['installs', name, 'jobs'], message });
+    }
     if (typeof tool !== 'string') continue;
     if (!tools.has(tool)) {
       const message = `no tool has the name "${tool}"${suggestNearest(tool, tools.keys())}`;
@@ -70,6 +74,10 @@ export function warningsOf(config: Config): string[] {
   const warnings: [boolean, string][] = [
     [isExposed(receiver.publicUrl), 'receiver.publicUrl: the marketplace delivers to https only, except on localhost'],
     [isExposed(marketplace.baseUrl), 'marketplace.baseUrl: over plain http the tokens can be read on the way'],
+    [
+      isExposed(marketplace.employerBaseUrl),
+      'marketplace.employerBaseUrl: over plain http the tokens can be read on the way',
+    ],
     [
       mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host),
       'mail.smtp: smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it',

@@ -12,7 +12,7 @@ import { type StampedColumns, stampedColumns } from './stamped-columns.ts';
 /** No lease is longer. The holder of a lease from the future is dead or will notice. */
 const longestLeaseMs = 10 * 60_000;
 
-const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick'];
+const ofSettings = ['last_alive_at', 'latest_instant', 'reconcile_tick', 'silent_tick'];
 const ofUsage = ['usage_tick', 'usage_reported_tick', 'usage_compared_at'];
 
 /** @param graceMs the longest grace period */

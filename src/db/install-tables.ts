@@ -18,6 +18,14 @@ export interface ConnectedInstallTable {
 }
 
 /** A webhook endpoint that delivers here, for an install from the configuration or from the database. */
+/** A link of an employer's own account: the people of the job work in the project. */
+export interface JobLinkTable {
+  install: string;
+  linkId: string;
+  jobId: string;
+  externalProjectId: string;
+}
+
 export interface WebhookEndpointTable {
   install: string;
   endpointId: string;

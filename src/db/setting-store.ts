@@ -9,6 +9,7 @@ type SettingName =
   | 'latest_instant'
   | 'database_made_as'
   | 'reconcile_tick'
+  | 'silent_tick'
   | 'usage_tick'
   | 'usage_reported_tick'
   | 'usage_compared_at'

@@ -114,7 +114,7 @@ export const stampedColumns: StampedColumns = {
   version: {
     contract: ['title_version', 'start_date_version', 'end_date_version'],
     link: ['provisioning_mode_version'],
-    person: ['display_name_version', 'work_email_version'],
+    person: ['display_name_version', 'work_email_version', 'address_missing_version'],
   },
   absences: {
     contract_link: ['omissions'],

@@ -19,6 +19,7 @@ import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
   InstallStateTable,
+  JobLinkTable,
   SubscriptionTable,
   WebhookEndpointTable,
 } from './install-tables.ts';
@@ -69,6 +70,7 @@ export interface Tables
   installState: InstallStateTable;
   keptAnswer: KeptAnswerTable;
   connectedInstall: ConnectedInstallTable;
+  jobLink: JobLinkTable;
   webhookEndpoint: WebhookEndpointTable;
   subscription: SubscriptionTable;
   run: RunTable;

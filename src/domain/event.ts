@@ -1,4 +1,4 @@
-/** What a delivery means, in Gangway's terms (spec: platform-api.md section 6). */
+/** What a delivery means, in Gangway's terms (spec: platform-api.md section 6, part A section 6). */
 
 /** What the platform API delivers. */
 export const platformEventTypes = [
@@ -12,10 +12,19 @@ export const platformEventTypes = [
   'milestone.budget_depleted',
 ] as const;
 
-export type EventType = (typeof platformEventTypes)[number];
+/** What an employer's account delivers and is of use. Such an event names ids alone: it has something read. */
+export const employerEventTypes = [
+  'contract.created',
+  'approval.confirmed',
+  'milestone.status_changed',
+  'contract.budget_state_changed',
+  'payment.pending',
+] as const;
+
+export type EventType = (typeof platformEventTypes | typeof employerEventTypes)[number];
 
 /** All that is understood, whichever source delivers it. */
-export const eventTypes: readonly EventType[] = [...platformEventTypes];
+export const eventTypes: readonly EventType[] = [...platformEventTypes, ...employerEventTypes];
 
 /** Everything but `type` and `resourceId` may be missing. A missing value is null. */
 export interface LifecycleEvent {
@@ -23,7 +32,7 @@ export interface LifecycleEvent {
   type: EventType;
   /** When the marketplace says it happened. */
   createdAt: string | null;
-  /** The id of the contract, link, install or milestone, depending on `type`. */
+  /** The id of the contract, link, install, milestone, approval or invoice, depending on `type`. */
   resourceId: string;
   contract: EventContract | null;
   trainer: { id: string | null; displayName: string | null; workEmail: string | null } | null;

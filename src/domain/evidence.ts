@@ -103,7 +103,16 @@ export interface PersonEvidence {
   displayNameVersion: string | null;
   workEmail: string | null;
   workEmailVersion: string | null;
+  /** Why the last reading had no address, where the source knows it. An address that is known counts all the same. */
+  addressMissing: AddressMissing | null;
+  addressMissingVersion: string | null;
 }
+
+/**
+ * `no_scope`: the token may not read addresses. `no_conversation`: the contract has no conversation yet, in which the
+ * address is. `not_shared`: the conversation has none of the trainer (yet).
+ */
+export type AddressMissing = 'no_scope' | 'no_conversation' | 'not_shared';
 
 /** What one event or one read adds. */
 export interface Evidence {
@@ -140,6 +149,7 @@ const versionOf: Record<string, string> = {
   provisioningMode: 'provisioningModeVersion',
   displayName: 'displayNameVersion',
   workEmail: 'workEmailVersion',
+  addressMissing: 'addressMissingVersion',
 };
 const versionColumns = new Set(Object.values(versionOf));
 /** Registers that keep the first time of something. */

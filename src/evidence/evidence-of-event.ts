@@ -1,4 +1,4 @@
-import type { LifecycleEvent } from '../domain/event.ts';
+import type { EventType, LifecycleEvent } from '../domain/event.ts';
 import {
   type ContractEvidence,
   type Evidence,
@@ -14,7 +14,7 @@ export interface EventEvidence {
   evidence: Evidence;
   /** A contract that must be read from the marketplace because the event left something out. */
   contractToRead: string | null;
-  /** True if the event names a new link: only a listing names the contracts of a link. */
+  /** Whether only the listings of the whole install say what the event means. */
   isInstallToRead: boolean;
 }
 
@@ -27,6 +27,22 @@ interface EventContext {
   /** Whether it is so old that it gives no access until a read confirms it. */
   isStale: boolean;
 }
+
+/**
+ * Only a listing names the contracts of a link. An approval names no contract, and its event comes also where it was
+ * declined: the lists say what has ended.
+ */
+const readWhole: ReadonlySet<EventType> = new Set(['project_link.created', 'approval.confirmed']);
+
+/** Whatever these say about money, the budget is read. */
+const aboutBudget: ReadonlySet<EventType> = new Set([
+  'milestone.funded',
+  'milestone.budget_low',
+  'milestone.budget_depleted',
+  'milestone.status_changed',
+  'contract.budget_state_changed',
+  'payment.pending',
+]);
 
 /**
  * The evidence of one event (spec: platform-api.md section 6). It contains only what the event names: a pair comes from
@@ -55,7 +71,7 @@ export function evidenceOfEvent(
   return {
     evidence,
     contractToRead: findContractToRead(event, context),
-    isInstallToRead: event.type === 'project_link.created',
+    isInstallToRead: readWhole.has(event.type),
   };
 }
 
@@ -79,9 +95,9 @@ function addContract(evidence: Evidence, event: LifecycleEvent, context: EventCo
 }
 
 function registerOf(type: LifecycleEvent['type'], { at, isStale }: EventContext): Partial<ContractEvidence> {
-  if (type === 'contract.started') return isStale ? {} : { startedEventAt: at };
+  if (type === 'contract.started' || type === 'contract.created') return isStale ? {} : { startedEventAt: at };
   if (type === 'contract.ended') return { endedEventAt: at };
-  return type.startsWith('milestone.') ? { budgetEventAt: at } : {};
+  return aboutBudget.has(type) ? { budgetEventAt: at } : {};
 }
 
 function addLink(evidence: Evidence, event: LifecycleEvent, context: EventContext): void {
@@ -116,6 +132,8 @@ function addPeople(evidence: Evidence, event: LifecycleEvent, context: EventCont
     displayNameVersion: displayName === null ? null : version,
     workEmail,
     workEmailVersion: workEmail === null ? null : version,
+    addressMissing: null,
+    addressMissingVersion: null,
   });
 }
 
@@ -124,7 +142,9 @@ function findContractToRead(
   { type, contract, link, trainer }: LifecycleEvent,
   { isStale }: EventContext,
 ): string | null {
-  if (contract === null || type !== 'contract.started') return null;
+  if (contract === null) return null;
+  if (type === 'contract.created') return contract.id;
+  if (type !== 'contract.started') return null;
   if (isStale) return contract.id;
   const hasProject = link !== null && link.externalProjectId !== null;
   const hasPerson = trainer !== null && trainer.id !== null && trainer.workEmail !== null;

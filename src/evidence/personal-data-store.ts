@@ -14,6 +14,8 @@ const noPerson = {
   displayNameVersion: null,
   workEmail: null,
   workEmailVersion: null,
+  addressMissing: null,
+  addressMissingVersion: null,
   workEmailDigest: null,
   workEmailDomain: null,
 };

@@ -118,8 +118,8 @@ function ownIdOf(type: EventType, data: EventRecord['data']): string | null {
 
 function toContract(type: EventType, resourceId: string, data: EventRecord['data']): LifecycleEvent['contract'] {
   const { title = null, startDate = null } = data.contract ?? {};
-  const own = type.startsWith('contract.') ? resourceId : data.contractId;
-  const id = data.contract?.id ?? own;
+  const own = type.startsWith('contract.') ? resourceId : null;
+  const id = data.contract?.id ?? data.contractId ?? own;
   return id === null ? null : { id, title, startDate };
 }
 

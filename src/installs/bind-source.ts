@@ -25,6 +25,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
     eventTypes: source.eventTypes,
     neededScopes: source.neededScopes,
     remedies: source.remedies,
+    hasSilentEnds: source.hasSilentEnds,
     readGrant,
     findDeviations: source.findDeviations,
     clockDriftMs: source.clockDriftMs,

@@ -33,7 +33,7 @@ export function createBindingStore(database: Database): BindingStore {
       if (how !== null) throw otherCustomer(install, how);
 
       function isHolder(row: (typeof rows)[number]): boolean {
-        return row.install !== install && row.grantId === found.grantId;
+        return row.install !== install && row.grantId === found.grantId && grant.isShared !== true;
       }
     },
 

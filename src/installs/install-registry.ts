@@ -1,14 +1,16 @@
 import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
+import { fixedLinks } from '../sources/job-links.ts';
 import type { Source } from '../sources/source.ts';
 import { bindSource } from './bind-source.ts';
 import { createBindingStore } from './binding-store.ts';
+import { createSource, type Marketplace } from './create-source.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
-import type { Install } from './install.ts';
+import { type Install, ofPlatform } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
+import { createJobLinks } from './job-link-store.ts';
 
 /**
  * All installs of the configuration and of the database, each with its source. The Maps stay
@@ -32,24 +34,24 @@ export interface InstallRegistry {
 interface RegistryDeps {
   /** The installs of the configuration. */
   configured: ReadonlyMap<string, Omit<Install, 'livesIn'>>;
-  /** The root address of the marketplace's API. */
-  baseUrl: string;
+  marketplace: Marketplace;
   database: Database;
   box: SecretBox;
 }
 
 export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
-  const { database, box, baseUrl } = deps;
+  const { database, box, marketplace } = deps;
   const stores = {
     installs: createInstallStore(database, box),
     endpoints: createEndpointStore(database, box),
   };
   const installs = new Map<string, Install>();
   const sources = new Map<string, Source>();
-  const openSource = (token: string) => createPlatformSource({ baseUrl, token });
   const bindings = createBindingStore(database);
-  const openBound = (install: string, token: string) =>
-    bindSource(openSource(token), (grant) => bindings.check(install, grant, new Set(installs.keys())));
+  const openBound = (name: string, install: Install) =>
+    bindSource(createSource(marketplace, install, createJobLinks(database, name, install.jobs)), (grant) =>
+      bindings.check(name, grant, new Set(installs.keys())),
+    );
   let revision: string | undefined;
 
   function adopt(next: Map<string, Install>): string[] {
@@ -64,7 +66,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
       }
       // Kept as long as its token, because it paces the requests and remembers how long it must wait.
       if (install.token !== installs.get(name)?.token) {
-        sources.set(name, openBound(name, install.token));
+        sources.set(name, openBound(name, install));
       }
       installs.set(name, install);
     }
@@ -74,7 +76,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
   return {
     installs,
     sources,
-    openSource,
+    openSource: (token) => createSource(marketplace, { source: 'platform', token }, fixedLinks(new Map())),
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
@@ -108,7 +110,7 @@ function joinInstalls(
       withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
     ),
     ...connected.map(({ install, token, tool, projects }) =>
-      withSecrets(install, { token, tool, projects, livesIn: 'database' }, []),
+      withSecrets(install, { ...ofPlatform, token, tool, projects, livesIn: 'database' }, []),
     ),
   ]);
 }
@@ -121,6 +123,8 @@ function configuredAndConnected(names: string[]): AppError {
 }
 
 /** The source of each install, for when only the configuration is available. */
-export function openSources(installs: ReadonlyMap<string, { token: string }>, baseUrl: string): Map<string, Source> {
-  return new Map([...installs].map(([install, { token }]) => [install, createPlatformSource({ baseUrl, token })]));
+export function openSources(installs: RegistryDeps['configured'], marketplace: Marketplace): Map<string, Source> {
+  return new Map(
+    [...installs].map(([name, install]) => [name, createSource(marketplace, install, fixedLinks(install.jobs))]),
+  );
 }

@@ -1,7 +1,12 @@
+import type { SourceKind } from '../domain/source-kind.ts';
+
 /** A customer's connection, from the configuration or, connected by command, from the database. */
 export interface Install {
-  /** The platform token for the marketplace. */
+  source: SourceKind;
+  /** A platform token, or a personal token of an employer. */
   token: string;
+  /** Of an employer's own account: the project by the id of the job, as configured. */
+  jobs: ReadonlyMap<string, string>;
   /** Every secret with which deliveries may be signed. */
   webhookSecrets: readonly string[];
   /** The name of the tool. */
@@ -10,6 +15,9 @@ export interface Install {
   projects: readonly string[];
   livesIn: 'configuration' | 'database';
 }
+
+/** What an install has that is a platform's. */
+export const ofPlatform: Pick<Install, 'source' | 'jobs'> = { source: 'platform', jobs: new Map() };
 
 /** Settings that are valid but probably a mistake, one line each. */
 export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {

@@ -10,6 +10,8 @@ export const alertKinds = [
   /** A member is to be removed, and the tool does not show whether they are out. */
   'absence_unproven',
   'marketplace_refuses',
+  /** The contracts of a job are refused, while those of other jobs are answered. */
+  'job_unread',
   /** The token of an install belongs to another customer or app than the install is bound to. */
   'other_customer',
   /** A tool answers as another server than the one that its members are in. */

@@ -171,8 +171,12 @@ const codeByStatus = new Map<number, ErrorCode>([
 function toHttpError(response: Response, text: string, { purpose, secrets = [] }: HttpRequest): AppError {
   const { status } = response;
   const code = codeByStatus.get(status) ?? (status >= 500 ? 'unavailable' : 'invalid');
-  const { error, requestId } = readEnvelope(text);
-  const said = error === undefined ? '' : `: ${maskText(error, secrets).slice(0, 200)}`;
+  const { error, requestId, details } = readEnvelope(text);
+  const says = [
+    ...(error === undefined ? [] : [maskText(error, secrets).slice(0, maxSaidChars)]),
+    ...explainRefusal(details),
+  ];
+  const said = says.length === 0 ? '' : `: ${maskText(says.join('; '), secrets)}`;
   return new AppError(code, `Could not ${purpose}: answered ${status}${said}`, {
     status,
     ...(requestId !== undefined && { requestId: maskText(requestId, secrets).slice(0, 200) }),
@@ -181,22 +185,45 @@ function toHttpError(response: Response, text: string, { purpose, secrets = [] }
 }
 
 /**
- * The marketplace sends `{error, code, requestId}`. Tools send `error`, `detail` or `message`, only a
+ * The marketplace sends `{error, code, requestId, details}`. Tools send `error`, `detail` or `message`, only a
  * text, only a list of texts, or nothing.
  */
-function readEnvelope(text: string): { error?: string; requestId?: string } {
+function readEnvelope(text: string): { error?: string; requestId?: string; details?: unknown } {
   try {
     const answer = JSON.parse(text) as unknown;
-    const { error, detail, message, requestId } = Object(answer) as Record<string, unknown>;
+    const { error, detail, message, requestId, details } = Object(answer) as Record<string, unknown>;
     const [alone] = [answer].flat();
     const said = error ?? detail ?? message ?? alone;
     return {
       ...(typeof said === 'string' && { error: said }),
       ...(typeof requestId === 'string' && { requestId }),
+      details,
     };
   } catch {
     return {};
   }
+}
+
+const maxSaidChars = 200;
+
+/** What a person must do first, as the marketplace says it (spec: part A section 7). */
+function explainRefusal(details: unknown): string[] {
+  const { reason, claimUrl, featureKey, unknownScopes } = Object(details) as Record<string, unknown>;
+  const says: string[] = [];
+  if (reason === 'account_claim_required') {
+    says.push(`the account must be claimed first${isWebUrl(claimUrl) ? `, at ${claimUrl}` : ''}`);
+  }
+  if (isShort(featureKey)) says.push(`the feature ${featureKey} is off for the account: ask the marketplace for it`);
+  if (Array.isArray(unknownScopes)) says.push(`it knows no scope ${unknownScopes.filter(isShort).join(', ')}`);
+  return says;
+}
+
+function isShort(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= maxSaidChars;
+}
+
+function isWebUrl(value: unknown): value is string {
+  return isShort(value) && /^https?:$/.test(URL.parse(value)?.protocol ?? '');
 }
 
 const longestRetryAfterMs = 3_600_000;

@@ -1,6 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { InvitationTable, MembershipRow, ReasonRow } from '../db/tables.ts';
 import type {
+  AddressMissing,
   ContractEvidence,
   GrantEvidence,
   LinkEvidence,
@@ -44,6 +45,8 @@ export interface ExplainedPerson {
   workEmailDomain: string | null;
   /** Equal for equal addresses. It is not shown. */
   workEmailDigest: string | null;
+  /** Why no address was there when it was last read, where that is known. */
+  addressMissing: AddressMissing | null;
 }
 
 type Kysely = Database['kysely'];
@@ -135,7 +138,7 @@ async function loadMemberships(kysely: Kysely, trainerIds: string[]) {
 async function loadPeople(kysely: Kysely, trainerIds: string[]): Promise<ExplainedPerson[]> {
   const people = await kysely
     .selectFrom('person')
-    .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest'])
+    .select(['install', 'trainerId', 'displayName', 'workEmailDomain', 'workEmailDigest', 'addressMissing'])
     .where('trainerId', 'in', trainerIds)
     .execute();
   return people.map((one) => ({ ...one, hasAddress: one.workEmailDigest !== null }));

@@ -52,6 +52,8 @@ const isStillToGo = membershipOf(({ wanted, state }) => wanted === 0 && !outStat
 const isInstallUnread: Question = async ({ store, walls }, { install = '' }) =>
   walls.installs.has(install) && (await store.isUnread(install));
 
+const isInstallConfigured: Question = async ({ walls }, { install = '' }) => walls.installs.has(install);
+
 const isToolConfigured: Question = async ({ walls }, { tool = '' }) => walls.adapters.has(tool);
 
 export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
@@ -66,6 +68,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   },
   absence_unproven: asked(['membership'], isStillToGo),
   marketplace_refuses: asked(['install'], isInstallUnread),
+  job_unread: observed(['install', 'job'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),
   other_server: { ...observed(['tool'], ['tool'], isToolConfigured), quietMs: hourMs },
   managed_address_leaked: observed(['tool', 'group', 'member'], ['tool', 'group'], isToolConfigured),
@@ -80,9 +83,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     store.doAddressesDiffer(tool, trainer),
   ),
   contract_suspect: asked(['install', 'contract'], isSuspected),
-  evidence_held: observed(['install', 'contract', 'trainer'], ['install'], async ({ walls }, { install = '' }) =>
-    walls.installs.has(install),
-  ),
+  evidence_held: observed(['install', 'contract', 'trainer'], ['install'], isInstallConfigured),
   clock_drift: {
     // A machine that is gone measures nothing more.
     ...observed(['machine'], ['machine'], async ({ now }, _, seenAt) => now.getTime() - Date.parse(seenAt) < dayMs),

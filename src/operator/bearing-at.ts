@@ -148,7 +148,7 @@ export function withoutUnkept(bearing: Bearing): Bearing {
   };
 }
 
-const unnamed = { displayName: null, workEmailDomain: null, workEmailDigest: null };
+const unnamed = { displayName: null, workEmailDomain: null, workEmailDigest: null, addressMissing: null };
 /** It may quote names and addresses, and is of no weight for who could get in. */
 const unsaid = { doubtedId: null, failure: null, nextAttemptAt: null };
 

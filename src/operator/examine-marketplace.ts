@@ -39,19 +39,25 @@ const concurrency = 8;
 /** Asks the marketplace about every install, and about itself. Changes nothing, never throws. */
 export async function examineMarketplace(subject: ExaminedMarketplace, stopping: AbortSignal): Promise<Check[]> {
   const { sources, publicUrl, schedule } = subject;
-  const [first] = sources.values();
-  if (first === undefined) return [];
+  if (sources.size === 0) return [];
   const examined = await mapAtOnce([...sources], concurrency, ([install, source]) =>
     examineInstall(subject, install, source, stopping),
   );
-  const contract = await examineContract(subject, first, stopping);
+  const described = await mapAtOnce(oneOfEachApi([...sources.values()]), concurrency, (source) =>
+    examineContract(subject, source, stopping),
+  );
   const drifts = [...sources.values()].flatMap((source) => source.clockDriftMs() ?? []);
   return [
     ...examined.flat(),
     ...(publicUrl === undefined ? [sayPolled(schedule)] : []),
     ...checkDrift(drifts),
-    ...contract,
+    ...described.flat(),
   ];
+}
+
+/** Sources of one API need the same scopes. */
+function oneOfEachApi(sources: readonly ReadingSource[]): ReadingSource[] {
+  return [...new Map(sources.map((source) => [source.neededScopes, source])).values()];
 }
 
 function sayPolled(schedule: string): Check {

@@ -160,15 +160,15 @@ function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { troubl
   return 'nothing: they can log in';
 }
 
+const isActedOn = 'wait: a running "gangway start" acts on what is known within seconds';
+
 function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): string {
   const { state, tool, cause, failure, removeAfter, missedAt } = membership;
   switch (state) {
     case 'waiting_email':
-      return 'ask the customer for consent to share work addresses (participants:email)';
+      return isActedOn;
     case 'removed':
-      return cause === 'retired'
-        ? 'nothing: an operator retired them'
-        : 'wait: a running "gangway start" acts on what is known within seconds';
+      return cause === 'retired' ? 'nothing: an operator retired them' : isActedOn;
     case 'removing':
       if (missedAt !== null && failure === null && trouble === undefined) {
         return `nothing: ${tool} is looked at again at ${membership.nextAttemptAt}`;

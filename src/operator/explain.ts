@@ -7,6 +7,7 @@ import { maskText } from '../lib/mask.ts';
 import type { Bearing, ExplainedPerson } from '../memberships/explain-store.ts';
 import type { RouteLink } from '../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
+import { explainAddress } from './explain-address.ts';
 import { explainCrossing } from './explain-crossing.ts';
 import { explainMembership } from './explain-membership.ts';
 
@@ -87,7 +88,7 @@ function explainOne(bearing: Bearing, rules: ExplainRules, subject: Subject): Ex
     judgeContract(contract, ends),
     judgePerson(participation?.trainerId, ends),
     judgeLink(rules, link, ends),
-    judgeAddress(rules, person, othersWhoDisagree(bearing, rules, person)),
+    judgeAddress(bearing, rules, person),
   ];
   const judged = [...reasons, ...judgeMemberships(bearing, rules, { ...subject, link, reasons })];
   const decisive = judged.find((one) => one.comesFirst) ?? judged.find(({ holds }) => !holds);
@@ -205,6 +206,11 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, ends: En
   return holds('link', `linked to ${project}`);
 }
 
+function judgeAddress(bearing: Bearing, rules: ExplainRules, person: ExplainedPerson | undefined): Judged {
+  const others = othersWhoDisagree(bearing, rules, person);
+  return { step: 'address', ...explainAddress(person, rules.managedDomains, others) };
+}
+
 /** Installs of the same tool that know another address for the trainer. */
 function othersWhoDisagree(
   { people }: Bearing,
@@ -222,31 +228,6 @@ function othersWhoDisagree(
         workEmailDigest !== person.workEmailDigest,
     )
     .map(({ install }) => install);
-}
-
-function judgeAddress({ managedDomains }: ExplainRules, person: ExplainedPerson | undefined, others: string[]): Judged {
-  const domain = person?.workEmailDomain ?? null;
-  if (person?.hasAddress && domain === null) return holds('address', 'a work address is known');
-  if (domain === null) {
-    return {
-      step: 'address',
-      holds: false,
-      says: 'no work address is known',
-      action: 'ask the customer for consent to share work addresses (participants:email)',
-    };
-  }
-  if (managedDomains.length > 0 && !managedDomains.includes(domain)) {
-    return {
-      step: 'address',
-      holds: false,
-      says: `the work address is of ${domain}`,
-      action: `add ${domain} to marketplace.managedDomains if such people may be invited`,
-    };
-  }
-  const says = `a work address of ${domain} is known`;
-  if (others.length === 0) return holds('address', says);
-  const names = others.join(', ');
-  return holds('address', `${says}; ${names} knows another for them: each access stands by itself`);
 }
 
 interface SubjectWithReasons extends Subject {

@@ -1,6 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
+import { budgetOf } from './budget.ts';
 import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './control-request-schema.ts';
+import { accountOf, findAccount } from './employer/find-account.ts';
+import { tellBudget, tellMilestone } from './employer/tell-account.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
@@ -17,12 +20,17 @@ export interface HiredContract {
 export function createJob({ state, ids }: Marketplace, wanted: NewJob): Job {
   const job: Job = {
     id: ids.next('job'),
-    organizationId: findInstall(state, wanted.installId).organizationId,
+    organizationId: employerOf(state, wanted),
     title: wanted.title ?? 'Label street scenes',
     paymentType: wanted.paymentType === undefined ? 'PAY_PER_HOUR' : wanted.paymentType,
   };
   state.jobs.set(job.id, job);
   return { ...job };
+}
+
+/** @throws AppError `not_found` where neither is named, or there is none such */
+function employerOf(state: SandboxState, { accountId, installId = '' }: NewJob): string {
+  return accountId === undefined ? findInstall(state, installId).organizationId : findAccount(state, accountId).id;
 }
 
 export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
@@ -46,6 +54,11 @@ export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
   };
   state.contracts.set(contract.id, contract);
   marketplace.raiseEvents(toContractOccurrences(state, 'contract.started', contract));
+  const account = accountOf(state, contract);
+  if (account !== undefined) {
+    const data = { contractId: contract.id, jobId: job.id, proposalId: `prp_${contract.id}` };
+    marketplace.raiseFeed(account, 'contract.created', { resourceId: contract.id, jobId: job.id, data });
+  }
   const trainers = contract.participants.map((trainer) => ({ ...trainer }));
   return { contractId: contract.id, jobId: job.id, trainers };
 }
@@ -71,7 +84,9 @@ export function raiseMistakenEnd({ state, clock, raiseEvents }: Marketplace, con
 export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}): Milestone {
   const { state, ids } = marketplace;
   const contract = findContract(state, contractId);
-  for (const earlier of contract.milestones) earlier.status = 'COMPLETED';
+  const before = budgetOf(contract);
+  const completed = contract.milestones.filter(({ status }) => status === 'ACTIVE_FUNDED');
+  for (const earlier of completed) earlier.status = 'COMPLETED';
   const milestone: Milestone = {
     id: ids.next('mst'),
     name: wanted.name ?? `Milestone ${contract.milestones.length + 1}`,
@@ -82,6 +97,8 @@ export function fundMilestone(marketplace: Marketplace, contractId: string, want
   contract.milestones.push(milestone);
   contract.warned.clear();
   marketplace.raiseEvents(toMilestoneOccurrences(state, 'milestone.funded', contract));
+  for (const one of [...completed, milestone]) tellMilestone(marketplace, contract, one);
+  tellBudget(marketplace, contract, before);
   return { ...milestone };
 }
 

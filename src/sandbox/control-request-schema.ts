@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { employerEventTypes, employerScopes } from './employer/account.ts';
 import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
 
 /** The requests of the controls. Unknown keys are refused, because they are typing errors. */
@@ -17,9 +18,22 @@ export const NewInstall = z.strictObject({
 });
 export type NewInstall = z.input<typeof NewInstall>;
 
+export const NewAccount = z.strictObject({
+  /** An existing employer; a new one by default. */
+  organizationId: z.string().min(1).optional(),
+  /** The scopes of its token; all by default. */
+  scopes: z.array(z.enum(employerScopes)).optional(),
+  /** It is by default. */
+  isClaimed: z.boolean().optional(),
+  /** Such as `public_api_webhooks`; all are on by default. */
+  featuresOff: z.array(z.string()).optional(),
+});
+export type NewAccount = z.input<typeof NewAccount>;
+
 export const NewJob = z.strictObject({
-  /** Any install of the employer who offers the job. */
-  installId: z.string(),
+  /** Any install of the employer who offers the job, or their account. */
+  installId: z.string().optional(),
+  accountId: z.string().optional(),
   title: z.string().min(1).optional(),
   /** Paid per hour by default. */
   paymentType: z.enum(paymentTypes).nullable().optional(),
@@ -77,6 +91,26 @@ export const Relink = z.strictObject({
   provisioningMode: z.enum(provisioningModes).optional(),
 });
 export type Relink = z.input<typeof Relink>;
+
+/** Fields that are left out keep their value. */
+export const WorkEmail = z.strictObject({
+  /** Null if the managed address does not exist yet. */
+  workEmail: z.email().nullable().optional(),
+  /** Whether employers see it; they do by default. */
+  isShared: z.boolean().optional(),
+});
+export type WorkEmail = z.output<typeof WorkEmail>;
+
+export const FeedNews = z.strictObject({
+  type: z.enum(employerEventTypes),
+  resourceId: z.string(),
+  jobId: z.string().nullable().default(null),
+  data: z.record(z.string(), z.unknown()),
+});
+export type FeedNews = z.input<typeof FeedNews>;
+
+/** What becomes of an approval. */
+export const Resolve = z.strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) });
 
 export const Consent = z.strictObject({ piiConsent: z.boolean() });
 

@@ -5,15 +5,20 @@ import {
   Advance,
   Consent,
   End,
+  FeedNews,
   Funding,
   Hire,
+  NewAccount,
   NewInstall,
   NewJob,
   Nothing,
   Relink,
   Replacement,
+  Resolve,
+  WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { SetFaults } from './faults/faults-schema.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 
@@ -31,6 +36,8 @@ export function createControlRouter(control: Control, dispatcher: Dispatcher): R
     ...customerRoutes(control),
     ...linkRoutes(control),
     ...employerRoutes(control),
+    ...accountRoutes(control),
+    ...manualRoutes(control),
     post('/faults', SetFaults, (_, { installId, faults }) => control.setFaults(installId, faults)),
     get('/state', () => control.snapshot()),
     get('/deliveries', () => ({ deliveries: control.listDeliveries() })),
@@ -89,6 +96,36 @@ function employerRoutes(control: Control): ControlRoute[] {
       contractId,
       participants: control.replaceParticipant(contractId, wanted),
     })),
+  ];
+}
+
+function accountRoutes(control: Control): ControlRoute[] {
+  return [
+    post('/accounts', NewAccount, (_, wanted) => control.createAccount(wanted)),
+    post('/accounts/:id/revoke-tokens', Nothing, (accountId) => {
+      control.revokeAccountTokens(accountId);
+      return { accountId, tokens: 'revoked' };
+    }),
+    post('/accounts/:id/news', FeedNews, (accountId, news) => {
+      control.raiseNews(accountId, news);
+      return { accountId, type: news.type };
+    }),
+    post('/trainers/:id/work-email', WorkEmail, (trainerId, wanted) => {
+      control.setWorkEmail(trainerId, wanted);
+      return { trainerId };
+    }),
+    post('/approvals/:id/resolve', Resolve, (approvalId, { status }) => {
+      control.resolveApproval(approvalId, status);
+      return { approvalId, status };
+    }),
+  ];
+}
+
+function manualRoutes(control: Control): ControlRoute[] {
+  return [
+    post('/accounts/:id/manuals', NewManual, (accountId, wanted) => control.createManual(accountId, wanted)),
+    post('/pages/:id/edit', PageEdit, (pageId, changes) => control.editPage(pageId, changes)),
+    post('/manuals/:id/publish', NewPublication, (manualId, wanted) => control.publishManual(manualId, wanted)),
   ];
 }
 

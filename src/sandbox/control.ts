@@ -7,7 +7,29 @@ import {
   raiseMistakenEnd,
   replaceParticipant,
 } from './contract-control.ts';
-import type { End, Funding, Hire, NewInstall, NewJob, Relink, Replacement } from './control-request-schema.ts';
+import type {
+  End,
+  FeedNews,
+  Funding,
+  Hire,
+  NewAccount,
+  NewInstall,
+  NewJob,
+  Relink,
+  Replacement,
+  WorkEmail,
+} from './control-request-schema.ts';
+import {
+  type CreatedAccount,
+  createAccount,
+  type Resolution,
+  raiseNews,
+  resolveApproval,
+  revokeAccountTokens,
+  setWorkEmail,
+} from './employer/account-control.ts';
+import { type CreatedManual, createManual, editPage, publishManual } from './employer/manual-control.ts';
+import type { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import {
@@ -31,6 +53,15 @@ export interface Control {
   revokeInstall(installId: string): void;
   revokeToken(installId: string): void;
   reconnect(installId: string): Reconnection;
+  createAccount(wanted?: NewAccount): CreatedAccount;
+  revokeAccountTokens(accountId: string): void;
+  resolveApproval(approvalId: string, status: Resolution): void;
+  setWorkEmail(trainerId: string, wanted: WorkEmail): void;
+  raiseNews(accountId: string, news: FeedNews): void;
+  createManual(accountId: string, wanted: NewManual): CreatedManual;
+  /** Changes the draft, and nothing that is published. */
+  editPage(pageId: string, changes: PageEdit): { pageId: string; revision: number };
+  publishManual(manualId: string, wanted?: NewPublication): { manualId: string; publicationNumber: number };
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -52,6 +83,14 @@ export function createControl(marketplace: Marketplace): Control {
     revokeInstall: (installId) => revokeInstall(marketplace, installId),
     revokeToken: (installId) => revokeToken(marketplace, installId),
     reconnect: (installId) => reconnect(marketplace, installId),
+    createAccount: (wanted) => createAccount(marketplace, wanted),
+    revokeAccountTokens: (accountId) => revokeAccountTokens(marketplace, accountId),
+    resolveApproval: (approvalId, status) => resolveApproval(marketplace, approvalId, status),
+    setWorkEmail: (trainerId, wanted) => setWorkEmail(marketplace, trainerId, wanted),
+    raiseNews: (accountId, news) => raiseNews(marketplace, accountId, news),
+    createManual: (accountId, wanted) => createManual(marketplace, accountId, wanted),
+    editPage: (pageId, changes) => editPage(marketplace, pageId, changes),
+    publishManual: (manualId, wanted) => publishManual(marketplace, manualId, wanted),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

@@ -18,7 +18,10 @@ export const redeliveryWaitMs = 5 * minuteMs;
 
 const maxConsecutiveFailures = 10;
 
-/** The failures of an endpoint are counted over all its deliveries, until an attempt succeeds. */
+/**
+ * A platform's endpoint counts every failed attempt, an employer's only deliveries whose attempts are used up. They are
+ * counted over all its deliveries, until an attempt succeeds.
+ */
 export function settleAttempt(state: SandboxState, delivery: Delivery, attempt: Attempt, nowMs: number): void {
   delivery.attempts.push(attempt);
   if (isAccepted(attempt)) markDelivered(delivery);
@@ -38,6 +41,7 @@ function markFailed(state: SandboxState, delivery: Delivery, at: string, nowMs: 
   const { endpoint } = delivery;
   if (delivery.status === 'PENDING') postpone(delivery, nowMs);
   if (endpoint.status !== 'ACTIVE') return;
+  if (endpoint.audience === 'employer' && delivery.status !== 'FAILED') return;
   endpoint.consecutiveFailures += 1;
   if (endpoint.consecutiveFailures < maxConsecutiveFailures) return;
   disableEndpoint(state, endpoint, `${maxConsecutiveFailures} consecutive failed deliveries`, at);

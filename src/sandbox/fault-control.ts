@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { employerRoutes } from './employer/employer-router.ts';
 import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
@@ -12,14 +13,17 @@ export interface FaultsInForce {
   faults: Faults;
 }
 
-/** Replaces what was set before, for one install or for all. Without `wanted` nothing goes wrong any more. */
+/**
+ * Replaces what was set before, for one install, for one employer's account, or for all. Without `wanted` nothing goes
+ * wrong any more.
+ */
 export function setFaults(
   { state, dice }: Marketplace,
   installId: string | undefined,
   wanted: WantedFaults = {},
 ): FaultsInForce {
   const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
-  if (installId !== undefined) findInstall(state, installId);
+  if (installId !== undefined && !state.accounts.has(installId)) findInstall(state, installId);
   requireOperations(faults);
   dice.setFaults(installId, faults);
   return { installId: installId ?? null, faults };
@@ -27,7 +31,7 @@ export function setFaults(
 
 /** A fault of an unknown operation would never happen, and nothing would say why. */
 function requireOperations(faults: Faults): void {
-  const known = platformRoutes.map(operationOf);
+  const known = [...new Set([...platformRoutes, ...employerRoutes].map(operationOf))];
   const all: [string, Fault | undefined][] = Object.entries(faults);
   for (const [kind, fault] of all) {
     const unknown = fault?.operations?.find((operation) => !known.includes(operation));

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import type { RaiseFeed } from './employer/raise-feed.ts';
 import type { FaultDice } from './faults/fault-dice.ts';
 import type { Ids } from './ids.ts';
 import type { RaiseEvents } from './raise-events.ts';
@@ -11,6 +12,7 @@ export interface Marketplace {
   ids: Ids;
   clock: Clock;
   raiseEvents: RaiseEvents;
+  raiseFeed: RaiseFeed;
   dispatcher: Dispatcher;
   dice: FaultDice;
   limits: { linksPerInstall: number; endpointsPerInstall: number };

@@ -18,7 +18,7 @@ export const CreateProjectLink = z.object({
   jobId: z.string().min(1).nullable().default(null),
 });
 
-const EndpointUrl = z
+export const EndpointUrl = z
   .string()
   .max(maxUrlChars)
   .refine(isDeliverable, { error: 'must be https, or http for localhost' });

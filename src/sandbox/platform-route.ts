@@ -26,7 +26,7 @@ export interface PlatformRoute {
 }
 
 /** Such as `GET /contracts/{id}/budget`. */
-export function operationOf({ method, path }: PlatformRoute): string {
+export function operationOf({ method, path }: Pick<PlatformRoute, 'method' | 'path'>): string {
   return `${method.toUpperCase()} ${path}`;
 }
 

@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Router } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { contractRoutes } from './contract-route.ts';
-import { Refusal, requestIdHeader } from './error-response.ts';
+import { Refusal } from './error-response.ts';
 import { type ApiFaults, createApiFaults } from './faults/api-faults.ts';
 import type { Marketplace } from './marketplace.ts';
 import { describePlatformApi } from './openapi.ts';
 import type { PlatformRoute } from './platform-route.ts';
 import { projectLinkRoutes } from './project-link-route.ts';
 import { toPublicInstall } from './public-shapes.ts';
+import { nameRequest, readJson } from './requests.ts';
 import type { SandboxInstall, SandboxState, Scope } from './sandbox-state.ts';
 import { usageRoute } from './usage-route.ts';
 import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
@@ -50,15 +50,6 @@ export function createPlatformRouter(marketplace: Marketplace): Router {
   });
   return router;
 }
-
-/** The id to quote to support. Errors have it in their body too. */
-const nameRequest: RequestHandler = (_request, response, next) => {
-  response.setHeader(requestIdHeader, `req_${randomUUID()}`);
-  next();
-};
-
-/** Every body is read as JSON, whatever its type. */
-const readJson = express.json({ type: () => true, strict: false, limit: '1mb' });
 
 /** This comes before the body is read: a caller without the right to call learns nothing about the body. */
 function admit({ state }: Marketplace, { scope }: PlatformRoute): RequestHandler {

@@ -51,6 +51,6 @@ export function toParticipant(install: SandboxInstall, { workEmail, ...trainer }
   return mayShow && workEmail !== null ? { ...trainer, workEmail } : trainer;
 }
 
-export function toPublicEndpoint({ installId: _, secret: __, ...endpoint }: SandboxEndpoint) {
+export function toPublicEndpoint({ installId: _, audience: __, secret: ___, ...endpoint }: SandboxEndpoint) {
   return endpoint;
 }

@@ -1,14 +1,7 @@
 import { type Clock, toInstant } from '../lib/clock.ts';
-import type { DeliveryFaults } from './faults/delivery-faults.ts';
-import type { FaultDice } from './faults/fault-dice.ts';
+import type { DeliverEvent } from './deliver-event.ts';
 import type { Ids } from './ids.ts';
-import {
-  type Delivery,
-  endpointsOfInstall,
-  type SandboxEventType,
-  type SandboxInstall,
-  type SandboxState,
-} from './sandbox-state.ts';
+import type { SandboxEventType, SandboxInstall } from './sandbox-state.ts';
 
 /** Something that happened, as the event for one install says it. */
 export interface Occurrence {
@@ -23,61 +16,25 @@ export interface Occurrence {
 export type RaiseEvents = (occurrences: Occurrence[]) => void;
 
 interface Deps {
-  state: SandboxState;
   ids: Ids;
   clock: Clock;
   /** `minimal` events have only what part B of the specification guarantees. */
   payloads: 'full' | 'minimal';
   /** Whether the events of several links about the same change have the same id. */
   sharesEventIds: boolean;
-  dice: FaultDice;
-  faults: DeliveryFaults;
-  queue: (delivery: Delivery, waitMs: number) => void;
+  deliver: DeliverEvent;
 }
 
 export function createRaiseEvents(deps: Deps): RaiseEvents {
+  const { clock, ids, payloads, deliver } = deps;
   return (occurrences) => {
-    const sharedId = deps.sharesEventIds ? deps.ids.nextEventId() : undefined;
-    for (const occurrence of occurrences) {
-      const eventId = sharedId ?? deps.ids.nextEventId();
-      for (const delivery of toDeliveries(deps, occurrence, eventId)) {
-        deps.state.deliveries.set(delivery.id, delivery);
-        emit(deps, delivery);
-      }
+    const sharedId = deps.sharesEventIds ? ids.nextEventId() : undefined;
+    for (const { type, install, resourceId, jobId, data } of occurrences) {
+      const id = sharedId ?? ids.nextEventId();
+      const event = { id, type, apiVersion: 'v1', createdAt: toInstant(clock.now()), resourceId, jobId, data };
+      deliver(install, event, JSON.stringify(payloads === 'full' ? event : toMinimalEvent(event)));
     }
   };
-}
-
-function emit({ faults, queue }: Deps, delivery: Delivery): void {
-  const sending = faults.planSending(delivery);
-  if (sending.isLost) delivery.status = 'LOST';
-  else queue(delivery, sending.waitMs);
-}
-
-/** An endpoint that is disabled now, or is created later, never gets the event. */
-function toDeliveries(
-  { state, ids, clock, dice, payloads }: Deps,
-  { type, install, resourceId, jobId, data }: Occurrence,
-  eventId: string,
-): Delivery[] {
-  const createdAt = toInstant(clock.now());
-  const event = { id: eventId, type, apiVersion: 'v1', createdAt, resourceId, jobId, data };
-  const body = JSON.stringify(payloads === 'full' ? event : toMinimalEvent(event));
-  return endpointsOfInstall(state, install)
-    .filter(({ status, eventTypes }) => status === 'ACTIVE' && eventTypes.includes(type))
-    .map((endpoint) => ({
-      id: ids.next('dlv'),
-      number: dice.countNext(install.id, 'delivery'),
-      endpoint,
-      eventId,
-      type,
-      body,
-      status: 'PENDING' as const,
-      attempts: [],
-      failures: 0,
-      dueAtMs: 0,
-      repeatAfterMs: null,
-    }));
 }
 
 function toMinimalEvent({ type, resourceId, data }: Pick<Occurrence, 'type' | 'resourceId' | 'data'>) {

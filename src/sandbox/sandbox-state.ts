@@ -1,3 +1,5 @@
+import type { EmployerEventType, SandboxAccount } from './employer/account.ts';
+
 /** All that the marketplace knows, as plain records. Maps keep the order of creation. */
 
 export const scopes = [
@@ -99,11 +101,15 @@ export interface SandboxContract {
   warned: Set<BudgetWarning>;
 }
 
+/** It receives what happens to an install or to an employer's account. */
 export interface SandboxEndpoint {
   id: string;
+  /** The id of the install or of the account. */
   installId: string;
+  /** Which of the two APIs it was made with: they sign alike, and give up differently. */
+  audience: 'platform' | 'employer';
   url: string;
-  eventTypes: SandboxEventType[];
+  eventTypes: (SandboxEventType | EmployerEventType)[];
   status: 'ACTIVE' | 'DISABLED';
   secret: string;
   createdAt: string;
@@ -127,7 +133,7 @@ export interface Delivery {
   number: number;
   endpoint: SandboxEndpoint;
   eventId: string;
-  type: SandboxEventType;
+  type: SandboxEventType | EmployerEventType;
   body: string;
   /** `LOST`: a fault prevented the marketplace from sending it. */
   status: 'PENDING' | 'DELIVERED' | 'FAILED' | 'DISCARDED' | 'LOST';
@@ -142,23 +148,29 @@ export interface Delivery {
 
 export interface SandboxState {
   installs: Map<string, SandboxInstall>;
+  /** By the id of their organization. */
+  accounts: Map<string, SandboxAccount>;
   jobs: Map<string, Job>;
   links: Map<string, SandboxLink>;
   trainers: Map<string, Trainer>;
   contracts: Map<string, SandboxContract>;
   endpoints: Map<string, SandboxEndpoint>;
   deliveries: Map<string, Delivery>;
+  /** The trainers who share their work address with no employer. Platforms have the consent of an install. */
+  unsharedWorkEmails: Set<string>;
 }
 
 export function createSandboxState(): SandboxState {
   return {
     installs: new Map(),
+    accounts: new Map(),
     jobs: new Map(),
     links: new Map(),
     trainers: new Map(),
     contracts: new Map(),
     endpoints: new Map(),
     deliveries: new Map(),
+    unsharedWorkEmails: new Set(),
   };
 }
 
@@ -174,7 +186,7 @@ export function liveLinksOfJob(state: SandboxState, job: Job): { link: SandboxLi
   });
 }
 
-export function endpointsOfInstall(state: SandboxState, install: SandboxInstall): SandboxEndpoint[] {
+export function endpointsOfInstall(state: SandboxState, install: Pick<SandboxInstall, 'id'>): SandboxEndpoint[] {
   return [...state.endpoints.values()].filter(({ installId }) => installId === install.id);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The sandbox is the simulated marketplace: the platform API of the specification, its deliveries with
+ * The sandbox is the simulated marketplace: the platform API and the API for employers, their deliveries with
  * their real waits on a clock that can be moved, and controls for what customers and employers do. Its
  * state is in memory. It never imports the bridge that is tried against it, so that both cannot make the
  * same mistake.
@@ -11,7 +11,10 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import { type Control, createControl } from './control.ts';
 import { createControlRouter } from './control-router.ts';
+import { createDeliverEvent } from './deliver-event.ts';
 import { createDispatcher } from './dispatcher.ts';
+import { createEmployerRouter } from './employer/employer-router.ts';
+import { createRaiseFeed } from './employer/raise-feed.ts';
 import { answerError } from './error-response.ts';
 import { createDeliveryFaults } from './faults/delivery-faults.ts';
 import { createFaultDice } from './faults/fault-dice.ts';
@@ -25,6 +28,7 @@ import { createSendDelivery, type HeaderPrefix } from './send-delivery.ts';
 import { createTimeline } from './timeline.ts';
 
 const platformPath = '/api/partner/v1';
+const employerPath = '/api/public/v1';
 
 export interface SandboxOptions {
   host?: string;
@@ -54,6 +58,8 @@ interface SandboxAddress {
   url: string;
   /** The base address of the platform API. */
   baseUrl: string;
+  /** The base address of the API for employers. */
+  employerBaseUrl: string;
 }
 
 export interface Sandbox extends Control {
@@ -84,7 +90,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const url = await server.start();
       port = Number(new URL(url).port);
       dispatcher.start();
-      return { url, baseUrl: `${url}${platformPath}` };
+      return { url, baseUrl: `${url}${platformPath}`, employerBaseUrl: `${url}${employerPath}` };
     },
     async stop() {
       await dispatcher.stop();
@@ -100,9 +106,10 @@ function createApp(marketplace: Marketplace, control: Control): Express {
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(platformPath, createPlatformRouter(marketplace));
+  app.use(employerPath, createEmployerRouter(marketplace));
   app.use('/sandbox', createControlRouter(control, marketplace.dispatcher));
   app.use(() => {
-    throw new AppError('not_found', `The platform API is at ${platformPath}`);
+    throw new AppError('not_found', `The platform API is at ${platformPath}, the API for employers at ${employerPath}`);
   });
   app.use(answerError);
   return app;
@@ -123,20 +130,19 @@ function createMarketplace(options: SandboxOptions): Marketplace {
     send: createSendDelivery(options.deliveryTimeoutMs ?? 10_000),
     faults,
   });
+  const deliver = createDeliverEvent({ state, ids, dice, faults, queue: dispatcher.queue });
   const raiseEvents = createRaiseEvents({
-    state,
     ids,
     clock,
     payloads: options.payloads ?? 'full',
     sharesEventIds: options.sharesEventIds ?? false,
-    dice,
-    faults,
-    queue: dispatcher.queue,
+    deliver,
   });
+  const raiseFeed = createRaiseFeed({ ids, clock, deliver });
   const limits = {
     linksPerInstall: options.linksPerInstall ?? 500,
     endpointsPerInstall: options.endpointsPerInstall ?? 10,
   };
   const hasCursors = options.cursors ?? false;
-  return { state, ids, clock, raiseEvents, dispatcher, dice, limits, hasCursors };
+  return { state, ids, clock, raiseEvents, raiseFeed, dispatcher, dice, limits, hasCursors };
 }

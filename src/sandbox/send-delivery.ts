@@ -16,6 +16,11 @@ export interface DeliveryRequest {
   body: string | Buffer;
 }
 
+const userAgents = {
+  platform: 'OpenTrain-Partner-Webhooks/1.0',
+  employer: 'OpenTrain-Webhooks/1.0',
+};
+
 /** Each attempt is signed anew, because a receiver refuses a timestamp older than five minutes. */
 export function signDelivery(
   { id, type, body, endpoint }: Delivery,
@@ -28,7 +33,7 @@ export function signDelivery(
     url: endpoint.url,
     headers: {
       'Content-Type': 'application/json',
-      'User-Agent': 'OpenTrain-Partner-Webhooks/1.0',
+      'User-Agent': userAgents[endpoint.audience],
       [`${prefix}Event`]: type,
       [`${prefix}Delivery`]: id,
       [`${prefix}Signature`]: `t=${timestamp},v1=${digest}`,

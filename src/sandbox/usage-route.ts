@@ -1,6 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import { budgetOf, planWarnings, type SandboxBudget } from './budget.ts';
+import { tellBudget } from './employer/tell-account.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toMilestoneOccurrences } from './occurrences.ts';
 import { parseRequest, UsageReport } from './platform-request-schema.ts';
@@ -27,6 +28,7 @@ function reportUsage(call: PlatformCall) {
   for (const { key, entry } of byDay) storeTotals(contract, key, entry);
   contract.lastUsageAt = now;
   warnOfBudget(marketplace, contract, before);
+  tellBudget(marketplace, contract, before);
   return { contractId: contract.id, accepted: entries.length, budget: budgetOf(contract) };
 }
 

@@ -28,6 +28,7 @@ function createEndpoint({ marketplace, install, body }: PlatformCall) {
   const endpoint: SandboxEndpoint = {
     id: ids.next('whe'),
     installId: install.id,
+    audience: 'platform',
     url: wanted.url,
     eventTypes: wanted.eventTypes,
     status: 'ACTIVE',

@@ -1,4 +1,6 @@
+import type { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
+import type { AddressMissing } from '../domain/evidence.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -34,6 +36,8 @@ export interface Source extends SourceReader {
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
   readonly remedies: Remedies;
+  /** It does not tell of every end. So it is read often, whatever was delivered. */
+  readonly hasSilentEnds: boolean;
 
   /**
    * It may be repeated: a project is linked once, and if an earlier answer was lost, its link is found.
@@ -142,6 +146,8 @@ export interface Grant {
   organizationId?: string | null | undefined;
   partnerApp?: { id: string } | undefined;
   token?: { id?: string | null | undefined; name?: string | undefined; scopes?: string[] | undefined } | undefined;
+  /** Whether several installs may have it: each reads other jobs of one account. */
+  isShared?: boolean;
 }
 
 export interface Link {
@@ -192,6 +198,14 @@ export interface ContractPage {
   contracts: Contract[];
   /** False if there may be more than was read. What is missing is then unseen, not absent. */
   isComplete: boolean;
+  /** Links whose contracts were refused, while those of others were answered. Theirs are unseen, not absent. */
+  unreadLinks?: UnreadLink[];
+}
+
+export interface UnreadLink {
+  linkId: string;
+  jobId: string;
+  refusal: AppError;
 }
 
 /** A trainer on a contract. */
@@ -200,6 +214,8 @@ export interface Participant {
   displayName: string | null;
   /** Null without consent, and before there is one. */
   workEmail: string | null;
+  /** Why there is none, where the source knows it. */
+  addressMissing?: AddressMissing;
 }
 
 /** Null is an unknown amount, and never 0. */

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { listRoster } from '../support/roster.ts';
 import { sign } from '../support/sign.ts';
@@ -92,7 +92,7 @@ async function openCustomer(sandbox: Sandbox, baseUrl: string, externalProjectId
     return (await answer.json()) as { webhookEndpoint: { id: string }; secret: string };
   }
   await api('POST', '/project-links', { externalProjectId, jobId });
-  const somewhere = { url: 'http://127.0.0.1:9/', eventTypes };
+  const somewhere = { url: 'http://127.0.0.1:9/', eventTypes: platformEventTypes };
   const { webhookEndpoint, secret } = await api('POST', '/webhook-endpoints', somewhere);
   return {
     jobId,

@@ -144,6 +144,8 @@ async function hirePeople({ database, box }: Storage): Promise<void> {
         displayNameVersion: null,
         workEmail: `${trainerId}@opentrain.work`,
         workEmailVersion: '0:1',
+        addressMissing: null,
+        addressMissingVersion: null,
       });
     }
     await inTransaction(database, (tx) => evidence.merge(tx, added));

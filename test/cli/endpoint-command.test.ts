@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';

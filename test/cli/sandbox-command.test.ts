@@ -149,6 +149,20 @@ describe('the commands that act as customers', () => {
     expect(await runText(url, 'hire')).toMatch(/^Contract ctr_\w+ started on job job_\w+\n {2}\S/);
   });
 
+  it("make an employer's account, whose job is hired for without an install", async () => {
+    const { url } = await openWorld();
+    const { accountId, jobId, token } = await runJson(url, 'account');
+    const { contractId } = await runJson(url, 'hire', '--job', jobId);
+    const { body } = await request('GET', `${url}/api/public/v1/contracts?jobId=${jobId}`, { token });
+    expect(body.contracts).toMatchObject([{ id: contractId }]);
+
+    const unclaimed = await runJson(url, 'account', '--unclaimed');
+    expect(unclaimed.accountId).not.toBe(accountId);
+    const end = `${url}/api/public/v1/contracts/${contractId}/end`;
+    const refused = await request('POST', end, { token: unclaimed.token });
+    expect(refused.body.details.reason).toBe('account_claim_required');
+  });
+
   it('end, fund, give and withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });

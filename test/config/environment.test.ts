@@ -47,6 +47,8 @@ describe('the variables alone', () => {
     expect(source).toEqual({ kind: 'environment' });
     expect(warnings).toEqual([]);
     expect(config.installs.get('default')).toEqual({
+      source: 'platform',
+      jobs: new Map(),
       token: 'ot_ptk_1',
       webhookSecrets: [],
       tool: 'default',
@@ -110,6 +112,8 @@ describe('the variables alone', () => {
       log: { level: 'warn' },
     });
     expect(config.installs.get('acme')).toEqual({
+      source: 'platform',
+      jobs: new Map(),
       token: 'ot_ptk_1',
       webhookSecrets: ['whsec_1', 'whsec_2'],
       tool: 'default',

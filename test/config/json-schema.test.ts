@@ -7,6 +7,10 @@ import { loadConfig } from '../../src/config/load-config.ts';
 /** Keys the example does without, because they are an alternative to what stands there. */
 const alternatives = [
   '$schema',
+  // For an employer's own account.
+  'installs.*.source',
+  'installs.*.jobs',
+  'installs.*.jobs.*',
   'links',
   'links.*',
   'links.*.timeZone',

@@ -61,11 +61,18 @@ describe('loadConfig with a file', () => {
       database: { url: `sqlite:${folder}/data/gangway.db` },
       marketplace: {
         baseUrl: 'https://app.opentrain.ai/api/partner/v1',
+        employerBaseUrl: 'https://app.opentrain.ai/api/public/v1',
         managedDomains: [],
         headerPrefixes: ['X-OpenTrain-', 'X-Service-'],
       },
       installs: new Map([
-        ['acme', { token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] }],
+        [
+          'acme',
+          {
+            ...{ source: 'platform', jobs: new Map() },
+            ...{ token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] },
+          },
+        ],
       ]),
       tools: new Map([
         [
@@ -214,7 +221,7 @@ describe('loadConfig refuses', () => {
       'marketplace.baseUrl: write an http(s) URL without credentials, query or fragment',
       'marketplace.managedDomains[0]: write a domain such as "example.com", without an "@"',
       expect.stringMatching(/^installs\.Bad: a name is 1 to 63 of a-z/),
-      expect.stringMatching(/^installs\.open\.token: is missing\. The install's platform token/),
+      expect.stringMatching(/^installs\.open\.token: is missing\. The token for the marketplace/),
       expect.stringMatching(/^tools\.studio\.adapter: is missing\. roster, label-studio/),
       expect.stringMatching(/^tools\.studio\.timeout: write a duration such as/),
       expect.stringMatching(/^usage\.schedule: write a cron pattern/),

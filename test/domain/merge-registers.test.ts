@@ -49,6 +49,8 @@ const rows = {
     'displayNameVersion',
     'workEmail',
     'workEmailVersion',
+    'addressMissing',
+    'addressMissingVersion',
   ),
 };
 
@@ -117,17 +119,23 @@ describe('merging', () => {
       displayNameVersion: versionOfEvent('5'),
       workEmail: 'a@opentrain.work',
       workEmailVersion: versionOfEvent('5'),
+      addressMissing: null,
+      addressMissingVersion: null,
     };
     const fromRead: Attributes = {
       displayName: 'Amara O.',
       displayNameVersion: versionOfRead('2026-03-15T12:00:00.000Z'),
       workEmail: null,
       workEmailVersion: null,
+      addressMissing: null,
+      addressMissingVersion: null,
     };
     expect(mergeRegisters(fromEvent, fromRead)).toEqual({
       ...fromRead,
       workEmail: 'a@opentrain.work',
       workEmailVersion: versionOfEvent('5'),
+      addressMissing: null,
+      addressMissingVersion: null,
     });
   });
 });

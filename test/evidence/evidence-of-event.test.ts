@@ -57,6 +57,8 @@ const personRow = {
   displayNameVersion: versionOfEvent('8'),
   workEmail: 'amara.o@opentrain.work',
   workEmailVersion: versionOfEvent('8'),
+  addressMissing: null,
+  addressMissingVersion: null,
 };
 const revoked = { ...emptyGrant(install, 'r1'), revokedReceivedAt: receivedAt };
 const pairs = [toPair(install, 'c1', 'l1', createdAt)];

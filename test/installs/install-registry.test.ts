@@ -3,6 +3,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
+import { ofPlatform } from '../../src/installs/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
@@ -24,14 +25,19 @@ const acme: ConnectedInstall = {
   organizationId: 'org_1',
   connectedAt: at,
 };
-const inFile = { token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
+const inFile = { ...ofPlatform, token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
 
 describeEachDatabase('the registry of installs', (openFresh) => {
   let database: Database;
   let registry: InstallRegistry;
 
   function open(configured = new Map([['globex', { ...inFile, projects: ['globex-*'] }]])) {
-    return createInstallRegistry({ configured, baseUrl: 'http://127.0.0.1:1', database, box });
+    return createInstallRegistry({
+      configured,
+      marketplace: { baseUrl: 'http://127.0.0.1:1', employerBaseUrl: 'http://127.0.0.1:1' },
+      database,
+      box,
+    });
   }
 
   beforeEach(async () => {
@@ -47,7 +53,14 @@ describeEachDatabase('the registry of installs', (openFresh) => {
     expect(await registry.load()).toEqual(['globex', 'acme']);
     expect(Object.fromEntries(registry.installs)).toEqual({
       globex: { ...inFile, projects: ['globex-*'], livesIn: 'configuration' },
-      acme: { token: acme.token, webhookSecrets: [], tool: 'studio', projects: ['acme-*'], livesIn: 'database' },
+      acme: {
+        ...ofPlatform,
+        token: acme.token,
+        webhookSecrets: [],
+        tool: 'studio',
+        projects: ['acme-*'],
+        livesIn: 'database',
+      },
     });
     expect([...registry.sources.keys()]).toEqual(['globex', 'acme']);
   });

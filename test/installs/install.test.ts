@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Install } from '../../src/installs/install.ts';
-import { warningsOfInstalls } from '../../src/installs/install.ts';
+import { ofPlatform, warningsOfInstalls } from '../../src/installs/install.ts';
 
 const acme: Install = {
   token: 'ot_ptk_1',
+  ...ofPlatform,
   webhookSecrets: ['whsec_1'],
   tool: 'studio',
   projects: ['*'],

@@ -240,6 +240,7 @@ describe('explaining', () => {
           trainerId: 'cmu1',
           displayName: 'X',
           hasAddress: true,
+          addressMissing: null,
           workEmailDomain: 'globex.com',
           workEmailDigest: 'globex',
         },
@@ -341,7 +342,7 @@ describe('explaining a membership', () => {
       /^pending in street-signs of studio: answered 503$/,
       /^see how studio is: gangway doctor; it is tried again at 2026-03-15T12:15/,
     ],
-    [{ state: 'waiting_email' }, /^waiting_email in /, /^ask the customer for consent/],
+    [{ state: 'waiting_email' }, /^waiting_email in /, /^wait: a running/],
     [
       { state: 'failed', failure: 'answered 403', nextAttemptAt: later },
       /^failed in street-signs of studio: answered 403$/,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkEndpoints } from '../../src/operator/endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';

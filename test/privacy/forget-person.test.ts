@@ -48,6 +48,8 @@ describeEachDatabase('forgetting a person', (openFresh) => {
         workEmailDigest: null,
         workEmailVersion: null,
         workEmailDomain: null,
+        addressMissing: null,
+        addressMissingVersion: null,
       })),
     );
     expect(rowsOf('t10')).toMatchObject([{ displayName: name }]);

@@ -34,6 +34,8 @@ describeEachDatabase('retention', (openFresh) => {
         workEmailDigest: null,
         workEmailVersion: null,
         workEmailDomain: null,
+        addressMissing: null,
+        addressMissingVersion: null,
       },
     ]);
     expect(await engine.rows('contract')).toMatchObject([{ title: null, titleVersion: null }]);
@@ -223,7 +225,7 @@ function event(type: string, wish: Partial<EventWish> = {}): string {
 async function insertEnded({ merge, clock }: Engine, count: number): Promise<void> {
   const now = toInstant(clock.now());
   const numbers = Array.from({ length: count }, (_, index) => index);
-  const noAddress = { workEmail: null, workEmailVersion: null };
+  const noAddress = { workEmail: null, workEmailVersion: null, addressMissing: null, addressMissingVersion: null };
   await merge({
     ...emptyEvidence(),
     contracts: numbers.map((number) => ({

@@ -12,9 +12,10 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
     connect: (at) => createPlatformSource({ baseUrl, token, pacing, ...at }),
     front: await openFront(baseUrl),
     today,
+    jobId,
     hire: (opentrainUserId) => sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
     end: (contractId) => void sandbox.endContract(contractId),
-    withdrawConsent: () => void sandbox.setPiiConsent(installId, false),
+    withdrawAddress: () => void sandbox.setPiiConsent(installId, false),
     revokeToken: () => void sandbox.revokeToken(installId),
   };
 };

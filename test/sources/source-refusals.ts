@@ -4,15 +4,19 @@ import { openHttpFake, sendJson } from '../support/http-fake.ts';
 import { failureOf, signal } from './failure-of.ts';
 import type { OpenSite, SourceSite } from './source-suite.ts';
 
-/** Every question that evidence is read with. Its failure must never look like an answer. */
-const questions: [string, (source: Source) => Promise<unknown>][] = [
+type Question = [string, (source: Source) => Promise<unknown>];
+
+/** Every question that each source asks the marketplace. Its failure must never look like an answer. */
+const askedOfAll: Question[] = [
   ['readGrant', (source) => source.readGrant(signal)],
-  ['listLinks', (source) => source.listLinks(signal)],
   ['listContracts', (source) => source.listContracts({ status: 'active' }, signal)],
   ['listParticipants', (source) => source.listParticipants('con_1', signal)],
   ['readBudget', (source) => source.readBudget('con_1', signal)],
   ['listEndpoints', (source) => source.listEndpoints(signal)],
 ];
+
+/** Not asked of a marketplace that holds no links. */
+const listLinks: Question = ['listLinks', (source) => source.listLinks(signal)];
 
 const tooLarge = 9 * 1024 * 1024;
 const refused = { error: 'no', code: 'X', requestId: 'req_1' };
@@ -45,7 +49,8 @@ const refusals: Refusal[] = [
 const optionalField = /name|title|url|email|date|createdAt|country/i;
 const hostile = [7, {}, [], false, 'javascript:alert(1)', 'a\u0000b\u202Ec', 'x'.repeat(100_000), null, undefined];
 
-export function describeRefusals(name: string, open: OpenSite): void {
+export function describeRefusals(name: string, open: OpenSite, { holdsLinks }: { holdsLinks: boolean }): void {
+  const questions = holdsLinks ? [...askedOfAll, listLinks] : askedOfAll;
   describe(name, () => {
     let site: SourceSite;
     let source: Source;
@@ -72,7 +77,7 @@ export function describeRefusals(name: string, open: OpenSite): void {
     it('is unavailable without an answer in time', async () => {
       site.front.meddle(() => ({ hangs: true }));
       const hasty = site.connect({ baseUrl: site.front.baseUrl, timeoutMs: 30 });
-      expect(await failureOf(hasty.listLinks(signal))).toMatchObject({ code: 'unavailable', status: undefined });
+      expect(await failureOf(hasty.readGrant(signal))).toMatchObject({ code: 'unavailable', status: undefined });
     });
 
     it('follows no redirect', async () => {
@@ -87,7 +92,7 @@ export function describeRefusals(name: string, open: OpenSite): void {
     it('stops at once when it is stopped', async () => {
       site.front.meddle(() => ({ hangs: true }));
       const stopping = new AbortController();
-      const asked = source.listLinks(stopping.signal);
+      const asked = source.readGrant(stopping.signal);
       stopping.abort();
       await expect(asked).rejects.toThrow('aborted');
       expect(site.front.asked().length).toBeLessThan(2);

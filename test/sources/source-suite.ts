@@ -9,7 +9,13 @@ import { describeRefusals } from './source-refusals.ts';
  * What every source must do, whatever it is: the contract of the port `src/sources/source.ts`, run against the
  * sandbox. A capability that a source lacks must not be there at all, because callers decide by that.
  */
-export function describeSource(name: string, open: OpenSite, capabilities: readonly Capability[]): void {
+/** @param holdsLinks whether the marketplace holds the links */
+export function describeSource(
+  name: string,
+  open: OpenSite,
+  capabilities: readonly Capability[],
+  { holdsLinks = true } = {},
+): void {
   const can = (capability: Capability) => capabilities.includes(capability);
 
   describe(name, () => {
@@ -73,9 +79,9 @@ export function describeSource(name: string, open: OpenSite, capabilities: reado
       const contractId = site.hire('ada');
       const [trainer, ...others] = await source.listParticipants(contractId, signal);
       expect([trainer, others]).toMatchObject([{ opentrainUserId: 'ada', workEmail: expect.stringMatching(/@/) }, []]);
-      site.withdrawConsent();
+      site.withdrawAddress('ada');
       const [masked] = await source.listParticipants(contractId, signal);
-      expect(masked).toEqual({ ...trainer, workEmail: null });
+      expect(masked).toMatchObject({ ...trainer, workEmail: null });
     });
 
     it('reads the budget of a contract', async () => {
@@ -127,8 +133,8 @@ export function describeSource(name: string, open: OpenSite, capabilities: reado
     });
 
     it.runIf(can('createLink'))('makes a link once, and deletes it for good', async () => {
-      const link = await source.createLink?.({ externalProjectId: 'lamps' }, signal);
-      const again = source.createLink?.({ externalProjectId: 'lamps' }, signal);
+      const link = await source.createLink?.({ externalProjectId: 'lamps', jobId: site.jobId }, signal);
+      const again = source.createLink?.({ externalProjectId: 'lamps', jobId: site.jobId }, signal);
       expect(await failureOf(again)).toMatchObject({ code: 'conflict' });
       await source.deleteLink?.(link?.id ?? '', signal);
       expect(await source.listLinks(signal)).toMatchObject([{ externalProjectId: 'signs' }]);
@@ -150,7 +156,7 @@ export function describeSource(name: string, open: OpenSite, capabilities: reado
   });
 
   describePages(`${name}, where contracts fill more than a page`, open);
-  describeRefusals(`${name}, when the marketplace refuses`, open);
+  describeRefusals(`${name}, when the marketplace refuses`, open, { holdsLinks });
 }
 
 /** More contracts than the marketplace gives at once. */
@@ -183,11 +189,13 @@ export interface SourceSite {
   front: Front;
   /** The day at the marketplace. */
   today: string;
+  /** The job that is linked. */
+  jobId: string;
   /** @returns the id of the contract */
   hire(trainerId: string): string;
   end(contractId: string): void;
-  /** From now on no address is shared. */
-  withdrawConsent(): void;
+  /** From now on no address of the trainer is shared. */
+  withdrawAddress(trainerId: string): void;
   revokeToken(): void;
 }
 

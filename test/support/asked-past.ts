@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import type { Install } from '../../src/installs/install.ts';
+import { type Install, ofPlatform } from '../../src/installs/install.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createExplainStore } from '../../src/memberships/explain-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
@@ -86,7 +86,14 @@ function adaptersOf({ adapter }: MemoryTool): Map<string, MemoryTool['adapter']>
 }
 
 function installsOf({ installs }: Past): Map<string, Install> {
-  const install = { token: '', webhookSecrets: [], tool: 'studio', projects: ['*'], livesIn: 'database' } as const;
+  const install = {
+    ...ofPlatform,
+    token: '',
+    webhookSecrets: [],
+    tool: 'studio',
+    projects: ['*'],
+    livesIn: 'database',
+  } as const;
   return new Map(installs.map((name) => [name, install]));
 }
 

@@ -58,6 +58,7 @@ export function healthy(): Bearing {
         trainerId: 'cmu1',
         displayName: 'Amara O.',
         hasAddress: true,
+        addressMissing: null,
         workEmailDomain: 'opentrain.work',
         workEmailDigest: 'digest',
       },

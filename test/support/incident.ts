@@ -66,6 +66,8 @@ export interface Listing {
   grant?: string;
   /** Refuses the token. */
   isRefused?: boolean;
+  /** Links whose job is refused: nothing is said of their contracts. */
+  unread?: string[];
   /** By how much the clock of this machine is ahead of its own. */
   driftMs?: number;
   /** The project by the link's id. */
@@ -232,10 +234,13 @@ export async function derivePostponed(engine: Engine): Promise<void> {
   while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
 }
 
+const refusal = new AppError('not_found', 'There is no such job', { status: 404 });
+
 /** A marketplace that answers so. */
 export function toApi({
   grant = 'cmi1',
   isRefused = false,
+  unread = [],
   provisioningMode = 'PARTNER_WEBHOOK',
   jobs = {},
   active = {},
@@ -270,7 +275,11 @@ export function toApi({
     },
     listLinks: async () => [...links],
     readLink: async (id) => orUnknown(links.find((link) => link.id === id)),
-    listContracts: async ({ status }) => ({ contracts: contracts[status], isComplete: true }),
+    listContracts: async ({ status }) => ({
+      contracts: contracts[status],
+      isComplete: true,
+      unreadLinks: unread.map((linkId) => ({ linkId, jobId: `job of ${linkId}`, refusal })),
+    }),
     listParticipants: async (id) =>
       orUnknown(known[id]).people.map((trainer) => ({
         opentrainUserId: trainer,

@@ -11,7 +11,7 @@ import { Config } from '../../src/config/config-schema.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
 import { isHeldBack } from '../../src/memberships/membership-store.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
@@ -180,7 +180,7 @@ async function openMarketplace(clock: FakeClock, { payloads, piiConsent }: Journ
     return await response.json();
   };
   // Where the bridge will listen is not known yet, but it needs the secret to start.
-  const endpoint = { url: 'http://127.0.0.1:9/', eventTypes };
+  const endpoint = { url: 'http://127.0.0.1:9/', eventTypes: platformEventTypes };
   const created = (await api('POST', '/webhook-endpoints', endpoint)) as {
     webhookEndpoint: { id: string };
     secret: string;

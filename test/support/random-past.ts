@@ -101,7 +101,17 @@ export function createPast(random: () => number, run: number): Past {
       pairs: [toPair(install, contractId, linkId, at)],
       participations: [{ install, contractId, trainerId, seenAt: at, absences: null }],
       people: [
-        { install, trainerId, displayName: null, displayNameVersion: null, workEmail, workEmailVersion: `1:${at}` },
+        {
+          ...{
+            install,
+            trainerId,
+            displayName: null,
+            displayNameVersion: null,
+            workEmail,
+            workEmailVersion: `1:${at}`,
+          },
+          ...{ addressMissing: null, addressMissingVersion: null },
+        },
       ],
     };
   }

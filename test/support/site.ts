@@ -4,7 +4,7 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';

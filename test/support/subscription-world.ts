@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../src/db/database.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createEndpointStore, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
 import { checkSubscription } from '../../src/installs/subscription/check-subscription.ts';
@@ -105,7 +105,7 @@ export async function openSubscriptionWorld(
     url,
     check: () => checkSubscription(deps, 'acme', signal),
     async makeByHand(at = url) {
-      const { endpoint, secret } = await api.createEndpoint({ url: at, eventTypes }, signal);
+      const { endpoint, secret } = await api.createEndpoint({ url: at, eventTypes: platformEventTypes }, signal);
       return { id: endpoint.id, secret };
     },
     endpoints: () => api.listEndpoints(signal),

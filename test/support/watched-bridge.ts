@@ -7,7 +7,7 @@ import { createServices } from '../../src/app/services.ts';
 import { openRegistry, openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -80,7 +80,7 @@ export async function openWatchedBridge(
   if (webhookSecrets.length === 0) {
     await ensureEndpoint(subscription, 'acme', { mayMove: false, signal });
   } else {
-    await api.createEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes }, signal);
+    await api.createEndpoint({ url: `${door.url}/webhooks/acme`, eventTypes: platformEventTypes }, signal);
   }
   const app = createApp({
     config,

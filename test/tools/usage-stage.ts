@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventTypes } from '../../src/domain/event.ts';
+import { platformEventTypes } from '../../src/domain/event.ts';
 import type { Day } from '../../src/domain/usage.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { CommandResult } from '../support/run-command.ts';
@@ -131,7 +131,7 @@ export async function openUsageStage(beginsAt: string): Promise<UsageStage> {
 
     async start({ tool, links = {} }) {
       const url = `http://127.0.0.1:${receiver.port}/webhooks/acme`;
-      const { secret } = await api<{ secret: string }>('/webhook-endpoints', { url, eventTypes });
+      const { secret } = await api<{ secret: string }>('/webhook-endpoints', { url, eventTypes: platformEventTypes });
       const consoleAt = { port: await freePort() };
       const config = {
         receiver,

@@ -75,6 +75,15 @@ const reconnect = defineCommand({
   local,
 });
 
+const account = defineCommand({
+  name: 'account',
+  description: "make an employer's own account, with a personal token and a job",
+  options: { url, unclaimed: flag('as a program makes it, before a person claims it') },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxAccount,
+  local,
+});
+
 const setFaults = defineCommand({
   name: 'faults',
   description: 'have things go wrong from now on, or show what went wrong',
@@ -114,7 +123,7 @@ export const sandboxCommand = defineCommand({
   },
   run: async () => (await import('../sandbox-command.ts')).runSandbox,
   local,
-  subcommands: [hire, end, fund, consent, reconnect, setFaults, state],
+  subcommands: [hire, end, fund, consent, reconnect, account, setFaults, state],
 });
 
 function toPort(text: string): number {

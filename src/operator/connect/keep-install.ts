@@ -1,7 +1,7 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
-import type { Install } from '../../installs/install.ts';
+import { type Install, ofPlatform } from '../../installs/install.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
 import type { ConnectedInstall, InstallStore } from '../../installs/install-store.ts';
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
@@ -42,7 +42,7 @@ export async function keepInstall(
 /** Where everything would lead with an install as it is to be. */
 function routeWith({ registry, adapters }: KeepInstallDeps, connected: ConnectedInstall): RouteLink {
   const { token, tool, projects } = connected;
-  const install: Install = { token, tool, projects, webhookSecrets: [], livesIn: 'database' };
+  const install: Install = { ...ofPlatform, token, tool, projects, webhookSecrets: [], livesIn: 'database' };
   const installs = new Map([...registry.installs, [connected.install, install]]);
   return createLinkRouter(installs, adapters);
 }

@@ -8,7 +8,8 @@ import type { InstallListing, KnownInstall } from './read-install.ts';
  * `cut_off_list`: the list of active contracts may have been longer. `unknown_status`: a contract has
  * one that Gangway does not know. `unlisted_link`, `unlisted_contract`: a known one is in no list.
  * `unknown_contract`: its participants were asked for and answered 404. `empty_contract`: they
- * were answered with an empty list. No doubt removes a member.
+ * were answered with an empty list. `unread_link`: the contracts of a link were refused, those of others not. No doubt
+ * removes a member.
  */
 export const doubtKinds = [
   'empty_list',
@@ -18,6 +19,7 @@ export const doubtKinds = [
   'unlisted_contract',
   'unknown_contract',
   'empty_contract',
+  'unread_link',
 ] as const;
 
 export type DoubtKind = (typeof doubtKinds)[number];
@@ -26,7 +28,7 @@ export type DoubtKind = (typeof doubtKinds)[number];
 export type Doubts = Record<DoubtKind, number>;
 
 export function doubtsOfListing(
-  { contracts, missingLinkIds, unlisted, isActiveWhole }: InstallListing,
+  { contracts, missingLinkIds, unlisted, isActiveWhole, unreadLinks }: InstallListing,
   known: KnownInstall,
 ): Doubts {
   const isActiveEmpty = !contracts.some(({ status }) => status !== 'ended');
@@ -39,6 +41,7 @@ export function doubtsOfListing(
     unlisted_contract: unlisted.size,
     unknown_contract: 0,
     empty_contract: 0,
+    unread_link: unreadLinks.length,
   };
 }
 

@@ -10,7 +10,7 @@ import {
 import { chunksOf } from '../../lib/chunks.ts';
 import type { Contract } from '../../sources/source.ts';
 import { evidenceOfRead } from './evidence-of-read.ts';
-import type { InstallRead, KnownInstall } from './read-install.ts';
+import { type InstallRead, type KnownInstall, withoutUnread } from './read-install.ts';
 
 type Participants = InstallRead['participants'];
 type Listing = Omit<InstallRead, 'participants'>;
@@ -136,8 +136,8 @@ function findMoved({ install, beganAt, links, contracts }: Listing, known: Known
 }
 
 /** Few links at a time, because each trainer on a newly known link is derived again. */
-export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole }: Listing): Evidence[] {
-  const knownLinks = isActiveWhole ? links : [];
+export function evidenceOfKnownContracts({ install, beganAt, links, isActiveWhole, unreadLinks }: Listing): Evidence[] {
+  const knownLinks = isActiveWhole ? withoutUnread(links, unreadLinks) : [];
   return chunksOf(knownLinks, linksAtOnce).map((chunk) => ({
     ...emptyEvidence(),
     links: chunk.map(({ id }) => ({ ...emptyLink(install, id), contractsReadAt: beganAt })),

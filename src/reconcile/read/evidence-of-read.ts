@@ -59,13 +59,15 @@ export function evidenceOfRead({ install, beganAt, links, contracts, participant
       seenAt: beganAt,
       absences: null,
     })),
-    people: people.map(({ participant: { opentrainUserId, displayName, workEmail } }) => ({
+    people: people.map(({ participant: { opentrainUserId, displayName, workEmail, addressMissing = null } }) => ({
       install,
       trainerId: opentrainUserId,
       displayName,
       displayNameVersion: displayName === null ? null : version,
       workEmail,
       workEmailVersion: workEmail === null ? null : version,
+      addressMissing,
+      addressMissingVersion: addressMissing === null ? null : version,
     })),
   };
 }

@@ -1,6 +1,6 @@
 import type { Evidence } from '../../domain/evidence.ts';
 import { chunksOf } from '../../lib/chunks.ts';
-import type { SourceReader } from '../../sources/source.ts';
+import type { SourceReader, UnreadLink } from '../../sources/source.ts';
 import { addDoubts, type Doubts, doubtsOfListing } from './doubts.ts';
 import {
   contractsAtOnce,
@@ -19,6 +19,7 @@ export interface ReadSummary {
   /** How many contracts were listed. */
   contracts: number;
   doubts: Doubts;
+  unreadLinks: readonly UnreadLink[];
 }
 
 /**
@@ -37,7 +38,7 @@ export async function* readInSteps(
   signal: AbortSignal,
 ): AsyncGenerator<Evidence, ReadSummary> {
   const listing = await listInstall(source, install, known, beganAt, signal);
-  const { toAsk } = listing;
+  const { toAsk, unreadLinks } = listing;
   const doubts = doubtsOfListing(listing, known);
   const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
@@ -52,5 +53,5 @@ export async function* readInSteps(
   }
   yield* evidenceOfGone(listing, known, allAbsent);
   yield* evidenceOfKnownContracts(listing);
-  return { contracts: listing.contracts.length, doubts };
+  return { contracts: listing.contracts.length, doubts, unreadLinks };
 }

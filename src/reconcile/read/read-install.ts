@@ -1,7 +1,15 @@
 import { AppError } from '../../domain/errors.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { createSameText } from '../../lib/same-text.ts';
-import type { Contract, ContractPage, Grant, Link, Participant, SourceReader } from '../../sources/source.ts';
+import type {
+  Contract,
+  ContractPage,
+  Grant,
+  Link,
+  Participant,
+  SourceReader,
+  UnreadLink,
+} from '../../sources/source.ts';
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {
@@ -34,6 +42,8 @@ export interface InstallRead {
   contracts: Contract[];
   /** Whether the list of active contracts was complete and not empty. */
   isActiveWhole: boolean;
+  /** Links whose contracts were refused: nothing is known of them but that. */
+  unreadLinks: readonly UnreadLink[];
   /** By contract: the answers to the requests for participants. */
   participants: ReadonlyMap<string, Participant[]>;
 }
@@ -81,8 +91,10 @@ export async function listInstall(
   const links = await source.listLinks(signal);
   const missingLinkIds = await findMissingLinks(source, links, known, signal);
   const active = await listActive(source, links, signal);
-  const unseen = findUnlisted(known, links, active.contracts);
-  const ended = await listEnded(source, unseen, links, signal);
+  const unreadLinks = active.unreadLinks ?? [];
+  const readLinks = withoutUnread(links, unreadLinks);
+  const unseen = findUnlisted(known, readLinks, active.contracts);
+  const ended = await listEnded(source, unseen, readLinks, signal);
   const endedIds = new Set(idsOf(ended));
   const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
   return {
@@ -94,6 +106,7 @@ export async function listInstall(
     contracts: [...active.contracts, ...ended],
     // An empty list may be a fault of the marketplace, so nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
+    unreadLinks,
     unlisted: new Set(unlisted),
     toAsk: new Set([
       ...findUnread(known, [...idsOf(active.contracts), ...unlisted], beganAt),
@@ -150,14 +163,19 @@ export async function listActive(source: SourceReader, links: Link[], signal: Ab
   const filter = { status: 'active', keep: createPacking() } as const;
   const whole = await source.listContracts(filter, signal);
   if (whole.isComplete) return whole;
+  const { unreadLinks = [] } = whole;
   const contracts = new Map(whole.contracts.map((contract) => [contract.id, contract]));
   let isComplete = true;
-  for (const { id: projectLinkId } of links) {
+  for (const { id: projectLinkId } of withoutUnread(links, unreadLinks)) {
     const page = await source.listContracts({ ...filter, projectLinkId }, signal);
     isComplete &&= page.isComplete;
     for (const contract of page.contracts) contracts.set(contract.id, contract);
   }
-  return { contracts: [...contracts.values()], isComplete };
+  return { contracts: [...contracts.values()], isComplete, unreadLinks };
+}
+
+export function withoutUnread(links: readonly Link[], unread: readonly UnreadLink[] = []): Link[] {
+  return links.filter(({ id }) => !unread.some(({ linkId }) => linkId === id));
 }
 
 /**

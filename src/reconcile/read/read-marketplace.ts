@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Contract, Participant, SourceReader } from '../../sources/source.ts';
+import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import type { MarketplaceRead } from './evidence-of-read.ts';
+import { withoutUnread } from './read-install.ts';
 
 /**
  * Reads some contracts: the links, the listings of contracts (one for each link if a page may have
@@ -21,21 +22,21 @@ export async function readMarketplace(
   const contracts = new Map<string, Contract>();
   const isMissing = () => [...wanted].some((id) => !contracts.has(id));
 
-  async function collect(status: 'active' | 'ended', projectLinkId?: string): Promise<boolean> {
+  async function collect(status: 'active' | 'ended', projectLinkId?: string): Promise<ContractPage> {
     const filter = projectLinkId === undefined ? { status } : { status, projectLinkId };
     const page = await source.listContracts(filter, signal);
     for (const contract of page.contracts) {
       if (wanted.has(contract.id)) contracts.set(contract.id, contract);
     }
-    return page.isComplete;
+    return page;
   }
 
   // Active before ended, so that a contract that ends in between is in the second list.
   for (const status of ['active', 'ended'] as const) {
     if (!isMissing()) break;
-    const isComplete = await collect(status);
+    const { isComplete, unreadLinks } = await collect(status);
     if (isComplete) continue;
-    for (const { id } of links) if (isMissing()) await collect(status, id);
+    for (const { id } of withoutUnread(links, unreadLinks)) if (isMissing()) await collect(status, id);
   }
 
   const participants = new Map<string, Participant[]>();

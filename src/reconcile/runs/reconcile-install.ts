@@ -21,6 +21,7 @@ import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/inst
 import { addMissed } from '../read/missed-event-store.ts';
 import { findMissed } from '../read/missed-events.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
+import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import type { ActiveListStore } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
 import type { ReportSuspects } from './report-suspects.ts';
@@ -89,13 +90,14 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
   const beganAt = toInstant(clock.now());
   const run = await runs.begin(install, trigger, beganAt);
   try {
-    const { contracts, doubts, held } = await readAndApply(deps, lease, beganAt, signal);
+    const { contracts, doubts, unreadLinks, held } = await readAndApply(deps, lease, beganAt, signal);
     checkBegan(clock, install, beganAt);
     reportDoubts(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
     await deps.activeLists.noteListed(install, beganAt);
     await installStates.settle(lease.claim(), beganAt);
     deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
+    reportUnreadJobs(deps, install, unreadLinks);
     await deps.reportSuspects(install);
     await deps.checkDrift(install, signal);
   } catch (thrown) {

@@ -11,6 +11,10 @@ export interface ScheduleDeps extends Polling {
   installStates: Pick<InstallStateStore, 'wantRead'>;
   /** A cron pattern, in UTC. */
   schedule: string;
+  /** Where the last tick is stored; `reconcile_tick` by default. */
+  tickName?: 'reconcile_tick' | 'silent_tick';
+  /** Which installs it is for; all by default. */
+  isFor?(install: string): boolean;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   logger: Logger;
@@ -19,7 +23,10 @@ export interface ScheduleDeps extends Polling {
   onReadWanted(): void;
 }
 
-/** Has every install read at each tick of the schedule. */
+/** Sources that do not tell of every end are read so often: each end is found within five minutes. */
+export const silentSchedule = '* * * * *';
+
+/** Has installs read at each tick of the schedule. */
 export function createScheduleWorker(deps: ScheduleDeps): Loop {
   const { schedule, logger, clock } = deps;
   let seen: string | undefined;
@@ -45,13 +52,14 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
  * @returns whether reads were requested
  */
 export async function wantTick(
-  { database, installStates, installs, clock }: ScheduleDeps,
+  { database, installStates, installs, isFor = () => true, tickName = 'reconcile_tick', clock }: ScheduleDeps,
   tick: string,
 ): Promise<boolean> {
   return await inTransaction(database, async (tx) => {
-    await keepSetting(tx, 'reconcile_tick', tick);
-    if (!(await raiseSetting(tx, 'reconcile_tick', tick))) return false;
-    await installStates.wantRead(tx, [...installs.keys()], toInstant(clock.now()), 'schedule');
-    return true;
+    await keepSetting(tx, tickName, tick);
+    if (!(await raiseSetting(tx, tickName, tick))) return false;
+    const wanted = [...installs.keys()].filter(isFor);
+    await installStates.wantRead(tx, wanted, toInstant(clock.now()), 'schedule');
+    return wanted.length > 0;
   });
 }

@@ -8,7 +8,7 @@ import type { FaultDice, FaultTarget } from './fault-dice.ts';
 /** The faults of calls of the platform API that have a valid token. */
 export interface ApiFaults {
   /** Runs before the operation, so a refused call changes nothing. */
-  meetCalls(route: PlatformRoute): RequestHandler;
+  meetCalls(route: Pick<PlatformRoute, 'method' | 'path'>): RequestHandler;
   /** Runs after the operation, so the call has taken effect even if its answer is spoiled. */
   sendAnswer(response: Response, status: number, answer: object): void;
 }

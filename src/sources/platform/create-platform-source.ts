@@ -21,6 +21,7 @@ export function createPlatformSource(options: CallOptions): PlatformSource {
     eventTypes: platformEventTypes,
     neededScopes,
     remedies,
+    hasSilentEnds: false,
     ...createLinkCalls(call),
     ...createContractCalls(call),
     ...createEndpointCalls(call),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import { checkSubscription } from '../../../src/installs/subscription/check-subscription.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';

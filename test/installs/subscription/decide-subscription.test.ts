@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import { decideEnsured } from '../../../src/installs/subscription/decide-ensured.ts';
 import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
 import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes } from '../../../src/domain/event.ts';
 import { checkSubscription } from '../../../src/installs/subscription/check-subscription.ts';
 import { redeliver } from '../../../src/installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
@@ -41,7 +41,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     world.clock.advance(minute);
     await world.check();
     const [left, ...others] = await world.endpoints();
-    expect([left, others]).toMatchObject([{ status: 'ACTIVE', eventTypes }, []]);
+    expect([left, others]).toMatchObject([{ status: 'ACTIVE', eventTypes: platformEventTypes }, []]);
     expect(await world.stored()).toMatchObject([{ endpointId: left?.id }]);
     expect(left?.id).not.toBe(world.endpointId);
     expect(await world.record()).toMatchObject({ trouble: null, creatingSince: null });
@@ -77,7 +77,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     await world.check();
     world.clock.advance(minute);
     await world.check();
-    expect(await world.endpoints()).toMatchObject([{ eventTypes }]);
+    expect(await world.endpoints()).toMatchObject([{ eventTypes: platformEventTypes }]);
     expect(world.alerts()).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe.each(surroundings)('a subscription whose endpoint cannot be changed, %s
     const world = await openConnected();
     const { endpointId, hadGap } = await rotateEndpoint(world.deps, 'acme', { signal, overlapMs: 0 });
     expect([endpointId === world.endpointId, hadGap]).toEqual([false, false]);
-    expect(await world.endpoints()).toMatchObject([{ id: endpointId, eventTypes }]);
+    expect(await world.endpoints()).toMatchObject([{ id: endpointId, eventTypes: platformEventTypes }]);
   });
 
   it('cannot have deliveries sent again, and says what helps', async () => {

@@ -33,6 +33,7 @@ function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> =
       contracts: [],
       missingLinkIds: [],
       isActiveWhole: true,
+      unreadLinks: [],
       participants: new Map(),
       ...read,
     },

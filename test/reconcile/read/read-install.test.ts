@@ -112,6 +112,7 @@ describe('reading an install', () => {
       grant: { id: 'g1', status: 'ACTIVE' },
       links: [link('l1')],
       missingLinkIds: [],
+      unreadLinks: [],
       contracts: [contract('c1')],
       isActiveWhole: true,
       participants: new Map(),

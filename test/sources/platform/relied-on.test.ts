@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { z } from 'zod';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import { Budget } from '../../../src/sources/http/budget-schema.ts';
 import type { Shape } from '../../../src/sources/http/relied-operation.ts';
 import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes } from '../../../src/domain/event.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import type { MarketOptions } from '../../support/second-marketplace/market-state.ts';
@@ -59,7 +59,10 @@ const toEvent = ({ body }: { body: string }) => JSON.parse(body);
 
 async function openListening(options: Partial<MarketOptions> = {}, wanted = {}) {
   const [opened, receiver] = [await open(options, wanted), await listen()];
-  const created = await opened.call('POST', '/webhook-endpoints', { url: receiver.url, eventTypes });
+  const created = await opened.call('POST', '/webhook-endpoints', {
+    url: receiver.url,
+    eventTypes: platformEventTypes,
+  });
   const { secret, webhookEndpoint } = created.body;
   const path = `/webhook-endpoints/${webhookEndpoint.id}`;
   const state = async () => (await opened.call('GET', path)).body.webhookEndpoint;

@@ -81,6 +81,11 @@ export const evidenceStories = {
     return { alerting, find: () => incident.read(linked(12)), end: () => incident.read(linked(10)) };
   },
 
+  async job_unread(openFresh) {
+    const { alerting, incident } = await openIncident(openFresh);
+    return { alerting, find: () => incident.read({ ...active, unread: ['cml1'] }), end: () => incident.read(active) };
+  },
+
   async marketplace_refuses(openFresh) {
     const { alerting, incident } = await openIncident(openFresh);
     return {

@@ -6,7 +6,7 @@ import { createApp } from '../../../src/app/app.ts';
 import { openStorage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
 import { inTransaction } from '../../../src/db/database.ts';
-import { eventTypes } from '../../../src/domain/event.ts';
+import { platformEventTypes } from '../../../src/domain/event.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
@@ -92,7 +92,7 @@ export async function openDayBridge(
       await stop();
       token = newToken;
       const url = `${door.url}/webhooks/acme`;
-      const created = await api('POST', '/webhook-endpoints', { url, eventTypes });
+      const created = await api('POST', '/webhook-endpoints', { url, eventTypes: platformEventTypes });
       const { webhookEndpoint, secret } = created as {
         webhookEndpoint: { id: string };
         secret: string;

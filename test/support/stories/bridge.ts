@@ -13,7 +13,7 @@ import { toAppError } from '../../../src/domain/errors.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
 import { bindSource } from '../../../src/installs/bind-source.ts';
 import { createBindingStore } from '../../../src/installs/binding-store.ts';
-import type { Install } from '../../../src/installs/install.ts';
+import { type Install, ofPlatform } from '../../../src/installs/install.ts';
 import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { lastTick } from '../../../src/lib/last-tick.ts';
@@ -148,6 +148,7 @@ function toDeps(
       name,
       {
         token: `token of ${name}`,
+        ...ofPlatform,
         webhookSecrets: [],
         tool: 'studio',
         livesIn: 'database',

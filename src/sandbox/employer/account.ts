@@ -1,0 +1,76 @@
+import type { Manual } from './manual.ts';
+
+/** An employer's own account, as its personal tokens see it (spec: part A). Plain records. */
+
+export const employerScopes = [
+  'jobs:read',
+  'jobs:write',
+  'proposals:read',
+  'messages:read',
+  'payments:read',
+  'payments:write',
+  'team:read',
+  'webhooks:manage',
+  'participant_work_email:read',
+  'instructions:read',
+] as const;
+export type EmployerScope = (typeof employerScopes)[number];
+
+/** The scope that each event needs, in the feed and for a webhook (spec: part A section 6). */
+export const scopeOfEvent = {
+  'contract.created': 'payments:read',
+  'milestone.status_changed': 'payments:read',
+  'payment.pending': 'payments:read',
+  'approval.confirmed': 'payments:read',
+  'contract.budget_state_changed': 'payments:read',
+  'proposal.received': 'proposals:read',
+  'proposal.status_changed': 'proposals:read',
+  'message.received': 'messages:read',
+} as const satisfies Record<string, EmployerScope>;
+export type EmployerEventType = keyof typeof scopeOfEvent;
+export const employerEventTypes = Object.keys(scopeOfEvent) as EmployerEventType[];
+
+export interface PersonalToken {
+  id: string;
+  name: string;
+  value: string;
+  scopes: EmployerScope[];
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+  revokedAt: string | null;
+}
+
+export interface Approval {
+  id: string;
+  status: 'pending' | 'confirmed' | 'declined' | 'expired';
+  contractId: string;
+  jobId: string;
+  createdAt: string;
+  expiresAt: string;
+  resolvedAt: string | null;
+}
+
+/** An event of the feed, as its webhook deliveries have it too. */
+export interface FeedEvent {
+  id: string;
+  type: EmployerEventType;
+  apiVersion: 'v1';
+  createdAt: string;
+  resourceId: string;
+  jobId: string | null;
+  data: Record<string, unknown>;
+}
+
+export interface SandboxAccount {
+  /** The id of its organization: its jobs and contracts have it. */
+  id: string;
+  ownerUserId: string;
+  isClaimed: boolean;
+  /** Features that are off for it, such as `public_api_webhooks`. */
+  featuresOff: Set<string>;
+  tokens: PersonalToken[];
+  approvals: Approval[];
+  feed: FeedEvent[];
+  manuals: Manual[];
+}

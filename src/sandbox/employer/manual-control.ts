@@ -1,0 +1,75 @@
+import { AppError } from '../../domain/errors.ts';
+import { toInstant } from '../../lib/clock.ts';
+import type { Marketplace } from '../marketplace.ts';
+import { parseRequest } from '../platform-request-schema.ts';
+import { findAccount } from './find-account.ts';
+import type { Manual, ManualPage } from './manual.ts';
+import { NewManual, NewPublication, type PageEdit } from './manual-control-schema.ts';
+
+/** What people do with the manuals of their account: they write, edit and publish. No event says any of it. */
+
+export interface CreatedManual {
+  manualId: string;
+  /** In the order in which they were given. */
+  pageIds: string[];
+}
+
+export function createManual({ state, ids }: Marketplace, accountId: string, wanted: NewManual): CreatedManual {
+  const { title, audience, bindings, pages: wantedPages } = parseRequest(NewManual, wanted);
+  const pages: ManualPage[] = [];
+  for (const page of wantedPages) {
+    const parentId = page.parent === undefined ? null : pages[page.parent]?.id;
+    if (parentId === undefined) throw new AppError('invalid', `No page ${page.parent} comes before "${page.title}"`);
+    pages.push({
+      id: ids.next('pg'),
+      parentId,
+      position: pages.filter((one) => one.parentId === parentId).length,
+      audience: page.audience ?? audience,
+      revisions: [{ title: page.title, content: page.content ?? { type: 'doc', content: [] } }],
+    });
+  }
+  const manual: Manual = { id: ids.next('mnl'), title, audience, bindings, headRevision: 1, pages, publications: [] };
+  findAccount(state, accountId).manuals.push(manual);
+  return { manualId: manual.id, pageIds: pages.map(({ id }) => id) };
+}
+
+/** Only the draft changes. What is published stays as it is. */
+export function editPage(
+  { state }: Marketplace,
+  pageId: string,
+  changes: PageEdit,
+): { pageId: string; revision: number } {
+  const manuals = [...state.accounts.values()].flatMap((account) => account.manuals);
+  const manual = manuals.find(({ pages }) => pages.some(({ id }) => id === pageId));
+  const page = manual?.pages.find(({ id }) => id === pageId);
+  const draft = page?.revisions.at(-1);
+  if (manual === undefined || page === undefined || draft === undefined) {
+    throw new AppError('not_found', `No page ${pageId}`);
+  }
+  page.revisions.push({ title: changes.title ?? draft.title, content: changes.content ?? draft.content });
+  manual.headRevision += 1;
+  return { pageId, revision: page.revisions.length };
+}
+
+/** Freezes the pages as they are, for these audiences. */
+export function publishManual(
+  { state, clock }: Marketplace,
+  manualId: string,
+  wanted: NewPublication = {},
+): { manualId: string; publicationNumber: number } {
+  const { audiences, note } = parseRequest(NewPublication, wanted);
+  const manual = [...state.accounts.values()].flatMap(({ manuals }) => manuals).find(({ id }) => id === manualId);
+  if (manual === undefined) throw new AppError('not_found', `No manual ${manualId}`);
+  const publicationNumber = manual.publications.length + 1;
+  manual.publications.push({
+    publicationNumber,
+    revisionNumber: manual.headRevision,
+    audiences,
+    note,
+    createdAt: toInstant(clock.now()),
+    pages: manual.pages
+      .filter(({ audience }) => audiences.includes(audience))
+      .map((page) => ({ page, revision: page.revisions.length })),
+  });
+  return { manualId, publicationNumber };
+}

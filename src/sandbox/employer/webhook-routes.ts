@@ -1,0 +1,104 @@
+import { toInstant } from '../../lib/clock.ts';
+import { closePending } from '../delivery-rules.ts';
+import { Refusal } from '../error-response.ts';
+import { endpointsOfInstall, type SandboxEndpoint } from '../sandbox-state.ts';
+import { type EmployerEventType, employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
+import { NewWebhook, UpdatesQuery } from './employer-request-schema.ts';
+import { type Answered, type EmployerCall, type EmployerRoute, isGranted, parseFields } from './employer-route.ts';
+
+const needs = { scopes: ['webhooks:manage'], feature: 'public_api_webhooks' } as const;
+const one = (endpoint: SandboxEndpoint) => ({ webhook: toRecord(endpoint) });
+
+/** Webhooks and the feed (spec: part A sections 4.9 and 4.10). */
+export const webhookRoutes: readonly EmployerRoute[] = [
+  { method: 'post', path: '/webhooks', ...needs, answer: createWebhook },
+  { method: 'get', path: '/webhooks', ...needs, answer: listWebhooks },
+  { method: 'get', path: '/webhooks/{id}', ...needs, answer: (call) => ({ body: one(findWebhook(call)) }) },
+  { method: 'delete', path: '/webhooks/{id}', ...needs, answer: deleteWebhook },
+  {
+    method: 'get',
+    path: '/updates',
+    scopes: ['proposals:read', 'messages:read', 'payments:read'],
+    answer: listUpdates,
+  },
+];
+
+const webhooksPerAccount = 10;
+
+function createWebhook({ marketplace, account, token, body }: EmployerCall): Answered {
+  const { state, ids, clock } = marketplace;
+  const { url, eventTypes } = parseFields(NewWebhook, body, {
+    eventTypes: { supportedEventTypes: employerEventTypes },
+  });
+  const missing = [...new Set(eventTypes.map((type) => scopeOfEvent[type]))].filter(
+    (scope) => !isGranted(token, scope),
+  );
+  if (missing.length > 0) {
+    const details = { requiredScopes: missing, grantedScopes: token.scopes };
+    throw new Refusal('forbidden', `The token lacks the scope ${missing.join(', ')}`, details);
+  }
+  if (endpointsOfInstall(state, account).length >= webhooksPerAccount) {
+    throw new Refusal('conflict', `The account has ${webhooksPerAccount} webhooks`, { limit: webhooksPerAccount });
+  }
+  const endpoint: SandboxEndpoint = {
+    id: ids.next('wh'),
+    installId: account.id,
+    audience: 'employer',
+    url,
+    eventTypes,
+    status: 'ACTIVE',
+    secret: ids.nextCredential('whsec'),
+    createdAt: toInstant(clock.now()),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+  };
+  state.endpoints.set(endpoint.id, endpoint);
+  const message = 'Store the secret now: it is not shown again.';
+  return { status: 201, body: { ...one(endpoint), secret: endpoint.secret, message } };
+}
+
+function listWebhooks({ marketplace, account }: EmployerCall): Answered {
+  return { body: { webhooks: endpointsOfInstall(marketplace.state, account).map(toRecord) } };
+}
+
+function deleteWebhook(call: EmployerCall): Answered {
+  const endpoint = findWebhook(call);
+  closePending(call.marketplace.state, endpoint, 'DISCARDED');
+  call.marketplace.state.endpoints.delete(endpoint.id);
+  return { body: one(endpoint) };
+}
+
+function findWebhook({ marketplace, account, id }: EmployerCall): SandboxEndpoint {
+  const endpoint = marketplace.state.endpoints.get(id);
+  if (endpoint?.installId === account.id) return endpoint;
+  throw new Refusal('not_found', 'There is no such webhook', { resource: 'webhooks', webhookId: id });
+}
+
+/** How often deliveries failed is not said. */
+function toRecord({ id, url, eventTypes, status, createdAt, disabledAt, disabledReason }: SandboxEndpoint) {
+  return { id, url, eventTypes, status, createdAt, disabledAt, disabledReason };
+}
+
+/** Types that the token may not read are left out, and nothing says so. */
+function listUpdates({ account, token, query }: EmployerCall): Answered {
+  const { cursor, limit } = parseFields(UpdatesQuery, query);
+  const found = account.feed.slice(firstAfter(account.feed, cursor)).filter(({ type }) => mayRead(token, type));
+  const events = found.slice(0, limit);
+  return { body: { events, nextCursor: events.at(-1)?.id ?? cursor ?? null, hasMore: found.length > limit } };
+}
+
+/** Searched by halves, as a feed may be long. */
+function firstAfter(feed: readonly FeedEvent[], cursor = '0'): number {
+  let [low, high] = [0, feed.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if (BigInt(feed[middle]?.id ?? 0) > BigInt(cursor)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function mayRead(token: EmployerCall['token'], type: EmployerEventType): boolean {
+  return isGranted(token, scopeOfEvent[type]);
+}

@@ -1,0 +1,29 @@
+import type { NeededScope } from '../source.ts';
+
+/** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
+export const neededScopes: readonly NeededScope[] = [
+  {
+    scope: 'payments:read',
+    without: 'nothing tells who is hired, and budgets are not known',
+    isVital: true,
+    operations: ['listContracts', 'listParticipants', 'readBudget'],
+  },
+  {
+    scope: 'messages:read',
+    without: 'the conversation with the work address of a trainer cannot be read, and so none gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'participant_work_email:read',
+    without: 'no trainer has a work address, and so none gets in',
+    isVital: true,
+    operations: [],
+  },
+  {
+    scope: 'webhooks:manage',
+    without: 'its webhook can be neither seen nor looked after, so what happens is read on a schedule alone',
+    isVital: false,
+    operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
+  },
+];

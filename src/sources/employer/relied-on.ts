@@ -1,0 +1,58 @@
+import type { Fields, ReliedOperation, Shape } from '../http/relied-operation.ts';
+
+const words = (...all: string[]): Shape => new Set(all);
+const maybe = (shape: Shape, ...names: string[]): Fields =>
+  Object.fromEntries(names.map((name) => [`${name}?`, shape]));
+
+const account: Fields = {
+  actor: { userId: 'id' },
+  token: { 'id?': 'id', 'label?': 'text', scopes: ['text'] },
+  account: maybe('id', 'organizationId', 'ownerUserId'),
+};
+
+const contractStatus = words('active', 'ended');
+const contract: Fields = {
+  id: 'id',
+  status: contractStatus,
+  ...maybe('id', 'jobId'),
+  ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
+};
+
+const budget: Fields = {
+  contractId: 'id',
+  state: words('OK', 'LOW', 'DEPLETED'),
+  ...maybe('text', 'paymentType', 'lastUsageAt'),
+  ...maybe('number', 'fundedVolume', 'fundedAmountUsd', 'consumedVolume', 'remainingVolume', 'consumedFraction'),
+  'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
+};
+
+const contractInFull: Fields = {
+  id: 'id',
+  'freelancer?': { userId: 'id', 'displayName?': 'text' },
+  'jobDmConversationId?': 'id',
+  'budget?': budget,
+};
+
+const webhook: Fields = {
+  id: 'id',
+  url: 'text',
+  status: words('ACTIVE', 'DISABLED'),
+  eventTypes: ['text'],
+  ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
+};
+
+/** What is asked of the API for employers. */
+export const reliedOperations: readonly ReliedOperation[] = [
+  { operation: 'GET /auth/me', answer: account },
+  { operation: 'GET /contracts', query: { status: contractStatus, jobId: 'id' }, answer: { contracts: [contract] } },
+  { operation: 'GET /contracts/{id}', answer: { contract: contractInFull } },
+  {
+    operation: 'GET /messaging/management/messaging_management.members.get',
+    query: { conversationId: 'id', contractId: 'id', includeWorkEmail: 'flag' },
+    answer: { 'membership?': { 'workEmail?': 'text' } },
+  },
+  { operation: 'GET /webhooks', answer: { webhooks: [webhook] } },
+  { operation: 'POST /webhooks', body: { url: 'text', eventTypes: ['text'] }, answer: { webhook, secret: 'text' } },
+  { operation: 'GET /webhooks/{id}', answer: { webhook } },
+  { operation: 'DELETE /webhooks/{id}', answer: {} },
+];

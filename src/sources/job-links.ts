@@ -1,0 +1,31 @@
+import { AppError } from '../domain/errors.ts';
+import type { Link, NewLink } from './source.ts';
+
+/**
+ * Which job leads to which project, where the marketplace holds no such links: those of the configuration, and those
+ * that operators add.
+ */
+export interface JobLinks {
+  list(): Promise<Link[]>;
+  /** @throws AppError `conflict` where the job leads to that project already */
+  create(wanted: NewLink): Promise<Link>;
+  /** @throws AppError `not_found`, or `conflict` where the configuration names the link */
+  remove(linkId: string): Promise<void>;
+}
+
+/** A link of Gangway's own: Gangway provisions its project. */
+export function toLink(id: string, jobId: string, externalProjectId: string): Link {
+  return { id, jobId, externalProjectId, externalProjectName: null, provisioningMode: 'PARTNER_WEBHOOK' };
+}
+
+/** The links of the configuration alone, where no database holds others. */
+export function fixedLinks(jobs: ReadonlyMap<string, string>): JobLinks {
+  const refuse = async () => {
+    throw new AppError('unavailable', 'There is no database that holds links');
+  };
+  return {
+    list: async () => [...jobs].map(([jobId, project]) => toLink(`${jobId} ${project}`, jobId, project)),
+    create: refuse,
+    remove: refuse,
+  };
+}

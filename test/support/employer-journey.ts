@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { onTestFinished } from 'vitest';
+import { loadAdapters } from '../../src/adapters/load-adapters.ts';
+import { createApp } from '../../src/app/app.ts';
+import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { takeFreePort } from '../../src/cli/try-customer.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import type { MembershipRow } from '../../src/db/tables.ts';
+import { employerEventTypes } from '../../src/domain/event.ts';
+import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Dialect } from './databases.ts';
+import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
+import { createFolder } from './folder.ts';
+import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
+import { createLogLines, type LogLines } from './log-lines.ts';
+import { pollMs } from './poll-ms.ts';
+import { readRoster } from './roster.ts';
+import { until } from './until.ts';
+import { consoleTokens } from './visitor.ts';
+
+/**
+ * An employer with an account of their own, the bridge, and a roster as their tool. Two jobs lead to two projects.
+ * Time stands still until the test moves it.
+ */
+export interface EmployerJourney {
+  sandbox: Sandbox;
+  storage: Storage;
+  clock: FakeClock;
+  log: LogLines;
+  accountId: string;
+  signs: Job;
+  lamps: Job;
+  consoleUrl: string;
+  roster(): Record<string, string[]>;
+  memberships(): Promise<MembershipRow[]>;
+  /** Resolves when nothing is under way and nothing is due now. */
+  quiet(): Promise<void>;
+  /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
+  pass(ms: number): Promise<void>;
+  /** Asks the marketplace to end a contract. @returns the id of the approval that a person must confirm */
+  askForEnd(contractId: string): Promise<string>;
+}
+
+interface Job {
+  id: string;
+  project: string;
+}
+
+export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
+  /** Whether the marketplace can reach the bridge, so that it has a webhook. */
+  isReachable?: boolean;
+}
+
+const minuteMs = 60_000;
+
+export async function openEmployerJourney(
+  dialect: Pick<Dialect, 'createMigrated'>,
+  { isReachable = false, ...account }: EmployerOptions = {},
+): Promise<EmployerJourney> {
+  const clock = createFakeClock(new Date().toISOString());
+  const log = createLogLines();
+  const sandbox = createSandbox({ timeScale: 0, clock });
+  const { baseUrl, employerBaseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const { accountId, token } = sandbox.createAccount(account);
+  const [signs, lamps] = ['signs', 'lamps'].map((project) => ({ id: sandbox.createJob({ accountId }).id, project }));
+  if (signs === undefined || lamps === undefined) throw new Error('there are two jobs');
+
+  const rosterFile = path.join(createFolder(), 'roster.json');
+  const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
+  onTestFinished(() => storage.database.close());
+  const port = isReachable ? await takeFreePort() : 0;
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const api = async <T>(method: string, at: string, body?: object): Promise<T> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const response = await fetch(`${employerBaseUrl}${at}`, { method, headers, body: JSON.stringify(body ?? {}) });
+    return (await response.json()) as T;
+  };
+  const subscribe = () =>
+    api<{ secret: string }>('POST', '/webhooks', { url: `${publicUrl}/webhooks/own`, eventTypes: employerEventTypes });
+  const webhookSecrets = isReachable ? [(await subscribe()).secret] : [];
+  const config = Config.parse({
+    receiver: { host: '127.0.0.1', port, drain: '0s', ...(isReachable && { publicUrl }) },
+    console: { port: 0, tokens: consoleTokens },
+    marketplace: { baseUrl, employerBaseUrl },
+    reconcile: { schedule: hardlyEver },
+    installs: {
+      own: {
+        source: 'employer',
+        token,
+        webhookSecrets,
+        tool: 'list',
+        jobs: { [signs.id]: signs.project, [lamps.id]: lamps.project },
+      },
+    },
+    tools: { list: { adapter: 'roster', path: rosterFile } },
+  });
+  const app = createApp({
+    config,
+    storage,
+    clock,
+    databaseClock: toDatabaseClock(clock),
+    logger: log.logger,
+    adapters: await loadAdapters(config),
+    pollMs,
+    hasStorageThread: false,
+  });
+  onTestFinished(() => app.stop());
+  const { consoleUrl } = await app.start();
+
+  async function quiet(): Promise<void> {
+    await sandbox.idle();
+    await until(
+      'nothing is due',
+      () => listUnfinished(storage, clock),
+      ({ length }) => length === 0,
+    );
+  }
+
+  /** A reading may have failed. */
+  async function untilReadSince(since: string): Promise<void> {
+    const runs = storage.database.kysely.selectFrom('run').select('id').where('endedAt', 'is not', null);
+    const ended = () => runs.where('beganAt', '>', since).execute();
+    await until('the account is read', ended, ({ length }) => length > 0);
+    await quiet();
+  }
+
+  // The first tick asks for nothing: none was missed.
+  const tick = storage.database.kysely.selectFrom('setting').select('value').where('name', '=', 'silent_tick');
+  await until(
+    'the schedule is known',
+    () => tick.execute(),
+    ({ length }) => length > 0,
+  );
+  await quiet();
+  return {
+    sandbox,
+    storage,
+    clock,
+    log,
+    accountId,
+    signs,
+    lamps,
+    consoleUrl,
+    quiet,
+    roster: () => readRoster(rosterFile),
+    memberships: () => storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').execute(),
+    async pass(ms) {
+      if (ms < minuteMs) throw new Error('no tick may lie in a shorter time');
+      const before = clock.now().toISOString();
+      await liveThrough(storage, clock, ms);
+      await untilReadSince(before);
+    },
+    async askForEnd(contractId) {
+      sandbox.fundMilestone(contractId);
+      const { approval } = await api<{ approval: { id: string } }>('POST', `/contracts/${contractId}/end`);
+      return approval.id;
+    },
+  };
+}
