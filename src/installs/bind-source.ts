@@ -46,7 +46,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 
 /** What the source cannot do, it cannot do here either. */
 function bindCapabilities(
-  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver }: Source,
+  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver, readPublications }: Source,
   own: (signal: AbortSignal) => Promise<Source>,
 ): Partial<Source> {
   return {
@@ -61,6 +61,9 @@ function bindCapabilities(
     }),
     ...(updateEndpoint && {
       updateEndpoint: (id, changes, signal) => own(signal).then(() => updateEndpoint(id, changes, signal)),
+    }),
+    ...(readPublications && {
+      readPublications: (jobIds, signal) => own(signal).then(() => readPublications(jobIds, signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

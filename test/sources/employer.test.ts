@@ -27,7 +27,17 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
     withdrawAddress: (opentrainUserId) =>
       void sandbox.hire({ jobId, trainers: [{ opentrainUserId, workEmail: null }] }),
     revokeToken: () => void sandbox.revokeAccountTokens(accountId),
+    publish(title) {
+      const { manualId, pageIds } = sandbox.createManual(accountId, {
+        bindings: [{ targetId: jobId }],
+        pages: [{ title }],
+      });
+      sandbox.publishManual(manualId);
+      return (draft) => void sandbox.editPage(pageIds[0] ?? '', { title: draft });
+    },
   };
 };
 
-describeSource("an employer's own account", open, ['createLink', 'deleteLink'], { holdsLinks: false });
+describeSource("an employer's own account", open, ['createLink', 'deleteLink', 'readPublications'], {
+  holdsLinks: false,
+});

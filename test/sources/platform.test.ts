@@ -20,4 +20,8 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
   };
 };
 
-describeSource('the platform API', open, allCapabilities);
+describeSource(
+  'the platform API',
+  open,
+  allCapabilities.filter((one) => one !== 'readPublications'),
+);

@@ -148,6 +148,19 @@ export function describeSource(
       expect(await source.reportUsage?.(contractId, entries, signal)).toEqual(first);
     });
 
+    it.runIf(can('readPublications'))('reads what is published for the trainers of a job, and no draft', async () => {
+      const read = async () => await source.readPublications?.([site.jobId, 'job_unknown'], signal);
+      expect(await read()).toEqual(new Map());
+      const edit = site.publish?.('How to label') ?? (() => undefined);
+      const [jobId, publication] = [...((await read()) ?? [])][0] ?? [];
+      expect([jobId, publication]).toMatchObject([
+        site.jobId,
+        { publicationNumber: 1, pages: [{ title: 'How to label', depth: 1 }] },
+      ]);
+      edit('A draft');
+      expect([...((await read()) ?? [])]).toEqual([[jobId, publication]]);
+    });
+
     it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
       expect(await source.findDeviations(signal)).toEqual([]);
@@ -176,7 +189,14 @@ function describePages(name: string, open: OpenSite): void {
 }
 
 /** The members of the port that a source may lack. */
-export const allCapabilities = ['createLink', 'deleteLink', 'reportUsage', 'updateEndpoint', 'redeliver'] as const;
+export const allCapabilities = [
+  'createLink',
+  'deleteLink',
+  'reportUsage',
+  'updateEndpoint',
+  'redeliver',
+  'readPublications',
+] as const;
 export type Capability = (typeof allCapabilities)[number];
 
 export type OpenSite = (options?: { hasCursors?: boolean }) => Promise<SourceSite>;
@@ -197,6 +217,8 @@ export interface SourceSite {
   /** From now on no address of the trainer is shared. */
   withdrawAddress(trainerId: string): void;
   revokeToken(): void;
+  /** Publishes a manual of the job with one page. @returns what changes its draft */
+  publish?(title: string): (title: string) => void;
 }
 
 function isGranted(granted: readonly string[], scope: string): boolean {

@@ -7,6 +7,7 @@ import type { JobLinks } from '../job-links.ts';
 import type { Grant, Source } from '../source.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { Account } from './employer-schema.ts';
+import { createInstructionCalls } from './instruction-calls.ts';
 import { neededScopes } from './needed-scopes.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
@@ -38,6 +39,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
       createFindWorkEmail(call, () => scopes),
     ),
     ...createWebhookCalls(call),
+    ...createInstructionCalls(call),
 
     async readGrant(signal) {
       const operation = { path: '/auth/me', purpose: 'read the account', answer: Account };

@@ -38,7 +38,11 @@ export type ManifestPage = z.infer<typeof ManifestPage>;
 
 export const Manifest = z.object({ publicationNumber: Count, pages: z.array(ManifestPage).max(200) });
 
-/** The canonical JSON is validated where it is converted. */
+const PageId = z
+  .object({ id: lenient(Id), pageId: lenient(Id) })
+  .transform(({ id, pageId }) => ({ id: id ?? pageId ?? null }));
+
+/** By which name it has its id is not shown. The canonical JSON is validated where it is converted. */
 export const PageAnswer = z.object({
-  page: z.object({ id: Id, revision: lenient(Count), checksum: optional(toId), content: z.unknown() }),
+  page: PageId.and(z.object({ revision: lenient(Count), checksum: optional(toId), content: z.unknown() })),
 });
