@@ -40,7 +40,7 @@ describeInBrowser('what operators come for', (open) => {
     const { page, complaints } = visit;
     await signIn(visit, consoleTokens.otto.token);
     await page.getByRole('link', { name: 'Deliveries', exact: true }).click();
-    await page.getByLabel('state').selectOption('unprocessable');
+    await page.getByLabel(/^state/).selectOption('unprocessable');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.waitForURL(/[?&]state=unprocessable/);
     await page.locator('tbody').getByRole('link').first().click();
