@@ -109,10 +109,10 @@ export interface PersonEvidence {
 }
 
 /**
- * `no_scope`: the token may not read addresses. `no_conversation`: the contract has no conversation yet, in which the
+ * `no_scope`: the token may not read addresses. `refused`: it may, and the account may not. `no_conversation`: the contract has no conversation yet, in which the
  * address is. `not_shared`: the conversation has none of the trainer (yet).
  */
-export type AddressMissing = 'no_scope' | 'no_conversation' | 'not_shared';
+export type AddressMissing = 'no_scope' | 'refused' | 'no_conversation' | 'not_shared';
 
 /** What one event or one read adds. */
 export interface Evidence {

@@ -43,6 +43,10 @@ const unknownAddress: Record<AddressMissing | 'unsaid', Omit<JudgedAddress, 'hol
     says: 'no work address is known: the token may not read it',
     action: 'give the token the scopes messages:read and participant_work_email:read',
   },
+  refused: {
+    says: 'no work address is known: the marketplace refuses the account to read it',
+    action: 'have a person claim the account at the marketplace, and see that messages are on for it',
+  },
   no_conversation: {
     says: 'no work address is known: the contract has no conversation yet, in which it would be',
     action: 'write to the trainer at the marketplace if it stays so',

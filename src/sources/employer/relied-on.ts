@@ -1,8 +1,4 @@
-import type { Fields, ReliedOperation, Shape } from '../http/relied-operation.ts';
-
-const words = (...all: string[]): Shape => new Set(all);
-const maybe = (shape: Shape, ...names: string[]): Fields =>
-  Object.fromEntries(names.map((name) => [`${name}?`, shape]));
+import { type Fields, maybe, type ReliedOperation, reliedBudget, words } from '../http/relied-operation.ts';
 
 const account: Fields = {
   actor: { userId: 'id' },
@@ -18,19 +14,11 @@ const contract: Fields = {
   ...maybe('text', 'title', 'startDate', 'endDate', 'createdAt'),
 };
 
-const budget: Fields = {
-  contractId: 'id',
-  state: words('OK', 'LOW', 'DEPLETED'),
-  ...maybe('text', 'paymentType', 'lastUsageAt'),
-  ...maybe('number', 'fundedVolume', 'fundedAmountUsd', 'consumedVolume', 'remainingVolume', 'consumedFraction'),
-  'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
-};
-
 const contractInFull: Fields = {
   id: 'id',
   'freelancer?': { userId: 'id', 'displayName?': 'text' },
   'jobDmConversationId?': 'id',
-  'budget?': budget,
+  'budget?': reliedBudget,
 };
 
 const webhook: Fields = {

@@ -20,7 +20,8 @@ const neededScopes = ['messages:read', 'participant_work_email:read'];
 
 /** What a refusal says. Any other failure is one of the whole reading. */
 const reasons: ReadonlyMap<AppError['code'], AddressMissing> = new Map([
-  ['forbidden', 'no_scope'],
+  // The scopes were looked at before: an account that is not claimed, or has no messages, is left.
+  ['forbidden', 'refused'],
   ['not_found', 'no_conversation'],
 ]);
 

@@ -16,3 +16,18 @@ export interface ReliedOperation {
   body?: Fields;
   answer: Fields;
 }
+
+export const words = (...all: string[]): Shape => new Set(all);
+
+/** Fields of one shape that are not always there. */
+export const maybe = (shape: Shape, ...names: string[]): Fields =>
+  Object.fromEntries(names.map((name) => [`${name}?`, shape]));
+
+/** Both APIs of the marketplace have the same one. */
+export const reliedBudget: Fields = {
+  contractId: 'id',
+  state: words('OK', 'LOW', 'DEPLETED'),
+  ...maybe('text', 'paymentType', 'lastUsageAt'),
+  ...maybe('number', 'fundedVolume', 'fundedAmountUsd', 'consumedVolume', 'remainingVolume', 'consumedFraction'),
+  'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
+};

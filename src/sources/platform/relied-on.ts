@@ -1,9 +1,5 @@
 import { platformEventTypes } from '../../domain/event.ts';
-import type { Fields, ReliedOperation, Shape } from '../http/relied-operation.ts';
-
-const words = (...all: string[]): Shape => new Set(all);
-const maybe = (shape: Shape, ...names: string[]): Fields =>
-  Object.fromEntries(names.map((name) => [`${name}?`, shape]));
+import { type Fields, maybe, type ReliedOperation, reliedBudget, type Shape, words } from '../http/relied-operation.ts';
 
 const install: Fields = {
   id: 'id',
@@ -44,14 +40,7 @@ const contract: Fields = {
 const participant: Fields = { opentrainUserId: 'id', workEmail: 'text', 'displayName?': 'text' };
 
 const milestone: Fields = { id: 'id', ...maybe('text', 'name', 'status'), ...maybe('number', 'amountUsd', 'volume') };
-const budget: Fields = {
-  contractId: 'id',
-  state: words('OK', 'LOW', 'DEPLETED'),
-  ...maybe('text', 'paymentType', 'lastUsageAt'),
-  ...maybe('number', 'fundedVolume', 'fundedAmountUsd', 'consumedVolume', 'remainingVolume', 'consumedFraction'),
-  'consumed?': maybe('number', 'seconds', 'hours', 'labels', 'tasks'),
-  'activeMilestone?': milestone,
-};
+const budget: Fields = { ...reliedBudget, 'activeMilestone?': milestone };
 
 const usageEntry: Fields = {
   workDate: 'text',

@@ -142,7 +142,7 @@ it.each<[string, Answers, object]>([
 });
 
 it.each([
-  [403, 'no_scope'],
+  [403, 'refused'],
   [404, 'no_conversation'],
 ])('says of a conversation that answers %d: %s', async (status, addressMissing) => {
   const contractWithDm = { contract: { ...contract, jobDmConversationId: 'dm_1' } };

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openEmployerJourney } from '../../support/employer-journey.ts';
+import { type EmployerOptions, openEmployerJourney } from '../../support/employer-journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
@@ -63,14 +63,15 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(roster()).toEqual(inSigns);
   });
 
-  it('lets a trainer without a work address wait, and says why', async () => {
-    const { sandbox, signs, memberships, pass, storage } = await openEmployerJourney(dialect, {
-      scopes: ['payments:read', 'messages:read'],
-    });
+  it.each<[string, EmployerOptions]>([
+    ['no_scope', { scopes: ['payments:read', 'messages:read'] }],
+    ['refused', { isClaimed: false }],
+  ])('lets a trainer without a work address wait, and knows why: %s', async (addressMissing, account) => {
+    const { sandbox, signs, memberships, pass, storage } = await openEmployerJourney(dialect, account);
     sandbox.hire({ jobId: signs.id });
     await pass(minuteMs);
     expect(await memberships()).toMatchObject([{ state: 'waiting_email' }]);
     const person = storage.database.kysely.selectFrom('person').select('addressMissing');
-    expect(await person.execute()).toEqual([{ addressMissing: 'no_scope' }]);
+    expect(await person.execute()).toEqual([{ addressMissing }]);
   });
 });
