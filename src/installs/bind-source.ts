@@ -46,7 +46,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 
 /** What the source cannot do, it cannot do here either. */
 function bindCapabilities(
-  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver, readPublications }: Source,
+  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver, readPublications, readUpdates }: Source,
   own: (signal: AbortSignal) => Promise<Source>,
 ): Partial<Source> {
   return {
@@ -64,6 +64,9 @@ function bindCapabilities(
     }),
     ...(readPublications && {
       readPublications: (jobIds, signal) => own(signal).then(() => readPublications(jobIds, signal)),
+    }),
+    ...(readUpdates && {
+      readUpdates: (cursor, signal) => own(signal).then(() => readUpdates(cursor, signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

@@ -70,6 +70,14 @@ export interface Source extends SourceReader {
    */
   readPublications?(jobIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Publication>>;
 
+  /**
+   * A page of what has happened, oldest first. Types that the token may not read are not in it.
+   *
+   * @param cursor of the page before; null for the first event that there is
+   * @throws AppError `invalid` if the cursor is refused
+   */
+  readUpdates?(cursor: string | null, signal: AbortSignal): Promise<UpdatesPage>;
+
   /** All webhook endpoints of the install. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
@@ -275,6 +283,21 @@ export interface PublishedPage {
   depth: number;
   /** The canonical JSON, not validated. */
   content: unknown;
+}
+
+export interface UpdatesPage {
+  updates: Update[];
+  /** Where the next page begins. */
+  cursor: string | null;
+  /** Whether there is more already. */
+  hasMore: boolean;
+}
+
+/** An event of the feed. */
+export interface Update {
+  createdAt: string | null;
+  /** The record as JSON, as a delivery of the same event has it. */
+  body: string;
 }
 
 /** A webhook endpoint. */

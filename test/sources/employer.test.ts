@@ -38,6 +38,6 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
   };
 };
 
-describeSource("an employer's own account", open, ['createLink', 'deleteLink', 'readPublications'], {
+describeSource("an employer's own account", open, ['createLink', 'deleteLink', 'readPublications', 'readUpdates'], {
   holdsLinks: false,
 });

@@ -23,5 +23,5 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
 describeSource(
   'the platform API',
   open,
-  allCapabilities.filter((one) => one !== 'readPublications'),
+  allCapabilities.filter((one) => one !== 'readPublications' && one !== 'readUpdates'),
 );

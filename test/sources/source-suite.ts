@@ -165,6 +165,23 @@ export function describeSource(
       expect([...((await read()) ?? [])]).toEqual([[jobId, publication]]);
     });
 
+    declareWhere('readUpdates', 'reads what has happened page by page, as its deliveries have it', async () => {
+      const [first, second] = [site.hire('trainer-1'), site.hire('trainer-2')];
+      const begun = await source.readUpdates?.(null, signal);
+      const created = (contractId: string) => ({ type: 'contract.created', resourceId: contractId });
+      const events = begun?.updates.map(({ body }) => JSON.parse(body) as unknown);
+      expect(events).toMatchObject([created(first), created(second)]);
+      expect(begun).toMatchObject({ cursor: expect.any(String), hasMore: false });
+      const { cursor = null } = begun ?? {};
+      expect(await source.readUpdates?.(cursor, signal)).toEqual({ updates: [], cursor, hasMore: false });
+      site.hire('trainer-3');
+      expect(await source.readUpdates?.(cursor, signal)).toMatchObject({ updates: [{ body: expect.any(String) }] });
+      expect(await failureOf(source.readUpdates?.('no number', signal))).toMatchObject({
+        code: 'invalid',
+        status: 400,
+      });
+    });
+
     it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
       expect(await source.findDeviations(signal)).toEqual([]);
@@ -200,6 +217,7 @@ export const allCapabilities = [
   'updateEndpoint',
   'redeliver',
   'readPublications',
+  'readUpdates',
 ] as const;
 export type Capability = (typeof allCapabilities)[number];
 

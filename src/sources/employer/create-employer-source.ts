@@ -9,6 +9,7 @@ import { createContractCalls } from './contract-calls.ts';
 import { Account } from './employer-schema.ts';
 import { createInstructionCalls } from './instruction-calls.ts';
 import { neededScopes } from './needed-scopes.ts';
+import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 import { createWebhookCalls } from './webhook-calls.ts';
@@ -40,6 +41,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ),
     ...createWebhookCalls(call),
     ...createInstructionCalls(call),
+    readUpdates: createReadUpdates(call),
 
     async readGrant(signal) {
       const operation = { path: '/auth/me', purpose: 'read the account', answer: Account };

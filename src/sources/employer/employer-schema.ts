@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toEmail, toId, toText } from '../../domain/marketplace-text.ts';
+import { toEmail, toId, toInstantText, toText } from '../../domain/marketplace-text.ts';
 import { Budget } from '../http/budget-schema.ts';
 import { Id, Instant, lenient, maxUrlChars, NullableId, optional, paging, Words } from '../http/fields-schema.ts';
 
@@ -50,6 +50,19 @@ const Member = lenient(z.object({ workEmail: optional(toEmail) }));
 export const MemberAnswer = z
   .object({ membership: Member, member: Member })
   .transform(({ membership, member }) => membership?.workEmail ?? member?.workEmail ?? null);
+
+// --- Updates feed (part A sections 2.11 and 4.10)
+
+/** The record is kept as it came: what it means is read from the inbox. */
+const Update = z.unknown().transform((record) => {
+  const { id, createdAt } = UpdateFields.parse(record);
+  return { id, createdAt, body: JSON.stringify(record) };
+});
+const UpdateFields = z
+  .object({ id: optional(toId), createdAt: optional(toInstantText) })
+  .catch({ id: null, createdAt: null });
+
+export const UpdatesAnswer = z.object({ events: z.array(Update), ...paging });
 
 // --- Webhooks (part A sections 2.10 and 4.9)
 

@@ -6,7 +6,7 @@ export const neededScopes: readonly NeededScope[] = [
     scope: 'payments:read',
     without: 'nothing tells who is hired, and budgets are not known',
     isVital: true,
-    operations: ['listContracts', 'listParticipants', 'readBudget'],
+    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates'],
   },
   {
     scope: 'messages:read',

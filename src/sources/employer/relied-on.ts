@@ -29,6 +29,8 @@ const webhook: Fields = {
   ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
 };
 
+const update: Fields = { id: 'id', type: 'text', 'createdAt?': 'text', 'resourceId?': 'id' };
+
 /** What is asked of the API for employers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /auth/me', answer: account },
@@ -38,6 +40,11 @@ export const reliedOperations: readonly ReliedOperation[] = [
     operation: 'GET /messaging/management/messaging_management.members.get',
     query: { conversationId: 'id', contractId: 'id', includeWorkEmail: 'flag' },
     answer: { 'membership?': { 'workEmail?': 'text' } },
+  },
+  {
+    operation: 'GET /updates',
+    query: { cursor: 'id', limit: 'number' },
+    answer: { events: [update], 'nextCursor?': 'text', 'hasMore?': 'flag' },
   },
   { operation: 'GET /webhooks', answer: { webhooks: [webhook] } },
   { operation: 'POST /webhooks', body: { url: 'text', eventTypes: ['text'] }, answer: { webhook, secret: 'text' } },

@@ -11,8 +11,8 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but manuals. */
-export type PlatformSource = Required<Omit<Source, 'readPublications'>>;
+/** It has every capability but manuals and a feed. */
+export type PlatformSource = Required<Omit<Source, 'readPublications' | 'readUpdates'>>;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
