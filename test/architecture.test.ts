@@ -15,7 +15,7 @@ const layers: readonly (readonly string[])[] = [
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],
-  ['mail', 'reconcile', 'guidelines'],
+  ['mail', 'reconcile', 'guidelines', 'feed'],
   ['notify', 'installs/subscription', 'usage/read'],
   ['usage/attribute', 'usage/import'],
   ['usage/report'],

@@ -97,7 +97,7 @@ export function createApp({
     metrics,
     adapters,
     registry,
-    isBusy: inbox.isBusy,
+    inbox,
     wouldDefer: storageGate.wouldDefer,
     clock: leaseClock,
     secondLookMs,
@@ -119,6 +119,7 @@ export function createApp({
     alerts: loops.alerts,
     storageGate,
     onUnmatched: loops.noteUnmatched,
+    onStored: loops.noteDelivery,
     loadInstalls: loops.loadInstalls,
   });
   const changes = createChanges();

@@ -37,6 +37,8 @@ export interface ReceiverParts {
   storageGate: StorageGate;
   /** Called when no secret made a signature, at most once a minute for each install. */
   onUnmatched(install: string): void;
+  /** Called when a delivery was stored. */
+  onStored(install: string): void;
   loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
@@ -58,6 +60,7 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     quiet,
     readiness,
     databaseClock: parts.databaseClock,
+    onStored: parts.onStored,
     signingKeys: createSigningKeys(installs),
     loadInstalls: parts.loadInstalls,
     decoySecret: toSigningKey(randomBytes(32).toString('hex')),

@@ -1,4 +1,7 @@
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
+import { createFeedStore } from '../feed/feed-store.ts';
+import { createFeedWorker } from '../feed/feed-worker.ts';
+import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createJournalStore } from '../journal/journal-store.ts';
@@ -23,8 +26,7 @@ import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
 export interface LoopsDeps extends ServicesDeps {
-  /** Whether the receiver is storing deliveries right now. */
-  isBusy(): boolean;
+  inbox: Inbox;
   /** Why a large delivery of an install would not be stored now. */
   wouldDefer: StorageGate['wouldDefer'];
 }
@@ -52,6 +54,8 @@ export interface Loops {
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
   /** Loads what a command or another instance has changed about installs up to now. */
+  /** Call it when a delivery of an install was received and stored. It only writes to memory. */
+  noteDelivery(install: string): void;
   loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
@@ -78,7 +82,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
-    isReceiverBusy: deps.isBusy,
+    isReceiverBusy: deps.inbox.isBusy,
   });
   const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
   const scheduleWorkers = [
@@ -105,6 +109,14 @@ export function createLoops(deps: LoopsDeps): Loops {
       if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
+  const feedWorker = createFeedWorker({
+    ...services,
+    feeds: createFeedStore(storage.database),
+    inbox: deps.inbox,
+    wouldDefer: deps.wouldDefer,
+    everyMs: config.feed.everyMs,
+    staleAfterMs: config.retention.deliveriesMs,
+  });
   const subscriptionWorker = createSubscriptionWatch(deps, services);
   const workers = [
     installsWorker,
@@ -112,6 +124,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     readWorker,
     reconcileWorker,
     ...scheduleWorkers,
+    feedWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(deps, services),
@@ -139,6 +152,7 @@ export function createLoops(deps: LoopsDeps): Loops {
       for (const loop of workers) loop.wake();
     },
     noteUnmatched: (install) => subscriptionWorker?.noteUnmatched(install),
+    noteDelivery: feedWorker.ring,
     loadInstalls: installsWorker.load,
   };
 }

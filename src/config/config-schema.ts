@@ -219,6 +219,14 @@ const subscription = z
   .prefault({})
   .describe('Keeping the webhook endpoint alive, if receiver.publicUrl is set.');
 
+const feed = z
+  .strictObject({
+    every: duration('30s', 1_000).describe('How often the feed is read, besides after each delivery.'),
+  })
+  .transform(({ every }) => ({ everyMs: every }))
+  .prefault({})
+  .describe("The updates feed of an employer's own account, which tells what happened also where no webhook can.");
+
 const usage = z
   .strictObject({
     schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
@@ -271,6 +279,7 @@ export const Config = z
     removals,
     reconcile,
     subscription,
+    feed,
     usage,
     notifications,
     retention,

@@ -17,7 +17,6 @@ export interface ConnectedInstallTable {
   connectedAt: string;
 }
 
-/** A webhook endpoint that delivers here, for an install from the configuration or from the database. */
 /** A link of an employer's own account: the people of the job work in the project. */
 export interface JobLinkTable {
   install: string;
@@ -26,6 +25,24 @@ export interface JobLinkTable {
   externalProjectId: string;
 }
 
+/** How far the updates feed of an account was read for an install. */
+export interface FeedTable {
+  install: string;
+  /** The account: another one has another feed. */
+  grantId: string;
+  /** Every event up to it is stored; null before the first. */
+  cursor: string | null;
+  nextReadAt: string;
+  /** While it is being read, when another process may take over. */
+  leasedUntil: string | null;
+  /** When the last reading that was answered began. */
+  readAt: string | null;
+  /** How many readings in a row have failed. */
+  failures: number;
+  failure: string | null;
+}
+
+/** A webhook endpoint that delivers here, for an install from the configuration or from the database. */
 export interface WebhookEndpointTable {
   install: string;
   endpointId: string;

@@ -7,7 +7,14 @@ import type { Database, Transaction } from './database.ts';
  * transaction ends; on SQLite the transaction itself holds the only write lock.
  */
 
-type LeasedTable = 'budgetReader' | 'installState' | 'membership' | 'readRequest' | 'subscription' | 'usageScope';
+type LeasedTable =
+  | 'budgetReader'
+  | 'feed'
+  | 'installState'
+  | 'membership'
+  | 'readRequest'
+  | 'subscription'
+  | 'usageScope';
 
 /** Whether no worker holds the row. */
 export function isFree(table: LeasedTable, now: string): RawBuilder<SqlBool> {

@@ -43,6 +43,7 @@ export const stampedColumns: StampedColumns = {
     dispatch: ['created_at', 'settled_at'],
     drift_finding: ['since'],
     drift_listing: ['listed_at'],
+    feed: ['next_read_at', 'read_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
@@ -98,6 +99,7 @@ export const stampedColumns: StampedColumns = {
     budget_reader: ['leased_until'],
     // Also when to try again. That is within an hour, and the lease of a running attempt must survive it.
     dispatch: ['next_attempt_at'],
+    feed: ['leased_until'],
     install_state: ['leased_until'],
     // As of a dispatch.
     invitation: ['next_attempt_at'],

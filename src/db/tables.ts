@@ -18,6 +18,7 @@ import type { DriftTables } from './drift-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
 import type {
   ConnectedInstallTable,
+  FeedTable,
   InstallStateTable,
   JobLinkTable,
   SubscriptionTable,
@@ -70,6 +71,7 @@ export interface Tables
   installState: InstallStateTable;
   keptAnswer: KeptAnswerTable;
   connectedInstall: ConnectedInstallTable;
+  feed: FeedTable;
   jobLink: JobLinkTable;
   webhookEndpoint: WebhookEndpointTable;
   subscription: SubscriptionTable;

@@ -5,6 +5,7 @@ import type { Transaction } from './database.ts';
 
 const leases = {
   budget_reader: 'leased_until',
+  feed: 'leased_until',
   install_state: 'leased_until',
   membership: 'leased_until',
   named_lock: 'leased_until',

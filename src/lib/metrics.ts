@@ -13,6 +13,11 @@ const upToADay = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200, 86_400]
 /** Each metric with its name, its labels and its help. Labels are configured names or words of closed sets. */
 const table = {
   deliveries: counter('gangway_deliveries_total', ['install', 'status'], 'Signed deliveries, by answer'),
+  feedEvents: counter(
+    'gangway_feed_events_total',
+    ['install', 'status'],
+    'Events read from an updates feed: accepted, duplicate (delivered or read before), ignored, unprocessable, or old (not stored)',
+  ),
   refusals: counter(
     'gangway_refusals_total',
     ['install', 'reason'],

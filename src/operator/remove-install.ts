@@ -1,6 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
+import { dropFeed } from '../feed/feed-store.ts';
 import type { Install } from '../installs/install.ts';
 import type { InstallStore } from '../installs/install-store.ts';
 import { dropSubscription } from '../installs/subscription/subscription-store.ts';
@@ -32,6 +33,7 @@ export async function removeInstall(deps: RemoveDeps, install: string, acceptsOr
   await inTransaction(database, async (tx) => {
     await installStore.remove(tx, install);
     await dropSubscription(tx, install);
+    await dropFeed(tx, install);
     await deps.memberships.postponeInstalls(tx, [install]);
     await writeAudit(tx, by, 'installs remove', install, { before: known && describeDestination(known) });
   });

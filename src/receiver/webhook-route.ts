@@ -25,6 +25,8 @@ import {
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
+  /** Called when a delivery was stored, before it is answered. It only writes to memory. */
+  onStored?(install: string): void;
   signingKeys: SigningKeys;
   /** Loads the secrets that another process has stored up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
@@ -128,6 +130,7 @@ async function takeSigned(
   const status = await withSpan('store delivery', { attributes }, () =>
     store(deps, install, request, { body, traceContext }),
   );
+  deps.onStored?.(install);
   span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
   deps.metrics.deliveries.inc({ install, status });
   deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);

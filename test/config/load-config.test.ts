@@ -89,6 +89,7 @@ describe('loadConfig with a file', () => {
       removals: { max: 25, maxFraction: 0.3, graceMs: 900_000, revokedGraceMs: 86_400_000 },
       reconcile: { schedule: '* * * * *' },
       subscription: { everyMs: 300_000 },
+      feed: { everyMs: 30_000 },
       usage: { schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
       notifications: { channels: new Map(), repeatMs: 7 * 86_400_000 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },

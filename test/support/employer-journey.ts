@@ -39,6 +39,8 @@ export interface EmployerJourney {
   quiet(): Promise<void>;
   /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
   pass(ms: number): Promise<void>;
+  /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
+  feedIsRead(): Promise<void>;
   /** Asks the marketplace to end a contract. @returns the id of the approval that a person must confirm */
   askForEnd(contractId: string): Promise<string>;
 }
@@ -152,6 +154,15 @@ export async function openEmployerJourney(
       const before = clock.now().toISOString();
       await liveThrough(storage, clock, ms);
       await untilReadSince(before);
+    },
+    async feedIsRead() {
+      const feed = storage.database.kysely.selectFrom('feed').selectAll();
+      await until(
+        'the feed is read',
+        () => feed.executeTakeFirst(),
+        (row) => row !== undefined && row.leasedUntil === null && row.nextReadAt > clock.now().toISOString(),
+      );
+      await quiet();
     },
     async askForEnd(contractId) {
       sandbox.fundMilestone(contractId);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { type EmployerOptions, openEmployerJourney } from '../../support/employer-journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
+import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -28,6 +29,38 @@ describeAnyDialect("an employer's own account", (dialect) => {
     await quiet();
     expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
     expect(sandbox.listDeliveries()).toMatchObject([{ type: 'contract.created', status: 'DELIVERED' }]);
+  });
+
+  it('hears of a hire by the feed, where nothing reaches the bridge', async () => {
+    const { sandbox, signs, roster, pass, feedIsRead, clock, storage } = await openEmployerJourney(dialect);
+    await pass(minuteMs);
+    await feedIsRead();
+    const { trainers, contractId } = sandbox.hire({ jobId: signs.id });
+    clock.advance(30_000);
+    await feedIsRead();
+    expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
+    const heard = storage.database.kysely.selectFrom('delivery').select(['eventType', 'subjectId', 'deliveryId']);
+    const created = { eventType: 'contract.created', subjectId: contractId, deliveryId: null };
+    expect(await heard.execute()).toEqual([created]);
+  });
+
+  it('hears with the next delivery of one that was lost, each once', async () => {
+    const { sandbox, accountId, signs, roster, quiet, pass, feedIsRead, storage } = await openEmployerJourney(dialect, {
+      isReachable: true,
+    });
+    await pass(minuteMs);
+    await feedIsRead();
+    sandbox.setFaults(accountId, { lose: 1 });
+    const lost = sandbox.hire({ jobId: signs.id });
+    await quiet();
+    expect(roster()).toEqual({});
+    sandbox.setFaults(accountId);
+    const next = sandbox.hire({ jobId: signs.id });
+    const ids = [lost, next].map(({ trainers }) => trainers[0]?.opentrainUserId ?? '');
+    await until('both are in', roster, ({ signs: people = [] }) => people.length === 2);
+    await quiet();
+    expect(roster()['signs']?.sort()).toEqual(ids.sort());
+    expect(await storage.database.kysely.selectFrom('delivery').select('id').execute()).toHaveLength(2);
   });
 
   it('hears of an end that a person has confirmed, and takes no one out where one was declined', async () => {

@@ -11,6 +11,7 @@ import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import type { NewDelivery } from '../../../src/domain/delivery.ts';
 import { toAppError } from '../../../src/domain/errors.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { createInbox } from '../../../src/inbox/inbox.ts';
 import { bindSource } from '../../../src/installs/bind-source.ts';
 import { createBindingStore } from '../../../src/installs/binding-store.ts';
 import { type Install, ofPlatform } from '../../../src/installs/install.ts';
@@ -88,7 +89,8 @@ export async function openBridge(setup: BridgeSetup, start?: { isRestored: boole
   const errors: string[] = [];
   const deps = toDeps(setup, storage, errors);
   if (start !== undefined) {
-    await createLoops({ ...deps, isBusy: () => false, wouldDefer: async () => undefined }).prepare({
+    const inbox = createInbox({ append: storage.inbox.append, onAppended: () => undefined });
+    await createLoops({ ...deps, inbox, wouldDefer: async () => undefined }).prepare({
       acceptsOrphans: true,
       isRestored: start.isRestored,
     });

@@ -1,0 +1,151 @@
+import type { NewDelivery } from '../domain/delivery.ts';
+import { AppError, toAppError } from '../domain/errors.ts';
+import type { Inbox } from '../inbox/inbox.ts';
+import { backoffMs } from '../lib/backoff.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { createLanes } from '../lib/lanes.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Loop, Polling } from '../lib/loop.ts';
+import { maskText } from '../lib/mask.ts';
+import type { Metrics } from '../lib/metrics.ts';
+import { createTurns } from '../lib/turns.ts';
+import type { Source, Update } from '../sources/source.ts';
+import type { ClaimedFeed, FeedName, FeedStore } from './feed-store.ts';
+
+/**
+ * Reads the feeds of the sources that have one. The feed is the ledger, and a delivery is the doorbell: what was
+ * delivered is in the feed too, and what was lost is only there (docs/design.md, Reconciling).
+ */
+export interface FeedWorker extends Loop {
+  /** Call it when a delivery of an install was stored. It only writes to memory. */
+  ring(install: string): void;
+}
+
+export interface FeedDeps extends Polling {
+  feeds: FeedStore;
+  inbox: Pick<Inbox, 'append'>;
+  /** By the name of the install. The Map always has what was loaded last. */
+  sources: ReadonlyMap<string, Pick<Source, 'readUpdates'>>;
+  /** Why nothing more of an install may be stored now; undefined if it may. */
+  wouldDefer(install: string): Promise<string | undefined>;
+  everyMs: number;
+  /** Events that are older are counted and not stored: what they say may have been undone since. */
+  staleAfterMs: number;
+  metrics: Metrics;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** How many feeds are read at the same time. */
+const feedsAtOnce = 8;
+/** A page with its retries. A dead worker delays a reading by at most this long. */
+const leaseMs = 90_000;
+const stallMs = 5 * 60_000;
+const deferredMs = 60_000;
+
+export function createFeedWorker(deps: FeedDeps): FeedWorker {
+  const { feeds, sources, logger, clock } = deps;
+  const turns = createTurns();
+  const rung = new Set<string>();
+
+  async function answerRings(): Promise<void> {
+    for (const install of rung) {
+      rung.delete(install);
+      await feeds.wantRead(install, toInstant(clock.now()));
+    }
+  }
+
+  async function listDue(underway: ReadonlySet<string>): Promise<Map<string, FeedName>> {
+    const having = [...sources].flatMap(([install, { readUpdates }]) => (readUpdates === undefined ? [] : [install]));
+    const free = having.filter((install) => !underway.has(install));
+    const due = await feeds.due(free, toInstant(clock.now()));
+    return new Map(due.map((name) => [name.install, name]));
+  }
+
+  const loop = createLanes({
+    name: 'feed',
+    pollMs: deps.pollMs,
+    logger,
+    clock,
+    stallMs,
+    atOnce: feedsAtOnce,
+    async next(underway, signal) {
+      await answerRings();
+      const due = await listDue(underway);
+      for (const install of turns.inOrder([...due.keys()])) {
+        const claimed = await feeds.claim(
+          due.get(install) as FeedName,
+          toInstant(clock.now()),
+          instantIn(clock, leaseMs),
+        );
+        if (claimed === undefined) continue;
+        turns.served(install);
+        return { name: install, work: () => readFeed(deps, claimed, signal) };
+      }
+      return null;
+    },
+  });
+  return {
+    ...loop,
+    ring(install) {
+      if (sources.get(install)?.readUpdates === undefined) return;
+      rung.add(install);
+      loop.wake();
+    },
+  };
+}
+
+/**
+ * Reads one page of a claimed feed. It stores the page, and only then moves the cursor: after a crash between the two the page is read again, and each of
+ * its events is known by its digest.
+ */
+export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: AbortSignal): Promise<void> {
+  const { feeds, sources, clock, logger, everyMs } = deps;
+  const { install, failures } = claimed;
+  try {
+    const readUpdates = sources.get(install)?.readUpdates;
+    if (readUpdates === undefined) throw new AppError('not_found', `The install ${install} has no feed any more`);
+    const deferral = await deps.wouldDefer(install);
+    if (deferral !== undefined) {
+      const message = `The feed is not read on while nothing more may be stored for ${install}`;
+      throw new AppError('rate_limited', message, { retryAfterMs: deferredMs });
+    }
+    const readAt = toInstant(clock.now());
+    const { updates, cursor, hasMore } = await readUpdates(claimed.cursor, signal);
+    await store(deps, install, updates, readAt);
+    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);
+    await feeds.move(claimed, cursor, { readAt, nextReadAt });
+  } catch (thrown) {
+    const error = toAppError(thrown);
+    if (signal.aborted) return await feeds.release(claimed);
+    logger.warn({ err: error, install }, 'The feed could not be read');
+    const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures + 1, error.retryAfterMs)));
+    await feeds.postpone(claimed, maskText(error.message), nextReadAt);
+    if (isRefusedCursor(claimed, error)) await feeds.startOver(claimed);
+  }
+}
+
+/** What is stored already is known again, so nothing is lost by starting over. */
+function isRefusedCursor({ cursor }: ClaimedFeed, { status }: AppError): boolean {
+  return cursor !== null && status === 400;
+}
+
+async function store(
+  { inbox, clock, staleAfterMs, metrics }: FeedDeps,
+  install: string,
+  updates: readonly Update[],
+  receivedAt: string,
+): Promise<void> {
+  const oldest = toInstant(new Date(clock.now().getTime() - staleAfterMs));
+  const isStored = ({ createdAt }: Update) => createdAt === null || createdAt >= oldest;
+  const appended = await Promise.all(
+    updates.filter(isStored).map(({ body }) => inbox.append(toDelivery(install, body, receivedAt))),
+  );
+  for (const { status } of appended) metrics.feedEvents.inc({ install, status });
+  metrics.feedEvents.inc({ install, status: 'old' }, updates.length - appended.length);
+}
+
+/** It has no headers, and no id of a delivery. */
+function toDelivery(install: string, body: string, receivedAt: string): NewDelivery {
+  return { install, body: Buffer.from(body), headers: '{}', deliveryId: null, receivedAt };
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { onTestFinished } from 'vitest';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import { createFeedStore, type FeedStore } from '../../src/feed/feed-store.ts';
+import { type FeedDeps, readFeed } from '../../src/feed/feed-worker.ts';
+import { createInbox } from '../../src/inbox/inbox.ts';
+import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { createBindingStore } from '../../src/installs/binding-store.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { createMetrics } from '../../src/lib/metrics.ts';
+import type { CreatedAccount } from '../../src/sandbox/employer/account-control.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
+import { fixedLinks } from '../../src/sources/job-links.ts';
+import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
+import { type Front, openFront } from '../support/front.ts';
+import { createLogLines, type LogLines } from '../support/log-lines.ts';
+
+/** The feed of one account in the sandbox, and what reads it, without the loop around it. */
+export interface FeedWorld {
+  sandbox: Sandbox;
+  /** Stands before the marketplace. */
+  front: Front;
+  account: CreatedAccount;
+  clock: FakeClock;
+  log: LogLines;
+  deps: FeedDeps;
+  feeds: FeedStore;
+  /** Raises so many events, each with the next number: from 0. */
+  raise(count: number): void;
+  /** Reads one page, if the feed is due. @returns whether it was */
+  read(deps?: FeedDeps): Promise<boolean>;
+  /** Reads until nothing is due. @returns how many pages were read */
+  readAll(): Promise<number>;
+  /** The numbers of the events that are stored. */
+  stored(): Promise<number[]>;
+  row(): Promise<{ cursor: string | null; failures: number; failure: string | null; nextReadAt: string } | undefined>;
+}
+
+const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
+const install = 'own';
+const dayMs = 86_400_000;
+
+export async function openFeedWorld(database: Database): Promise<FeedWorld> {
+  const clock = createFakeClock();
+  const log = createLogLines();
+  const sandbox = createSandbox({ timeScale: 0, clock });
+  const { employerBaseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const account = sandbox.createAccount();
+  const front = await openFront(employerBaseUrl);
+  const source = createEmployerSource({
+    baseUrl: front.baseUrl,
+    token: account.token,
+    links: fixedLinks(new Map()),
+    pacing,
+  });
+  const { append } = createInboxStore(database, createSecretBox(randomBytes(32)));
+  const feeds = createFeedStore(database);
+  const signal = AbortSignal.timeout(600_000);
+  const grant = await source.readGrant(signal);
+  await inTransaction(database, (tx) => createBindingStore(database).bind(tx, install, grant));
+  const deps: FeedDeps = {
+    feeds,
+    inbox: createInbox({ append, onAppended: () => undefined }),
+    sources: new Map([[install, source]]),
+    wouldDefer: async () => undefined,
+    everyMs: 30_000,
+    staleAfterMs: 30 * dayMs,
+    metrics: createMetrics(),
+    logger: log.logger,
+    clock,
+  };
+  let raised = 0;
+
+  async function read(given: FeedDeps = deps): Promise<boolean> {
+    const now = toInstant(clock.now());
+    const [due] = await given.feeds.due([install], now);
+    const claimed = due && (await given.feeds.claim(due, now, instantIn(clock, 90_000)));
+    if (claimed === undefined) return false;
+    await readFeed(given, claimed, signal);
+    return true;
+  }
+
+  return {
+    sandbox,
+    front,
+    account,
+    clock,
+    log,
+    deps,
+    feeds,
+    read,
+    raise(count) {
+      for (let last = raised + count; raised < last; raised += 1) {
+        const contractId = `con_${raised}`;
+        const said = { type: 'payment.pending', resourceId: `inv_${raised}`, data: { contractId } } as const;
+        sandbox.raiseNews(account.accountId, said);
+      }
+    },
+    async readAll() {
+      let pages = 0;
+      while (await read()) pages += 1;
+      return pages;
+    },
+    async stored() {
+      const rows = await database.kysely.selectFrom('delivery').select('subjectId').execute();
+      return rows.map(({ subjectId }) => Number(subjectId?.replace('con_', ''))).sort((a, b) => a - b);
+    },
+    row: () => database.kysely.selectFrom('feed').selectAll().executeTakeFirst(),
+  };
+}

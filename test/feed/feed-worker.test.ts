@@ -1,0 +1,197 @@
+import { expect, it } from 'vitest';
+import type { FeedDeps } from '../../src/feed/feed-worker.ts';
+import { instantIn } from '../../src/lib/clock.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { createRandom } from '../support/random.ts';
+import { describeAnyDatabase, tries } from '../support/tries.ts';
+import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describeEachDatabase('the feed', (openFresh) => {
+  const open = async () => await openFeedWorld(await openFresh());
+
+  it('is read page by page, each event is stored once, and then it is asked once each time', async () => {
+    const { raise, read, readAll, stored, clock, front } = await open();
+    raise(450);
+    expect(await readAll()).toBe(3);
+    expect(await stored()).toEqual(upTo(450));
+    const before = front.asked().length;
+    for (let poll = 1; poll <= 5; poll += 1) {
+      clock.advance(29_999);
+      expect(await read()).toBe(false);
+      clock.advance(1);
+      expect(await readAll()).toBe(1);
+      expect(front.asked()).toHaveLength(before + poll);
+    }
+    raise(1);
+    clock.advance(30_000);
+    await readAll();
+    expect(await stored()).toEqual(upTo(451));
+  });
+
+  it('is read at once when a delivery rang, unless its readings fail', async () => {
+    const { raise, read, readAll, stored, clock, feeds, sandbox, account } = await open();
+    await readAll();
+    raise(1);
+    await feeds.wantRead('own', clock.now().toISOString());
+    expect(await readAll()).toBe(1);
+    expect(await stored()).toEqual(upTo(1));
+    sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
+    clock.advance(30_000);
+    expect(await read()).toBe(true);
+    await feeds.wantRead('own', clock.now().toISOString());
+    expect(await read()).toBe(false);
+  });
+
+  it('stands still while it fails, says why, and loses nothing', async () => {
+    const { raise, read, readAll, stored, row, clock, log, sandbox, account } = await open();
+    raise(300);
+    expect(await read()).toBe(true);
+    sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
+    expect(await read()).toBe(true);
+    expect(await read()).toBe(false);
+    const { cursor } = (await row()) ?? {};
+    expect(await row()).toMatchObject({ failures: 1, failure: expect.stringContaining('read what has happened') });
+    expect(log.text()).toContain('The feed could not be read');
+    expect(log.text()).not.toContain(account.token);
+    sandbox.setFaults(account.accountId);
+    clock.advance(3_600_000);
+    expect((await row())?.cursor).toBe(cursor);
+    await readAll();
+    expect(await row()).toMatchObject({ failures: 0, failure: null });
+    expect(await stored()).toEqual(upTo(300));
+  });
+
+  it('starts over where its cursor is refused, and stores no event twice', async () => {
+    const { raise, read, readAll, stored, row, clock, feeds } = await open();
+    raise(3);
+    await readAll();
+    clock.advance(30_000);
+    const [due] = await feeds.due(['own'], clock.now().toISOString());
+    if (due === undefined) throw new Error('it is due');
+    const claimed = await feeds.claim(due, clock.now().toISOString(), clock.now().toISOString());
+    if (claimed === undefined) throw new Error('it is free');
+    await feeds.move(claimed, 'of another time', { readAt: '', nextReadAt: '' });
+    raise(1);
+    expect(await read()).toBe(true);
+    expect(await row()).toMatchObject({ cursor: null, failures: 1 });
+    clock.advance(3_600_000);
+    await readAll();
+    expect(await stored()).toEqual(upTo(4));
+  });
+
+  it('counts what is older than is kept, and stores it no more', async () => {
+    const { raise, readAll, stored, clock, deps } = await open();
+    raise(2);
+    clock.advance(31 * 86_400_000);
+    raise(1);
+    await readAll();
+    expect(await stored()).toEqual([2]);
+    const { values } = await deps.metrics.feedEvents.get();
+    expect(values.map(({ labels, value }) => [labels.status, value])).toEqual([
+      ['accepted', 1],
+      ['old', 2],
+    ]);
+  });
+
+  it('is not read on while nothing more may be stored', async () => {
+    const { raise, read, readAll, stored, clock, deps } = await open();
+    raise(1);
+    expect(await read({ ...deps, wouldDefer: async () => 'stored_bytes' })).toBe(true);
+    expect(await stored()).toEqual([]);
+    clock.advance(120_000);
+    await readAll();
+    expect(await stored()).toEqual(upTo(1));
+  });
+
+  it('is read by one process at a time, and by another where that one has died', async () => {
+    const { raise, readAll, stored, feeds, clock } = await open();
+    raise(1);
+    const now = () => clock.now().toISOString();
+    const [due] = await feeds.due(['own'], now());
+    if (due === undefined) throw new Error('it is due');
+    const leasedUntil = instantIn(clock, 1000);
+    expect(await feeds.claim(due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
+    expect([await feeds.claim(due, now(), leasedUntil), await feeds.due(['own'], now())]).toEqual([undefined, []]);
+    clock.advance(1000);
+    expect(await readAll()).toBe(1);
+    expect(await stored()).toEqual(upTo(1));
+  });
+
+  it('is not moved back by a process that comes late', async () => {
+    const { raise, readAll, feeds, row, clock } = await open();
+    const now = clock.now().toISOString();
+    const [due] = await feeds.due(['own'], now);
+    const late = due && (await feeds.claim(due, now, now));
+    if (late === undefined) throw new Error('it is due');
+    raise(2);
+    await readAll();
+    const { cursor } = (await row()) ?? {};
+    expect(await feeds.move(late, '0', { readAt: now, nextReadAt: now })).toBe(false);
+    expect(await row()).toMatchObject({ cursor });
+  });
+
+  it('is another one where the token is of another account', async () => {
+    const { raise, read, readAll, stored, feeds, clock, deps } = await open();
+    raise(1);
+    await readAll();
+    const other = await feeds.claim(
+      { install: 'own', grantId: 'org_other' },
+      clock.now().toISOString(),
+      clock.now().toISOString(),
+    );
+    expect(other).toMatchObject({ cursor: null });
+    expect(await feeds.due(['another'], clock.now().toISOString())).toEqual([]);
+    expect(await read(deps)).toBe(false);
+    expect(await stored()).toEqual(upTo(1));
+  });
+});
+
+describeAnyDatabase('a process that dies while it reads the feed', (openFresh) => {
+  it('loses no event and stores none twice, wherever it dies', { timeout: 600_000 }, async () => {
+    const world = await openFeedWorld(await openFresh());
+    const [events, deaths] = [tries(100_000), tries(100)];
+    world.raise(events);
+    const random = createRandom(7);
+    const steps = Math.floor((events / 200) * 203);
+    for (let death = 0; death < deaths; death += 1) {
+      await liveFor(world, Math.floor(random() * (steps / deaths) * 2));
+      // Its lease runs out.
+      world.clock.advance(90_001);
+    }
+    await world.readAll();
+    const stored = await world.stored();
+    expect(stored).toHaveLength(events);
+    expect(new Set(stored).size).toBe(events);
+  });
+});
+
+/** Reads until so many calls were made, and dies in the next one: before or after it had its effect. */
+async function liveFor({ deps, read }: FeedWorld, calls: number): Promise<void> {
+  const death = new Error('the process died');
+  let left = calls;
+  const mortal = <Given extends unknown[], Answer>(call: (...given: Given) => Promise<Answer>) => {
+    return async (...given: Given): Promise<Answer> => {
+      left -= 1;
+      if (left < 0 && left % 2 === 0) throw death;
+      const answer = await call(...given);
+      if (left < 0) throw death;
+      return answer;
+    };
+  };
+  const { feeds, inbox, sources } = deps;
+  const { readUpdates } = sources.get('own') ?? {};
+  if (readUpdates === undefined) throw new Error('the source has a feed');
+  const dying: FeedDeps = {
+    ...deps,
+    inbox: { append: mortal(inbox.append) },
+    sources: new Map([['own', { readUpdates: mortal(readUpdates) }]]),
+    feeds: { ...feeds, claim: mortal(feeds.claim), move: mortal(feeds.move), postpone: () => Promise.reject(death) },
+  };
+  try {
+    while (await read(dying));
+  } catch (error) {
+    if (error !== death) throw error;
+  }
+}
