@@ -8,6 +8,8 @@ import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
+import { lastTick } from '../../src/lib/last-tick.ts';
+import { silentSchedule } from '../../src/reconcile/runs/schedule-worker.ts';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
@@ -37,6 +39,8 @@ export interface EmployerJourney {
   memberships(): Promise<MembershipRow[]>;
   /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
+  /** Moves the time on, and resolves when all that became due by then was tried. */
+  live(ms: number): Promise<void>;
   /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
@@ -53,13 +57,14 @@ interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
+  removals?: { max: number; maxFraction: number };
 }
 
 const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, ...account }: EmployerOptions = {},
+  { isReachable = false, removals, ...account }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -88,6 +93,7 @@ export async function openEmployerJourney(
     console: { port: 0, tokens: consoleTokens },
     marketplace: { baseUrl, employerBaseUrl },
     reconcile: { schedule: hardlyEver },
+    ...(removals && { removals }),
     installs: {
       own: {
         source: 'employer',
@@ -129,6 +135,16 @@ export async function openEmployerJourney(
     await quiet();
   }
 
+  /** Nothing of the feed is due, whether it could be read or not. An account that was never read has none. */
+  async function untilFeedIsTried(): Promise<void> {
+    const feed = storage.database.kysely.selectFrom('feed').selectAll();
+    await until(
+      'the feed is read',
+      () => feed.executeTakeFirst(),
+      (row) => row !== undefined && row.leasedUntil === null && row.nextReadAt > clock.now().toISOString(),
+    );
+  }
+
   // The first tick asks for nothing: none was missed.
   const tick = storage.database.kysely.selectFrom('setting').select('value').where('name', '=', 'silent_tick');
   await until(
@@ -156,12 +172,19 @@ export async function openEmployerJourney(
       await untilReadSince(before);
     },
     async feedIsRead() {
-      const feed = storage.database.kysely.selectFrom('feed').selectAll();
+      await untilFeedIsTried();
+      await quiet();
+    },
+    async live(ms) {
+      await liveThrough(storage, clock, ms);
+      const last = lastTick(silentSchedule, clock.now());
       await until(
-        'the feed is read',
-        () => feed.executeTakeFirst(),
-        (row) => row !== undefined && row.leasedUntil === null && row.nextReadAt > clock.now().toISOString(),
+        'the schedule has ticked',
+        () => tick.execute(),
+        ([row]) => row !== undefined && row.value >= last,
       );
+      await quiet();
+      await untilFeedIsTried();
       await quiet();
     },
     async askForEnd(contractId) {
