@@ -33,6 +33,17 @@ export async function askYesNo(terminal: Terminal, question: string): Promise<bo
   }
 }
 
+/** @returns what was typed; undefined if stdin is no terminal */
+export async function askTyped({ stdin, stderr, signal }: Terminal, question: string): Promise<string | undefined> {
+  if (stdin.isTTY !== true) return undefined;
+  const lines = createInterface({ input: stdin, output: stderr });
+  try {
+    return (await lines.question(`${question} `, { signal })).trim();
+  } finally {
+    lines.close();
+  }
+}
+
 /** @returns the index of the picked choice; undefined where stdin is no terminal */
 export async function choose(
   terminal: Terminal,

@@ -1,15 +1,22 @@
 import type { BudgetState } from '../domain/budget.ts';
+import type { ContractEvidence } from '../domain/evidence.ts';
 import type { ContractStatus } from '../domain/evidence-status.ts';
 import { createContractStore } from '../evidence/contract-store.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
+import { stripControl } from '../lib/strip-control.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
+import { type EndedAtMarketplace, endAtMarketplace } from '../operator/end-at-marketplace.ts';
 import { type ListedContract, listContracts } from '../operator/list-contracts.ts';
+import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
+import type { EndApproval } from '../sources/source.ts';
+import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
+import type { Terminal } from './terminal.ts';
 import { toPercent } from './texts.ts';
-import { decidedBy } from './with-storage.ts';
+import { decidedBy, loadRegistry } from './with-storage.ts';
 
 /** `gangway contracts`: what is known of the contracts, and an operator's decision about one. */
 
@@ -49,8 +56,61 @@ export interface NamedContract {
   install: string | undefined;
 }
 
-export async function runContractsEnd(named: NamedContract, session: StorageSession): Promise<Printed> {
-  return await decide('end', named, session);
+export interface ContractEnd extends NamedContract {
+  atMarketplace: boolean;
+  confirm: string | undefined;
+  /** Not to wait for the decision. */
+  leave: boolean;
+}
+
+export async function runContractsEnd(named: ContractEnd, session: StorageSession): Promise<Printed> {
+  if (!named.atMarketplace) return await decide('end', named, session);
+  const { storage, terminal } = session;
+  const { database } = storage;
+  const { sources } = await loadRegistry(session);
+  const deps = {
+    database,
+    sources,
+    contracts: createContractStore(database),
+    installStates: createInstallStateStore(database),
+    by: decidedBy(),
+    confirm: (contract: ContractEvidence) => confirmEnd(terminal, contract, named.confirm),
+    onApproval: (approval: EndApproval) => void terminal.stderr.write(`${toApprovalText(approval)}\n`),
+  };
+  return printEndedAtMarketplace(await endAtMarketplace(deps, named, !named.leave, terminal.signal));
+}
+
+/** Its id must be typed, as nothing here can take the end back. */
+async function confirmEnd(
+  terminal: Terminal,
+  { install, contractId, title }: ContractEvidence,
+  given: string | undefined,
+): Promise<boolean> {
+  if (given !== undefined) return given === contractId;
+  const name = stripControl(title ?? 'without a title');
+  const lines = [
+    `This ends the contract ${contractId} (${name}) of ${install} at the marketplace, for good.`,
+    'Its trainer loses access when the marketplace lists it as ended. Where money is funded, a person there must confirm.',
+  ];
+  if (terminal.stdin.isTTY === true) terminal.stderr.write(`${lines.join('\n')}\n`);
+  return (await askTyped(terminal, 'Type the id of the contract to go on:')) === contractId;
+}
+
+function toApprovalText({ id, url, expiresAt }: EndApproval): string {
+  const until = expiresAt === null ? '' : ` until ${expiresAt}`;
+  return `The approval ${id} waits${until} for a person at the marketplace: ${url ?? 'see your account there'}`;
+}
+
+function printEndedAtMarketplace(ended: EndedAtMarketplace): Printed {
+  const { install, contractId, outcome } = ended;
+  const texts = {
+    ended: `The marketplace has ended the contract ${contractId}. A running "gangway start" reads ${install} now; without one: gangway reconcile --install ${install}`,
+    pending: `The end of the contract ${contractId} waits for a person at the marketplace. The same command follows it again.`,
+    declined: `A person at the marketplace has declined the end of the contract ${contractId}: it goes on.`,
+    expired: `No person at the marketplace has confirmed the end of the contract ${contractId} in time: it goes on.`,
+  };
+  const statuses = { ended: 0, pending: 2, declined: 1, expired: 1 } as const;
+  return { data: ended, text: () => texts[outcome], status: statuses[outcome] };
 }
 
 export async function runContractsReopen(named: NamedContract, session: StorageSession): Promise<Printed> {

@@ -45,10 +45,9 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 }
 
 /** What the source cannot do, it cannot do here either. */
-function bindCapabilities(
-  { createLink, deleteLink, reportUsage, updateEndpoint, redeliver, readPublications, readUpdates }: Source,
-  own: (signal: AbortSignal) => Promise<Source>,
-): Partial<Source> {
+function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<Source>): Partial<Source> {
+  const { createLink, deleteLink, reportUsage, updateEndpoint, redeliver } = source;
+  const { readPublications, readUpdates, endContract, readApproval } = source;
   return {
     ...(createLink && {
       createLink: (link, signal) => own(signal).then(() => createLink(link, signal)),
@@ -67,6 +66,12 @@ function bindCapabilities(
     }),
     ...(readUpdates && {
       readUpdates: (cursor, signal) => own(signal).then(() => readUpdates(cursor, signal)),
+    }),
+    ...(endContract && {
+      endContract: (id, signal) => own(signal).then(() => endContract(id, signal)),
+    }),
+    ...(readApproval && {
+      readApproval: (id, signal) => own(signal).then(() => readApproval(id, signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

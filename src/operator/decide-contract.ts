@@ -29,7 +29,7 @@ export async function decideContract(
 ): Promise<ContractEvidence> {
   return await inTransaction(database, async (tx) => {
     await evidence.lock(tx);
-    const contract = await findOne(contracts, tx, contractId, install);
+    const contract = await findOneContract(contracts, tx, contractId, install);
     refuseIdle(contract, decision);
     const said = toWord(contract, decision, by.at);
     const changed = await evidence.merge(tx, { ...emptyEvidence(), contracts: [said] });
@@ -39,7 +39,8 @@ export async function decideContract(
   });
 }
 
-async function findOne(
+/** @throws AppError `not_found`, or `conflict` where several installs have one of this id */
+export async function findOneContract(
   contracts: ContractStore,
   tx: Transaction,
   contractId: string,

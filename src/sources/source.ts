@@ -78,6 +78,16 @@ export interface Source extends SourceReader {
    */
   readUpdates?(cursor: string | null, signal: AbortSignal): Promise<UpdatesPage>;
 
+  /**
+   * Ends a contract at the marketplace, or asks for it. It may be repeated: a pending approval is answered again.
+   *
+   * @returns the approval that a person must confirm; null if the contract has ended, now or before
+   * @throws AppError `forbidden` if the token, the account or a feature that is off does not allow it, `not_found`
+   */
+  endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
+  /** @throws AppError `not_found` */
+  readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
+
   /** All webhook endpoints of the install. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
@@ -298,6 +308,15 @@ export interface Update {
   createdAt: string | null;
   /** The record as JSON, as a delivery of the same event has it. */
   body: string;
+}
+
+/** The end of a contract, which a person must confirm. */
+export interface EndApproval {
+  id: string;
+  status: 'pending' | 'confirmed' | 'declined' | 'expired';
+  /** Where a person confirms or declines it. */
+  url: string | null;
+  expiresAt: string | null;
 }
 
 /** A webhook endpoint. */

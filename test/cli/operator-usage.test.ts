@@ -18,7 +18,10 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
       'contracts list',
       ['--install <name>', '--status <status>', '--budget <state>', '--suspects', '--limit <count>', '--json'],
     ],
-    ['contracts end', ['<contract>', '--install <name>', '--json']],
+    [
+      'contracts end',
+      ['<contract>', '--install <name>', '--at-marketplace', '--confirm <contract>', '--leave', '--json'],
+    ],
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
     ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
     ['members adopt', ['<membership>', '--account', '--address <address>', '--json']],

@@ -24,6 +24,7 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
     jobId,
     hire: (opentrainUserId) => sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
     end: (contractId) => void sandbox.endContract(contractId),
+    fund: (contractId) => void sandbox.fundMilestone(contractId),
     withdrawAddress: (opentrainUserId) =>
       void sandbox.hire({ jobId, trainers: [{ opentrainUserId, workEmail: null }] }),
     revokeToken: () => void sandbox.revokeAccountTokens(accountId),
@@ -38,6 +39,13 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
   };
 };
 
-describeSource("an employer's own account", open, ['createLink', 'deleteLink', 'readPublications', 'readUpdates'], {
-  holdsLinks: false,
-});
+const capabilities = [
+  'createLink',
+  'deleteLink',
+  'readPublications',
+  'readUpdates',
+  'endContract',
+  'readApproval',
+] as const;
+
+describeSource("an employer's own account", open, capabilities, { holdsLinks: false });

@@ -182,6 +182,24 @@ export function describeSource(
       });
     });
 
+    declareWhere('endContract', 'ends a contract, at once or by an approval that a person confirms', async () => {
+      const [unfunded, funded] = [site.hire('trainer-1'), site.hire('trainer-2')];
+      expect(await source.endContract?.(unfunded, signal)).toBeNull();
+      expect(await source.endContract?.(unfunded, signal)).toBeNull();
+      site.fund?.(funded);
+      const approval = await source.endContract?.(funded, signal);
+      expect(approval).toEqual({
+        id: expect.any(String),
+        status: 'pending',
+        url: expect.stringMatching(/^https:/),
+        expiresAt: expect.any(String),
+      });
+      expect(await source.endContract?.(funded, signal)).toEqual(approval);
+      expect(await source.readApproval?.(approval?.id ?? '', signal)).toEqual(approval);
+      expect(await failureOf(source.endContract?.('ctr_unknown', signal))).toMatchObject({ code: 'not_found' });
+      expect(await failureOf(source.readApproval?.('apr_unknown', signal))).toMatchObject({ code: 'not_found' });
+    });
+
     it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
       expect(await source.findDeviations(signal)).toEqual([]);
@@ -218,6 +236,8 @@ export const allCapabilities = [
   'redeliver',
   'readPublications',
   'readUpdates',
+  'endContract',
+  'readApproval',
 ] as const;
 export type Capability = (typeof allCapabilities)[number];
 
@@ -236,6 +256,8 @@ export interface SourceSite {
   /** @returns the id of the contract */
   hire(trainerId: string): string;
   end(contractId: string): void;
+  /** Money lies on the contract from now on. */
+  fund?(contractId: string): void;
   /** From now on no address of the trainer is shared. */
   withdrawAddress(trainerId: string): void;
   revokeToken(): void;

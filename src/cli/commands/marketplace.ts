@@ -98,7 +98,16 @@ export const contractsCommand = defineGroup(
       name: 'end',
       description: 'say that a contract has ended, for when the marketplace cannot be reached',
       arguments: { contract },
-      options: { install: installOfContract },
+      options: {
+        install: installOfContract,
+        atMarketplace: flag(
+          'end it at the marketplace instead, for an account of your own: for good, and never undone',
+        ),
+        confirm: option('<contract>', 'its id once more, instead of typing it: for --at-marketplace'),
+        leave: flag('do not wait until a person at the marketplace has decided'),
+      },
+      misuse: ({ atMarketplace, confirm, leave }) =>
+        !atMarketplace && (confirm !== undefined || leave) && '--confirm and --leave are for --at-marketplace',
       opens: 'storage',
       run: async () => (await import('../contracts-command.ts')).runContractsEnd,
       remote: async () => (await import('../remote/marketplace.ts')).askContractsEnd,

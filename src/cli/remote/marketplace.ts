@@ -14,6 +14,7 @@ import type { ToolServer } from '../../operator/tool-servers.ts';
 import { type AuditFilter, printActs } from '../audit-command.ts';
 import { type Export, printExported, writeNew } from '../certificate-commands.ts';
 import {
+  type ContractEnd,
   type ContractFilter,
   type DecidedContract,
   type NamedContract,
@@ -83,7 +84,8 @@ export async function askContractsList(
   return printContracts(await remote.list<ListedContract>('GET /contracts', query, limit));
 }
 
-export async function askContractsEnd(named: NamedContract, remote: RemoteSession): Promise<Printed> {
+export async function askContractsEnd(named: ContractEnd, remote: RemoteSession): Promise<Printed> {
+  if (named.atMarketplace) return remote.misuse('--at-marketplace asks at the terminal, so it does not take --remote');
   return await decide('end', named, remote);
 }
 

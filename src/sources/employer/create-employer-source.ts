@@ -7,6 +7,7 @@ import type { JobLinks } from '../job-links.ts';
 import type { Grant, Source } from '../source.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { Account } from './employer-schema.ts';
+import { createEndCalls } from './end-calls.ts';
 import { createInstructionCalls } from './instruction-calls.ts';
 import { neededScopes } from './needed-scopes.ts';
 import { createReadUpdates } from './read-updates.ts';
@@ -41,6 +42,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ),
     ...createWebhookCalls(call),
     ...createInstructionCalls(call),
+    ...createEndCalls(call),
     readUpdates: createReadUpdates(call),
 
     async readGrant(signal) {

@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { toEmail, toId, toInstantText, toText } from '../../domain/marketplace-text.ts';
 import { Budget } from '../http/budget-schema.ts';
-import { Id, Instant, lenient, maxUrlChars, NullableId, optional, paging, Words } from '../http/fields-schema.ts';
+import {
+  Id,
+  Instant,
+  lenient,
+  maxUrlChars,
+  NullableId,
+  optional,
+  paging,
+  WebUrl,
+  Words,
+} from '../http/fields-schema.ts';
 
 /**
  * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.3, 4.6 and 4.9,
@@ -41,6 +51,23 @@ export const ContractPeople = z.object({
 });
 
 export const ContractBudget = z.object({ contract: z.object({ id: Id, budget: Budget }) });
+
+// --- The end of a contract (part A sections 2.6 and 4.6)
+
+const Approval = z.object({
+  id: Id,
+  status: z.enum(['pending', 'confirmed', 'declined', 'expired']),
+  contractId: NullableId,
+  approvalUrl: WebUrl,
+  expiresAt: lenient(Instant),
+});
+
+export const ApprovalAnswer = z.object({ approval: Approval });
+export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
+
+/** Without an approval it has ended. */
+export const EndAnswer = z.object({ approval: Approval.optional() });
+export type EndAnswer = z.infer<typeof EndAnswer>;
 
 // --- The post-hire conversation (part B section 4.2). What is not there is not shared: nothing says why.
 

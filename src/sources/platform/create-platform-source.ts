@@ -11,8 +11,10 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but manuals and a feed. */
-export type PlatformSource = Required<Omit<Source, 'readPublications' | 'readUpdates'>>;
+/** It has every capability but those of an account: manuals, a feed, and the end of a contract. */
+export type PlatformSource = Required<
+  Omit<Source, 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval'>
+>;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
