@@ -4,7 +4,8 @@ import type { Participant } from '../../sources/source.ts';
 import type { InstallListing, KnownInstall } from './read-install.ts';
 
 /**
- * What an answered read left in doubt. `empty_list`: no active contract although some are known.
+ * What an answered read left in doubt. `empty_list`: no active contract although some are known
+ * that are not listed as ended either.
  * `cut_off_list`: the list of active contracts may have been longer. `unknown_status`: a contract has
  * one that Gangway does not know. `unlisted_link`, `unlisted_contract`: a known one is in no list.
  * `unknown_contract`: its participants were asked for and answered 404. `empty_contract`: they
@@ -32,7 +33,8 @@ export function doubtsOfListing(
   known: KnownInstall,
 ): Doubts {
   const isActiveEmpty = !contracts.some(({ status }) => status !== 'ended');
-  const isLost = isActiveEmpty && known.contracts.length > 0;
+  const listedIds = new Set(contracts.map(({ id }) => id));
+  const isLost = isActiveEmpty && known.contracts.some(({ contractId }) => !listedIds.has(contractId));
   return {
     empty_list: isLost ? 1 : 0,
     cut_off_list: !isActiveEmpty && !isActiveWhole ? 1 : 0,

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { doubtsOfListing } from '../../../src/reconcile/read/doubts.ts';
+import type { InstallListing, KnownInstall } from '../../../src/reconcile/read/read-install.ts';
+import type { Contract } from '../../../src/sources/source.ts';
+
+describe('the doubts of a listing', () => {
+  it('has none where the last contract has ended, and is listed so', () => {
+    expect(doubtsOfListing(listing([{ id: 'c1', status: 'ended' }]), known('c1')).empty_list).toBe(0);
+  });
+
+  it('has one where no contract is active, and a known one is in no list', () => {
+    expect(doubtsOfListing(listing([]), known('c1')).empty_list).toBe(1);
+    expect(doubtsOfListing(listing([{ id: 'c1', status: 'ended' }]), known('c1', 'c2')).empty_list).toBe(1);
+  });
+});
+
+function listing(contracts: Pick<Contract, 'id' | 'status'>[]): InstallListing {
+  return {
+    install: 'acme',
+    beganAt: '2026-03-02T10:00:00.000Z',
+    grant: { id: 'g1', status: 'ACTIVE' },
+    links: [],
+    missingLinkIds: [],
+    contracts: contracts.map((contract) => ({ title: null, projectLinkIds: [], ...contract })),
+    isActiveWhole: false,
+    unreadLinks: [],
+    unlisted: new Set(),
+    toAsk: new Set(),
+  };
+}
+
+function known(...contractIds: string[]): KnownInstall {
+  const contracts = contractIds.map((contractId) => ({
+    contractId,
+    linkIds: [],
+    trainerIds: [],
+    participantsReadAt: null,
+  }));
+  return { linkIds: [], contracts };
+}
