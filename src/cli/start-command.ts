@@ -68,7 +68,7 @@ export async function runAuto({ exit, json }: { exit: boolean; json: boolean }, 
   const found = findConfiguration(toQuery(session));
   if (found.kind === 'none') {
     const { runTry } = await import('./try-command.ts');
-    return await runTry({ exit, json }, session);
+    return await runTry({ exit, json, employer: false }, session);
   }
   if (exit) throw new AppError('invalid', '--exit is for `try`, and there is a configuration');
   return await runStart({ json, acceptOrphans: false, restored: false }, session);

@@ -4,12 +4,11 @@ import type { Storage } from '../app/storage.ts';
 import { AppError } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { TriedAccount } from './try-account.ts';
 import { demoProject } from './try-customer.ts';
 
 export interface Tour {
-  sandbox: Sandbox;
   storage: Storage;
-  jobId: string;
   rosterFile: string;
   say(line: string): void;
 }
@@ -19,7 +18,10 @@ export interface Tour {
  *
  * @throws AppError `internal` if one of the steps did not happen
  */
-export async function takeTour({ sandbox, storage, jobId, rosterFile, say }: Tour): Promise<void> {
+export async function takeTour(
+  { storage, rosterFile, say }: Tour,
+  { sandbox, jobId }: { sandbox: Sandbox; jobId: string },
+): Promise<void> {
   const { contractId, trainers } = sandbox.hire({ jobId });
   say(`1. A trainer is hired: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
   say(`   delivery    ${await waitForDelivery(storage, 'contract.started')}`);
@@ -29,6 +31,28 @@ export async function takeTour({ sandbox, storage, jobId, rosterFile, say }: Tou
   sandbox.endContract(contractId);
   say(`2. The contract ends: ${contractId}`);
   say(`   delivery    ${await waitForDelivery(storage, 'contract.ended')}`);
+  say(`   membership  ${await waitForMember(storage, 'removed')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+}
+
+/** The same for an employer's own account, where a person at the marketplace confirms the end. */
+export async function takeTourOfAccount(
+  { storage, rosterFile, say }: Tour,
+  { sandbox, account }: { sandbox: Sandbox; account: TriedAccount },
+): Promise<void> {
+  const { contractId, trainers } = sandbox.hire({ jobId: account.jobId });
+  say(`1. You hire a trainer: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
+  say(`   feed        ${await waitForDelivery(storage, 'contract.created')}`);
+  say(`   membership  ${await waitForMember(storage, 'active')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+  say('');
+  const approvalId = await account.askForEnd(contractId);
+  say(`2. You ask for the end of ${contractId}: the approval ${approvalId} waits for a person`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+  say('');
+  sandbox.resolveApproval(approvalId, 'confirmed');
+  say('3. A person confirms it at the marketplace');
+  say(`   feed        ${await waitForDelivery(storage, 'approval.confirmed')}`);
   say(`   membership  ${await waitForMember(storage, 'removed')}`);
   say(`   roster      ${await readGroup(rosterFile)}`);
 }

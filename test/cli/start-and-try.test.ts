@@ -165,6 +165,31 @@ describe('gangway try', () => {
     });
   });
 
+  it('shows an employer the same, with nothing that reaches this machine, and an end that a person confirms', async () => {
+    const { status, stdout, stderr } = await launch(['try', '--employer', '--exit']).ended();
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('webhook      none');
+    const steps = stdout.slice(stdout.indexOf('1. '));
+    expect(steps).toMatch(
+      new RegExp(
+        [
+          /^1\. You hire a trainer: contract \S+, Amara O\.\n/,
+          / +feed +contract\.created received, stored and handled\n/,
+          / +membership +Amara O\. in street-signs: active\n/,
+          / +roster +\[\{"id":"\S+","email":"trainer\.1@opentrain\.work",.*"active"\}\]\n\n/,
+          /2\. You ask for the end of \S+: the approval \S+ waits for a person\n/,
+          / +roster +\[\{"id":"\S+",.*"active"\}\]\n\n/,
+          /3\. A person confirms it at the marketplace\n/,
+          / +feed +approval\.confirmed received, stored and handled\n/,
+          / +membership +Amara O\. in street-signs: removed\n/,
+          / +roster +\[\]\n$/,
+        ]
+          .map(({ source }) => source)
+          .join(''),
+      ),
+    );
+  });
+
   it('prints nothing but one JSON object where it is asked to', async () => {
     const { status, stdout } = await launch(['try', '--exit', '--json']).ended();
     expect(status).toBe(0);

@@ -83,7 +83,12 @@ export const startCommand = defineCommand({
 export const tryCommand = defineCommand({
   name: 'try',
   description: 'see Gangway work: a simulated marketplace, the bridge, and a roster as the tool',
-  options: { exit: flag('stop after the tour, with status 0 if it went well') },
+  options: {
+    employer: flag(
+      'as an employer with an account of their own, without any webhook, instead of as an annotation platform',
+    ),
+    exit: flag('stop after the tour, with status 0 if it went well'),
+  },
   json: 'print one JSON object after a successful tour, instead of text',
   run: async () => (await import('../try-command.ts')).runTry,
   local: 'it runs an instance here',
