@@ -48,6 +48,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<Source>): Partial<Source> {
   const { createLink, deleteLink, reportUsage, updateEndpoint, redeliver } = source;
   const { readPublications, readUpdates, endContract, readApproval } = source;
+  const { listTokens, createToken, revokeToken } = source;
   return {
     ...(createLink && {
       createLink: (link, signal) => own(signal).then(() => createLink(link, signal)),
@@ -72,6 +73,15 @@ function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<
     }),
     ...(readApproval && {
       readApproval: (id, signal) => own(signal).then(() => readApproval(id, signal)),
+    }),
+    ...(listTokens && {
+      listTokens: (signal) => own(signal).then(() => listTokens(signal)),
+    }),
+    ...(createToken && {
+      createToken: (token, signal) => own(signal).then(() => createToken(token, signal)),
+    }),
+    ...(revokeToken && {
+      revokeToken: (id, signal) => own(signal).then(() => revokeToken(id, signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

@@ -1,4 +1,5 @@
 import { budgetOf } from './budget.ts';
+import { toRecord } from './employer/token-routes.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
 import type { Delivery, SandboxContract } from './sandbox-state.ts';
@@ -11,6 +12,10 @@ export type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),
+    accounts: [...state.accounts.values()].map((account) => ({
+      id: account.id,
+      tokens: account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused })),
+    })),
     jobs: [...state.jobs.values()],
     projectLinks: [...state.links.values()],
     contracts: [...state.contracts.values()].map((contract) => ({

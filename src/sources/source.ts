@@ -1,6 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
+import type { CreatedToken, NewToken, TokenRecord } from './token-record.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -87,6 +88,18 @@ export interface Source extends SourceReader {
   endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
+
+  /** All tokens of the account, without their secrets; those that expired or were revoked too. */
+  listTokens?(signal: AbortSignal): Promise<TokenRecord[]>;
+  /**
+   * It must not be repeated: after a failure without a `status` below 500 a token may exist whose secret is lost. Its
+   * name finds it.
+   *
+   * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
+   */
+  createToken?(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
+  /** For good, and at once. It may be repeated. @throws AppError `not_found` if the account has no such token */
+  revokeToken?(tokenId: string, signal: AbortSignal): Promise<void>;
 
   /** All webhook endpoints of the install. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;

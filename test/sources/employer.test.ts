@@ -46,6 +46,9 @@ const capabilities = [
   'readUpdates',
   'endContract',
   'readApproval',
+  'listTokens',
+  'createToken',
+  'revokeToken',
 ] as const;
 
 describeSource("an employer's own account", open, capabilities, { holdsLinks: false });

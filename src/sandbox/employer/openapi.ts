@@ -39,6 +39,18 @@ const account = record({
   token: record({ id: text, label: text, scopes: listOf(oneOf(employerScopes)) }),
   account: record({ kind: text, organizationId: nullableText, ownerUserId: nullableText }),
 });
+const token = record({
+  id: text,
+  name: text,
+  preview: text,
+  scopes: listOf(oneOf(employerScopes)),
+  status: oneOf(['active', 'revoked']),
+  organizationId: nullableText,
+  createdAt: text,
+  lastUsedAt: nullableText,
+  expiresAt: nullableText,
+  revokedAt: nullableText,
+});
 const count: OpenapiSchema = { type: 'integer', minimum: 1, maximum: 200 };
 
 /** What `/openapi.json` of the employers' API answers: the operations that the sandbox has, written by hand. */
@@ -49,6 +61,19 @@ export function describeEmployerApi() {
     servers: [{ url: '/api/public/v1' }],
     paths: {
       '/auth/me': { get: operation({ answer: account }) },
+      '/tokens': {
+        get: operation({ answer: record({ tokens: listOf(token) }) }),
+        post: operation({
+          body: record({ name: text, scopes: listOf(oneOf(employerScopes)), expiresAt: nullableText }, [
+            'name',
+            'scopes',
+            'expiresAt',
+          ]),
+          answer: record({ token: text, tokenType: oneOf(['bearer']), metadata: token }),
+          status: 201,
+        }),
+      },
+      '/tokens/{id}': { delete: operation({ id: true, answer: record({ token }) }) },
       '/contracts': {
         get: operation({
           query: { jobId: text, status: oneOf(['active', 'ended']) },

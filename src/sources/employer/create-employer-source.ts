@@ -13,6 +13,7 @@ import { neededScopes } from './needed-scopes.ts';
 import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
+import { createTokenCalls } from './token-calls.ts';
 import { createWebhookCalls } from './webhook-calls.ts';
 import { createFindWorkEmail } from './work-email.ts';
 
@@ -43,6 +44,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ...createWebhookCalls(call),
     ...createInstructionCalls(call),
     ...createEndCalls(call),
+    ...createTokenCalls(call, options.clock),
     readUpdates: createReadUpdates(call),
 
     async readGrant(signal) {

@@ -3,7 +3,7 @@ import type { Remedies } from '../source.ts';
 /** The account and its tokens are the operator's own, so they can mend it themselves. */
 export const remedies: Remedies = {
   tokenRefused: (install) =>
-    `its token is not good (any more): make another one in the settings of your account at the marketplace, and put it into installs.${install}.token`,
+    `its token is not good (any more): it expired, or was revoked, as it is after a rotation if the database comes from a backup from before; make another one in the settings of your account at the marketplace, and put it into installs.${install}.token`,
   accessRefused:
     'what the token may do, or what your account at the marketplace may do, does not include this: the message of the marketplace says which',
   scopeMissing: 'make a token with that scope too, in the settings of your account at the marketplace',

@@ -11,10 +11,16 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but those of an account: manuals, a feed, and the end of a contract. */
-export type PlatformSource = Required<
-  Omit<Source, 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval'>
->;
+/** It has every capability but those of an account: manuals, a feed, the end of a contract, and its tokens. */
+export type PlatformSource = Required<Omit<Source, OfAccount>>;
+type OfAccount =
+  | 'readPublications'
+  | 'readUpdates'
+  | 'endContract'
+  | 'readApproval'
+  | 'listTokens'
+  | 'createToken'
+  | 'revokeToken';
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
