@@ -9,6 +9,7 @@ import {
   installsCommand,
   linksCommand,
   notificationsCommand,
+  tokenCommand,
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
@@ -68,6 +69,7 @@ const commands = [
   toolsCommand,
   deliveriesCommand,
   endpointCommand,
+  tokenCommand,
   retireCommand,
   forgetCommand,
   auditCommand,

@@ -1,13 +1,16 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Endpoint, Grant, Source } from '../sources/source.ts';
+import type { TokenRecord } from '../sources/token-record.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
+import { checkTokens } from './token-checks.ts';
 
 export interface ExaminedMarketplace {
   /** By install. */
@@ -18,6 +21,7 @@ export interface ExaminedMarketplace {
   schedule: string;
   /** How long all questions about one install may take. */
   timeoutMs?: number;
+  clock?: Clock;
 }
 
 /** Operations that change nothing at the marketplace. */
@@ -26,6 +30,7 @@ type ReadingSource = Pick<
   | 'readGrant'
   | 'listLinks'
   | 'listEndpoints'
+  | 'listTokens'
   | 'findDeviations'
   | 'clockDriftMs'
   | 'eventTypes'
@@ -66,7 +71,7 @@ function sayPolled(schedule: string): Check {
 }
 
 async function examineInstall(
-  { publicUrl, timeoutMs = usualTimeoutMs }: ExaminedMarketplace,
+  { publicUrl, timeoutMs = usualTimeoutMs, clock = systemClock }: ExaminedMarketplace,
   install: string,
   source: ReadingSource,
   stopping: AbortSignal,
@@ -74,7 +79,9 @@ async function examineInstall(
   const ask = createAsk(timeoutMs, stopping);
   const unanswered = (error: AppError) => [checkUnanswered(install, source, error)];
   let scopes: readonly string[] = [];
+  let known: Grant | undefined;
   const judgeGrant = (grant: Grant) => {
+    known = grant;
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
     return checkGrant(install, source, grant);
   };
@@ -88,7 +95,11 @@ async function examineInstall(
     const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
     troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
   }
-  return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
+  const { listTokens } = source;
+  const judgeTokens = (tokens: readonly TokenRecord[]) =>
+    known === undefined ? [] : checkTokens(install, source, known, tokens, clock.now());
+  const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered) : [];
+  return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...ofTokens];
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {

@@ -3,7 +3,7 @@ import { deliveryStates } from '../../domain/delivery.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
 import { dispatchStates } from '../../domain/notice.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber } from '../options.ts';
+import { argument, choice, flag, limit, option, repeatedArgument, repeatedOption, toRowNumber } from '../options.ts';
 
 /** What the marketplace says, what is sent to it, and who is connected to it. */
 
@@ -247,3 +247,25 @@ export const endpointCommand = defineGroup(
     }),
   ],
 );
+
+export const tokenCommand = defineGroup('token', "the tokens of an employer's own account", [
+  defineCommand({
+    name: 'list',
+    description: 'list them as the marketplace has them now, without their secrets',
+    arguments: { install: argument('[install]', 'only those of the account of this install') },
+    json: jsonInsteadOfTable,
+    opens: 'services',
+    isDry: true,
+    run: async () => (await import('../token-command.ts')).runTokenList,
+    remote: async () => (await import('../remote/marketplace.ts')).askTokenList,
+  }),
+  defineCommand({
+    name: 'rotate',
+    description: 'replace the token by one with only the scopes that are needed, then revoke the old one',
+    arguments: { install },
+    options: { keep: repeatedOption('<scope>', 'a scope of the old one to keep beside them, such as payments:write') },
+    opens: 'services',
+    run: async () => (await import('../token-command.ts')).runTokenRotate,
+    remote: async () => (await import('../remote/marketplace.ts')).askTokenRotate,
+  }),
+]);

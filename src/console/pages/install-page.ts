@@ -78,6 +78,7 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
       ${linkForm(asked, name)}
       <h2>Webhook endpoint</h2>
       ${await endpointOf(asked, parts, name)}
+      ${tokenOf(asked, parts, name)}
       ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
       ${
         asked.operator.role === 'operator' && install.livesIn === 'database'
@@ -133,6 +134,14 @@ function linkForm(asked: Asked, name: string): Html | string {
       <button>Link the project</button>
     </div>`,
   );
+}
+
+/** Only an account of one's own has tokens that can be replaced from here. */
+function tokenOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Html | string {
+  const isOwn = customers.subscription.sources.get(name)?.createToken !== undefined;
+  if (!isOwn || operator.role !== 'operator') return '';
+  return html`<h2>Token</h2>
+    <p><a href="${pathOf(name)}/token">Replace the token</a></p>`;
 }
 
 async function endpointOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Promise<Html> {
