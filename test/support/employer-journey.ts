@@ -15,7 +15,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
-import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
+import { hardlyEver, liveThrough, untilNothingIsDue } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 import { readRoster } from './roster.ts';
@@ -23,8 +23,8 @@ import { until } from './until.ts';
 import { consoleTokens } from './visitor.ts';
 
 /**
- * An employer with an account of their own, the bridge, and a roster as their tool. Two jobs lead to two projects.
- * Time stands still until the test moves it.
+ * An employer with an account of their own, the bridge, and a roster (or a real tool) as their tool. Two jobs lead to
+ * two projects. Time stands still until the test moves it.
  */
 export interface EmployerJourney {
   sandbox: Sandbox;
@@ -57,6 +57,8 @@ interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
+  /** A tool that really runs, by its settings, with a project for each job. */
+  tool?: { settings: Record<string, unknown>; projects: readonly [signs: string, lamps: string] };
   removals?: { max: number; maxFraction: number };
 }
 
@@ -64,7 +66,7 @@ const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, removals, ...account }: EmployerOptions = {},
+  { isReachable = false, tool, removals, ...account }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -72,8 +74,8 @@ export async function openEmployerJourney(
   const { baseUrl, employerBaseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
   const { accountId, token } = sandbox.createAccount(account);
-  const [signs, lamps] = ['signs', 'lamps'].map((project) => ({ id: sandbox.createJob({ accountId }).id, project }));
-  if (signs === undefined || lamps === undefined) throw new Error('there are two jobs');
+  const createJob = (project: string) => ({ id: sandbox.createJob({ accountId }).id, project });
+  const [signs, lamps] = [createJob(tool?.projects[0] ?? 'signs'), createJob(tool?.projects[1] ?? 'lamps')];
 
   const rosterFile = path.join(createFolder(), 'roster.json');
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
@@ -103,7 +105,7 @@ export async function openEmployerJourney(
         jobs: { [signs.id]: signs.project, [lamps.id]: lamps.project },
       },
     },
-    tools: { list: { adapter: 'roster', path: rosterFile } },
+    tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
   });
   const app = createApp({
     config,
@@ -120,11 +122,7 @@ export async function openEmployerJourney(
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    await until(
-      'nothing is due',
-      () => listUnfinished(storage, clock),
-      ({ length }) => length === 0,
-    );
+    await untilNothingIsDue(storage, clock, tool !== undefined);
   }
 
   /** A reading may have failed. */
