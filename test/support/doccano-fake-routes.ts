@@ -151,7 +151,7 @@ function changeProject({ state, ids: [id], body }: FakeCall): FakeAnswer {
   const { guideline = project.guideline } = body;
   if (guideline === null) return bad('guideline', 'This field may not be null.');
   const text = String(guideline);
-  // Django reads no larger body, unless it is told to.
+  // The default of Django, which reads no larger body.
   if (JSON.stringify(body).length > maxBodyBytes) return { status: 400, body: '<h1>Bad Request (400)</h1>' };
   if (text.includes('\0') || !text.isWellFormed()) return bad('guideline', 'Such characters are not allowed.');
   // Spaces at both ends are cut off, as of every text.
