@@ -10,6 +10,10 @@ export function createCvatGuides(state: CvatState) {
     return state.work.projects.find(({ id }) => id === projectId)?.org;
   }
 
+  function ofProject(projectId: number): CvatGuide | undefined {
+    return state.guides.find((one) => one.projectId === projectId);
+  }
+
   /** By the token's user, who is in no group of administrators. */
   function mayChange(org: string | undefined): boolean {
     const role = state.membershipOf(org ?? '', state.own.id)?.role ?? '';
@@ -38,7 +42,7 @@ export function createCvatGuides(state: CvatState) {
   });
 
   return {
-    ofProject: (projectId: number) => state.guides.find((one) => one.projectId === projectId),
+    ofProject,
 
     /** The organization is that of the request, and the project must be in it. */
     create(body: Record<string, unknown>, org: string): CvatAnswer {
@@ -46,7 +50,7 @@ export function createCvatGuides(state: CvatState) {
       const projectOrg = orgOf(Number(projectId));
       if (projectOrg === undefined) return { status: 400, body: ['Project matching query does not exist.'] };
       if (projectOrg !== org || !mayChange(org)) return refuse(403, 'not allowed');
-      if (this.ofProject(Number(projectId)) !== undefined) return brokenDown;
+      if (ofProject(Number(projectId)) !== undefined) return brokenDown;
       const refusal = refusalOf(markdown);
       if (refusal !== undefined) return refusal;
       const guide = state.addGuide(Number(projectId), '');
