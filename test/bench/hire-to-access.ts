@@ -60,7 +60,7 @@ await withBenchDatabases(values, async (databases, folder) => {
 async function measure(databaseUrl: string, tool: Tool): Promise<void> {
   const sandbox = createSandbox({ seed: 'bench' });
   const { baseUrl, employerBaseUrl } = await sandbox.start();
-  const { accountId, token } = sandbox.createAccount({});
+  const { accountId, token } = sandbox.createAccount();
   const { id: jobId } = sandbox.createJob({ accountId });
   const port = await takeFreePort();
   const publicUrl = `http://127.0.0.1:${port}`;
