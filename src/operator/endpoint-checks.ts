@@ -1,16 +1,16 @@
 import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import type { Endpoint, Source } from '../sources/source.ts';
+import type { Endpoint } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
 /** After so many failures the marketplace disables an endpoint. */
 const fatalFailures = 10;
 
-/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` */
+/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` @param eventTypes those to be delivered */
 export function checkEndpoints(
   install: string,
-  { eventTypes }: Pick<Source, 'eventTypes'>,
+  eventTypes: readonly string[],
   endpoints: readonly Endpoint[],
   url: string,
 ): Check[] {

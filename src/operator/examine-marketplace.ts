@@ -2,7 +2,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Endpoint, Grant, Source } from '../sources/source.ts';
+import type { Grant, Source } from '../sources/source.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
 import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
@@ -28,7 +28,7 @@ type ReadingSource = Pick<
   | 'listEndpoints'
   | 'findDeviations'
   | 'clockDriftMs'
-  | 'eventTypes'
+  | 'listEventTypes'
   | 'neededScopes'
   | 'remedies'
 >;
@@ -85,8 +85,9 @@ async function examineInstall(
   }
   if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
-    troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
+    const read = async (signal: AbortSignal) =>
+      checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
+    troubles.push(...(await ask(read, (checks) => checks, unanswered)));
   }
   return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
 }

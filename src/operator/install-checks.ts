@@ -52,6 +52,19 @@ function checkScopes(name: string, source: AskedSource, granted: readonly string
   });
 }
 
+/** What the token may do beyond what is needed: a token that is lost does no more harm than it must. */
+export function checkSurplus(
+  install: string,
+  { neededScopes, optionalScopes }: Pick<Source, 'neededScopes' | 'optionalScopes'>,
+  { token }: Grant,
+): Check[] {
+  if (optionalScopes === undefined) return [];
+  const surplus = (token?.scopes ?? []).filter((granted) => neededScopes.every(({ scope }) => scope !== granted));
+  if (surplus.length === 0) return [];
+  const named = surplus.map((scope) => `${scope} (${optionalScopes.uses.get(scope) ?? 'for nothing'})`).join(', ');
+  return [warning(nameOf(install), `its token may do more than is needed: ${named}`, optionalScopes.remedy(install))];
+}
+
 /** At most so many are named. The rest is only counted. */
 const maxNamed = 5;
 

@@ -1,6 +1,5 @@
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { EventType } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { EndpointChanges } from '../../sources/source.ts';
@@ -77,7 +76,7 @@ async function create(
   deps: SubscriptionDeps,
   look: Look,
   hold: SubscriptionHold,
-  { replaces, eventTypes: types = look.source.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
+  { replaces, eventTypes: types = look.view.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
   signal: AbortSignal,
   onCreated = deps.subscriptions.created,
 ): Promise<string> {
@@ -138,7 +137,7 @@ export async function createBeside(
   deps: SubscriptionDeps,
   look: Look,
   hold: SubscriptionHold,
-  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly EventType[] },
+  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly string[] },
   signal: AbortSignal,
   onCreated = deps.subscriptions.created,
 ): Promise<{ endpointId: string; hadGap: boolean }> {

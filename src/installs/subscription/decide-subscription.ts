@@ -1,4 +1,3 @@
-import type { EventType } from '../../domain/event.ts';
 import type { Endpoint } from '../../sources/source.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
@@ -6,7 +5,7 @@ import { type Trouble, toTroubles } from './troubles.ts';
 /** One change at the marketplace, or of what is stored about it. */
 export type SubscriptionStep =
   /** Deletes the replaced ones first, because the number of endpoints is limited. All event types by default. */
-  | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly EventType[] }
+  | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly string[] }
   /** Makes another one beside this one, which takes over. The watch deletes this one later. */
   | { kind: 'renew'; endpointId: string }
   /** No endpoint is being created any more. */

@@ -1,21 +1,27 @@
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import type { SourceKind } from '../../domain/source-kind.ts';
 import { createLinkStore } from '../../evidence/link-store.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
+import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { Patience } from '../do-work.ts';
-import type { Check } from '../doctor-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
+import { type Check, warning } from '../doctor-checks.ts';
+import { checkGrant, checkJobs, checkSurplus, checkUnanswered } from '../install-checks.ts';
+import type { ChangeDeps } from '../links/change-links.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
-import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
+import { installsWith, type KeepInstallDeps, keepInstall } from './keep-install.ts';
+import { linkJobs, refuseJobs, type WantedJob } from './link-jobs.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
+import { requireTokenOf } from './require-token.ts';
 import type { Destination } from './settle-destination.ts';
 
 export interface EstablishDeps extends KeepInstallDeps {
+  installStates: ChangeDeps['installStates'];
   clock: Clock;
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
@@ -28,7 +34,10 @@ export interface ConnectDeps extends ReconcileNowDeps, Omit<EstablishDeps, keyof
 
 export interface Connecting {
   install: string;
+  source: SourceKind;
   token: string;
+  /** Of an employer's own account: whose people are to work where. They are added to those that are linked. */
+  jobs: readonly WantedJob[];
   /** Null where the install is in the configuration file, which says it then. */
   destination: Destination | null;
   acceptsOrphans: boolean;
@@ -38,7 +47,7 @@ export interface Connecting {
 
 export interface Established {
   grant: string;
-  /** Null without `receiver.publicUrl`: then the install is polled every minute. */
+  /** Null without `receiver.publicUrl`, and where the marketplace refuses it: then the install is polled. */
   endpoint: Ensured | null;
   /** How many projects are linked. */
   links: number;
@@ -49,7 +58,7 @@ export interface Established {
 export interface Connected extends Reconciled, Established {}
 
 /**
- * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
+ * Takes the token of a customer, or of an employer's own account, to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
  * repeat it is harmless; with another token it reconnects the install.
  *
  * @throws AppError where the token is not good enough, with what to do about it
@@ -67,15 +76,15 @@ export async function establishInstall(
   wish: Connecting,
   signal: AbortSignal,
 ): Promise<Established> {
-  const { registry, ensureEndpoint, onStep } = deps;
-  const { install } = wish;
-  const source = registry.openSource(wish.token);
-  const grant = await readGrant(deps, source, wish, signal);
+  const { registry, onStep } = deps;
+  const { install, jobs } = wish;
+  const grant = await examineToken(deps, wish, signal);
   const known = await createGrantStore(deps.database).of(install);
   await keep(deps, wish, grant);
   await bind(deps, wish, grant);
-  const endpoint = ensureEndpoint === null ? null : await ensureEndpoint(install, signal);
-  onStep(says(endpoint === null ? polled : `events are delivered here: its webhook endpoint was ${endpoint.how}`));
+  const source = sourceOf(registry, install);
+  await linkJobs({ ...deps, installs: registry.installs }, source, install, jobs, signal);
+  const endpoint = await ensure(deps, install, signal);
   const links = createLinkStore(deps.database);
   const relinked = await relink(
     { source, links, confirm: deps.confirm },
@@ -95,6 +104,45 @@ function says(what: string): Check {
   return { name: 'connect', status: 'ok', says: what, action: null };
 }
 
+/** Nothing is stored before it, and nothing where the token or a job is not good enough. */
+async function examineToken(deps: EstablishDeps, wish: Connecting, signal: AbortSignal): Promise<Grant> {
+  const { registry, adapters } = deps;
+  const { install, destination, jobs } = wish;
+  requireTokenOf(wish.source, wish.token);
+  const source = registry.openSource(
+    wish,
+    jobs.map(({ job, project }) => [job, project]),
+  );
+  const grant = await readGrant(deps, source, wish, signal);
+  const installs = destination === null ? registry.installs : installsWith(registry, install, destination);
+  await refuseJobs({ installs, adapters }, source, install, jobs, signal);
+  return grant;
+}
+
+/** An account that may have no webhook is read all the same. */
+async function ensure(
+  { ensureEndpoint, onStep }: EstablishDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<Ensured | null> {
+  if (ensureEndpoint === null) {
+    onStep(says(polled));
+    return null;
+  }
+  try {
+    const endpoint = await ensureEndpoint(install, signal);
+    onStep(says(`events are delivered here: its webhook endpoint was ${endpoint.how}`));
+    return endpoint;
+  } catch (error) {
+    const { code, message } = toAppError(error);
+    if (code !== 'forbidden') throw error;
+    onStep(
+      warning('connect', `nothing is delivered: ${message}`, `mend that, and run again: gangway connect ${install}`),
+    );
+    return null;
+  }
+}
+
 /** The grant of the token, and whether the token is good enough. */
 async function readGrant(
   { onStep, ...deps }: EstablishDeps,
@@ -106,10 +154,13 @@ async function readGrant(
     const { says: why, action } = checkUnanswered(install, source, toAppError(error));
     throw new AppError(toAppError(error).code, `${why}. ${action}`);
   });
-  const checks = checkGrant(install, source, grant);
-  const fatal = checks.find(({ status }) => status === 'failure');
-  if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
-  await refuseShared(deps, install, grant.id);
+  const checks = [...checkGrant(install, source, grant), ...checkSurplus(install, source, grant)];
+  const [fatal, ...others] = checks.filter(({ status }) => status === 'failure');
+  if (fatal !== undefined) {
+    const why = [fatal, ...others].map((check) => check.says).join('; ');
+    throw new AppError('forbidden', `${why}. ${fatal.action}`);
+  }
+  if (grant.isShared !== true) await refuseShared(deps, install, grant.id);
   if (!acceptsOtherCustomer) {
     const installs = new Set(deps.registry.installs.keys());
     await createBindingStore(deps.database).check(install, grant, installs);
@@ -146,12 +197,12 @@ async function bind(
 /** An install in the configuration file is not stored in the database. */
 async function keep(
   deps: EstablishDeps,
-  { install, token, destination, acceptsOrphans }: Connecting,
+  { install, source, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
   if (destination === null) return;
   const connectedAt = toInstant(deps.clock.now());
-  const connected = { install, token, ...destination, grantId, organizationId, connectedAt };
+  const connected = { install, source, token, ...destination, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
   deps.onStep(says(`${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
 }

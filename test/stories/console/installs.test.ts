@@ -68,7 +68,7 @@ describe('the installs', () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const visitor = createVisitor(journey.consoleUrl);
     await visitor.signIn('otto');
-    const token = 'ot_pat_wrong-token-of-beta';
+    const token = 'ot_ptk_wrong-token-of-beta';
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
     expect(page.text).toContain('token is not good');
