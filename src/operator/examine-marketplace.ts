@@ -2,10 +2,10 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, Source } from '../sources/source.ts';
+import type { ContractPage, Grant, Source } from '../sources/source.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
+import { checkGrant, checkJobs, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
 
@@ -25,6 +25,7 @@ type ReadingSource = Pick<
   Source,
   | 'readGrant'
   | 'listLinks'
+  | 'listContracts'
   | 'listEndpoints'
   | 'findDeviations'
   | 'clockDriftMs'
@@ -82,6 +83,11 @@ async function examineInstall(
   if (mayCall(source, scopes, 'listLinks')) {
     const judge = checkJobs.bind(undefined, install);
     troubles.push(...(await ask(source.listLinks, judge, unanswered)));
+  }
+  if (mayCall(source, scopes, 'listContracts')) {
+    const read = (signal: AbortSignal) => source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    const judge = ({ unreadLinks = [] }: ContractPage) => checkUnread(install, unreadLinks);
+    troubles.push(...(await ask(read, judge, unanswered)));
   }
   if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);

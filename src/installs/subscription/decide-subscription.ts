@@ -1,3 +1,4 @@
+import { isEventType } from '../../domain/event.ts';
 import type { Endpoint } from '../../sources/source.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
@@ -105,12 +106,15 @@ function forget(gone: readonly string[]): SubscriptionStep[] {
   return gone.map((endpointId) => ({ kind: 'forget', endpointId }));
 }
 
-/** If the marketplace does not show the event types, none counts as missing. */
+/**
+ * Those that mean something here: for no other an endpoint is changed. If the marketplace does not show the event types,
+ * none counts as missing.
+ */
 export function missingTypesOf(
   { eventTypes }: Pick<SubscriptionView, 'eventTypes'>,
   { eventTypes: types }: Endpoint,
 ): string[] {
-  return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
+  return types === undefined ? [] : eventTypes.filter((type) => isEventType(type) && !types.includes(type));
 }
 
 /** Has the endpoint enabled, and subscribed to what it misses. */

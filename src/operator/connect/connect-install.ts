@@ -7,11 +7,12 @@ import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
+import { troubleOfError } from '../../installs/subscription/troubles.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { Patience } from '../do-work.ts';
 import { type Check, warning } from '../doctor-checks.ts';
-import { checkGrant, checkJobs, checkSurplus, checkUnanswered } from '../install-checks.ts';
+import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../install-checks.ts';
 import type { ChangeDeps } from '../links/change-links.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
 import { installsWith, type KeepInstallDeps, keepInstall } from './keep-install.ts';
@@ -58,8 +59,8 @@ export interface Established {
 export interface Connected extends Reconciled, Established {}
 
 /**
- * Takes the token of a customer, or of an employer's own account, to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
- * repeat it is harmless; with another token it reconnects the install.
+ * Takes the token of a customer, or of an employer's own account, to a working installation: grant, links, webhook
+ * endpoint, and a first reconciliation. To repeat it is harmless; with another token it reconnects the install.
  *
  * @throws AppError where the token is not good enough, with what to do about it
  */
@@ -94,8 +95,19 @@ export async function establishInstall(
   );
   onStep(says(`projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
+  if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
   const { relinked: again, missing } = relinked;
   return { grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
+}
+
+/** Links that are kept here outlive the account whose jobs they name: the people of its jobs stay until they are removed. */
+async function checkContracts(source: Source, install: string, signal: AbortSignal): Promise<Check[]> {
+  try {
+    const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    return checkUnread(install, unreadLinks);
+  } catch (error) {
+    return [checkUnanswered(install, source, toAppError(error))];
+  }
 }
 
 const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
@@ -134,11 +146,11 @@ async function ensure(
     onStep(says(`events are delivered here: its webhook endpoint was ${endpoint.how}`));
     return endpoint;
   } catch (error) {
-    const { code, message } = toAppError(error);
+    const { code, status } = toAppError(error);
+    const trouble = troubleOfError(install, toAppError(error));
+    if (code === 'conflict' && status !== undefined) throw new AppError(code, `${trouble.says}: ${trouble.action}`);
     if (code !== 'forbidden') throw error;
-    onStep(
-      warning('connect', `nothing is delivered: ${message}`, `mend that, and run again: gangway connect ${install}`),
-    );
+    onStep(warning('connect', trouble.says, trouble.action));
     return null;
   }
 }
