@@ -5,9 +5,9 @@ import { exitStatusOf } from '../domain/run.ts';
 import type { SourceKind } from '../domain/source-kind.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
-import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
+import { type Connected, connectInstall } from '../operator/connect/connect-install.ts';
 import { toWantedJobs } from '../operator/connect/link-jobs.ts';
-import { settleWish, toToken } from '../operator/connect/settle-wish.ts';
+import { type Connecting, settleWish, toToken } from '../operator/connect/settle-wish.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
@@ -68,7 +68,8 @@ export function toAccount({ employer, job }: Pick<ConnectOptions, 'employer' | '
 
 /** What the token is called in a question. */
 export function toTokenName(source: SourceKind | undefined, install: string): string {
-  return `${source === 'employer' ? 'Personal' : 'Platform'} token of ${install}`;
+  const kind = { platform: 'Platform token', employer: 'Personal token' };
+  return `${source === undefined ? 'Token' : kind[source]} of ${install}`;
 }
 
 /** From the file, else from the variable or its `_FILE`; undefined without either. */

@@ -87,7 +87,7 @@ export interface Source extends SourceReader {
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
-  /** The events to subscribe an endpoint to: all that the token may be told of. */
+  /** The events to subscribe an endpoint to: all that the token may hear of. */
   listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
   /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;

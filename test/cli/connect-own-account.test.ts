@@ -76,6 +76,18 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(again).toMatchObject({ status: 0, links: 2, grant: account.accountId, endpoint: null });
   });
 
+  it('has its jobs still where it was removed and is connected again by the same name', async () => {
+    await connect('--job', `${jobId}=street-signs`);
+    const trainers = sandbox.hire({ jobId }).trainers.map(({ opentrainUserId }) => opentrainUserId);
+    await run('reconcile');
+    expect(await run('installs', 'remove', 'own', '--accept-orphans')).toMatchObject({ status: 0 });
+    expect(await connect()).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('projects that are linked: 1'),
+    });
+    expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
+  });
+
   it('asks for a personal token, and does not show what is typed', async () => {
     const stdin = createStdin(account.token);
     const command = startAt(stdin, 'connect', 'own', '--employer', '--config', workspace.configFile);
@@ -186,7 +198,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('acme is the platform of a customer') });
   });
 
-  describe.each<[string, object, string]>([
+  describe.each<[what: string, details: object, says: string]>([
     [
       'that nobody has claimed',
       { reason: 'account_claim_required', claimUrl: 'https://app.example/claim/7' },
@@ -194,7 +206,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     ],
     ['whose API is off', { featureKey: 'public_api' }, 'the feature public_api is off for the account'],
   ])('an account %s', (_, details, says) => {
-    it('is not stored, and what a person must do first is said', async () => {
+    it('is not stored, and keeps its people if it was: what a person must do first is said', async () => {
       const front = await openFront(marketplace.employerBaseUrl);
       workspace = createBridgeWorkspace({
         marketplace: { ...marketplace, employerBaseUrl: front.baseUrl },
@@ -207,6 +219,17 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
         expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(says) });
         expect(await installs()).toEqual([]);
       }
+
+      const [ada] = sandbox.hire({ jobId }).trainers;
+      front.meddle();
+      expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject({ status: 0 });
+      const body = { error: 'No', code: 'FORBIDDEN', details };
+      front.meddle(() => ({ status: 403, body }));
+      expect(await run('reconcile')).toMatchObject({ status: 1, stderr: expect.stringContaining(says) });
+      expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada?.opentrainUserId] });
+      expect((await said('doctor'))['checks']).toContainEqual(
+        expect.objectContaining({ status: 'failure', says: expect.stringContaining(says) }),
+      );
     });
   });
 

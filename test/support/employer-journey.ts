@@ -63,8 +63,8 @@ interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
-  /** Whether the account is connected to the running bridge, whose configuration has a tool alone. */
-  isConnected?: boolean;
+  /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
+  connects?: 'unknown' | 'configured';
   removals?: { max: number; maxFraction: number };
 }
 
@@ -72,7 +72,7 @@ const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, isConnected = false, removals, ...account }: EmployerOptions = {},
+  { isReachable = false, connects, removals, ...account }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -98,7 +98,7 @@ export async function openEmployerJourney(
   };
   const subscribe = () =>
     api<{ secret: string }>('POST', '/webhooks', { url: `${door.url}/webhooks/own`, eventTypes: employerEventTypes });
-  const webhookSecrets = isReachable && !isConnected ? [(await subscribe()).secret] : [];
+  const webhookSecrets = isReachable && connects === undefined ? [(await subscribe()).secret] : [];
   const jobs = [signs, lamps];
   const configured = {
     source: 'employer',
@@ -113,7 +113,7 @@ export async function openEmployerJourney(
     marketplace: { baseUrl, employerBaseUrl },
     reconcile: { schedule: hardlyEver },
     ...(removals && { removals }),
-    installs: isConnected ? {} : { own: configured },
+    installs: connects === 'unknown' ? {} : { own: configured },
     tools: { list: { adapter: 'roster', path: rosterFile } },
   });
   const app = createApp({
@@ -129,8 +129,9 @@ export async function openEmployerJourney(
   onTestFinished(() => app.stop());
   const { consoleUrl, receiverUrl } = await app.start();
   door.leadTo(receiverUrl);
-  if (isConnected) {
-    const body = { source: 'employer', token, jobs: jobs.map(({ id: job, project }) => ({ job, project })) };
+  if (connects !== undefined) {
+    const unknown = { source: 'employer', token, jobs: jobs.map(({ id: job, project }) => ({ job, project })) };
+    const body = connects === 'unknown' ? unknown : {};
     await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
   }
 

@@ -1,7 +1,6 @@
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { SourceKind } from '../../domain/source-kind.ts';
 import { createLinkStore } from '../../evidence/link-store.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
@@ -11,40 +10,25 @@ import { troubleOfError } from '../../installs/subscription/troubles.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { Patience } from '../do-work.ts';
-import { type Check, warning } from '../doctor-checks.ts';
-import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../install-checks.ts';
+import { type Check, ok, warning } from '../doctor-checks.ts';
+import { checkJobs, checkUnanswered, checkUnread } from '../install-checks.ts';
 import type { ChangeDeps } from '../links/change-links.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
-import { installsWith, type KeepInstallDeps, keepInstall } from './keep-install.ts';
-import { linkJobs, refuseJobs, type WantedJob } from './link-jobs.ts';
+import { type ExamineTokenDeps, examineToken } from './examine-token.ts';
+import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
+import { linkJobs } from './link-jobs.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
-import { requireTokenOf } from './require-token.ts';
-import type { Destination } from './settle-destination.ts';
+import type { Connecting } from './settle-wish.ts';
 
-export interface EstablishDeps extends KeepInstallDeps {
+export interface EstablishDeps extends KeepInstallDeps, ExamineTokenDeps {
   installStates: ChangeDeps['installStates'];
   clock: Clock;
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];
-  /** Gets a message for every step, and for every problem. */
-  onStep(check: Check): void;
 }
 
 export interface ConnectDeps extends ReconcileNowDeps, Omit<EstablishDeps, keyof ReconcileNowDeps> {}
-
-export interface Connecting {
-  install: string;
-  source: SourceKind;
-  token: string;
-  /** Of an employer's own account: whose people are to work where. They are added to those that are linked. */
-  jobs: readonly WantedJob[];
-  /** Null where the install is in the configuration file, which says it then. */
-  destination: Destination | null;
-  acceptsOrphans: boolean;
-  /** Whether the install may belong to another customer from now on. */
-  acceptsOtherCustomer: boolean;
-}
 
 export interface Established {
   grant: string;
@@ -93,7 +77,7 @@ export async function establishInstall(
     known.some((grantId) => grantId !== grant.id),
     signal,
   );
-  onStep(says(`projects that are linked: ${relinked.links.length}`));
+  onStep(ok('connect', `projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
   if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
   const { relinked: again, missing } = relinked;
@@ -112,25 +96,6 @@ async function checkContracts(source: Source, install: string, signal: AbortSign
 
 const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
 
-function says(what: string): Check {
-  return { name: 'connect', status: 'ok', says: what, action: null };
-}
-
-/** Nothing is stored before it, and nothing where the token or a job is not good enough. */
-async function examineToken(deps: EstablishDeps, wish: Connecting, signal: AbortSignal): Promise<Grant> {
-  const { registry, adapters } = deps;
-  const { install, destination, jobs } = wish;
-  requireTokenOf(wish.source, wish.token);
-  const source = registry.openSource(
-    wish,
-    jobs.map(({ job, project }) => [job, project]),
-  );
-  const grant = await readGrant(deps, source, wish, signal);
-  const installs = destination === null ? registry.installs : installsWith(registry, install, destination);
-  await refuseJobs({ installs, adapters }, source, install, jobs, signal);
-  return grant;
-}
-
 /** An account that may have no webhook is read all the same. */
 async function ensure(
   { ensureEndpoint, onStep }: EstablishDeps,
@@ -138,12 +103,12 @@ async function ensure(
   signal: AbortSignal,
 ): Promise<Ensured | null> {
   if (ensureEndpoint === null) {
-    onStep(says(polled));
+    onStep(ok('connect', polled));
     return null;
   }
   try {
     const endpoint = await ensureEndpoint(install, signal);
-    onStep(says(`events are delivered here: its webhook endpoint was ${endpoint.how}`));
+    onStep(ok('connect', `events are delivered here: its webhook endpoint was ${endpoint.how}`));
     return endpoint;
   } catch (error) {
     const { code, status } = toAppError(error);
@@ -153,45 +118,6 @@ async function ensure(
     onStep(warning('connect', trouble.says, trouble.action));
     return null;
   }
-}
-
-/** The grant of the token, and whether the token is good enough. */
-async function readGrant(
-  { onStep, ...deps }: EstablishDeps,
-  source: Source,
-  { install, acceptsOtherCustomer }: Connecting,
-  signal: AbortSignal,
-): Promise<Grant> {
-  const grant = await source.readGrant(signal).catch((error: unknown) => {
-    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
-    throw new AppError(toAppError(error).code, `${why}. ${action}`);
-  });
-  const checks = [...checkGrant(install, source, grant), ...checkSurplus(install, source, grant)];
-  const [fatal, ...others] = checks.filter(({ status }) => status === 'failure');
-  if (fatal !== undefined) {
-    const why = [fatal, ...others].map((check) => check.says).join('; ');
-    throw new AppError('forbidden', `${why}. ${fatal.action}`);
-  }
-  if (grant.isShared !== true) await refuseShared(deps, install, grant.id);
-  if (!acceptsOtherCustomer) {
-    const installs = new Set(deps.registry.installs.keys());
-    await createBindingStore(deps.database).check(install, grant, installs);
-  }
-  onStep(says(`the token is good: ${grant.id}`));
-  for (const check of checks) onStep(check);
-  return grant;
-}
-
-/** Two installs with one grant would each act on all of it. */
-async function refuseShared(
-  { database, registry }: Pick<EstablishDeps, 'database' | 'registry'>,
-  install: string,
-  grantId: string,
-): Promise<void> {
-  const holders = await createGrantStore(database).holdersOf(grantId);
-  const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
-  if (other === undefined) return;
-  throw new AppError('conflict', `The token is of ${other}, which is connected already`);
 }
 
 /** From now on the install is this customer's, even if it was another's. */
@@ -216,5 +142,7 @@ async function keep(
   const connectedAt = toInstant(deps.clock.now());
   const connected = { install, source, token, ...destination, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(says(`${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
+  deps.onStep(
+    ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`),
+  );
 }

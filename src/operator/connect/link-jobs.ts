@@ -24,7 +24,7 @@ export function toWantedJobs(texts: readonly string[]): WantedJob[] {
 }
 
 /**
- * Nothing is stored of an account one of whose jobs would let nobody in.
+ * Nothing is stored of an account one of whose jobs would let no trainer in.
  *
  * @param walls with the install as it is to be
  * @param source whose links are the wanted ones
@@ -43,14 +43,16 @@ export async function refuseJobs(
   const { unreadLinks: [unread] = [] } = await source
     .listContracts({ status: 'active', wantsMore: () => false }, signal)
     .catch((error: unknown) => {
-      throw ofJob(toAppError(error));
+      throw toRefused(toAppError(error));
     });
-  if (unread !== undefined) throw ofJob(unread.refusal);
+  if (unread !== undefined) throw toRefused(unread.refusal);
 }
 
-/** The message names the job. */
-function ofJob({ code, message }: AppError): AppError {
-  return new AppError(code, `${message}. Nothing was stored: see that the job is one of the account of this token`);
+/** The message names the job. Other failures are not about it. */
+function toRefused(refusal: AppError): AppError {
+  const { code, message } = refusal;
+  if (code !== 'forbidden' && code !== 'not_found') return refusal;
+  return new AppError(code, `${message}. Nothing was stored: each job has to be one of the account of this token`);
 }
 
 /** Links what is not linked yet, and has the install read. */

@@ -6,6 +6,19 @@ import type { Install } from '../../installs/install.ts';
 import type { WantedJob } from './link-jobs.ts';
 import { type Destination, settleDestination } from './settle-destination.ts';
 
+export interface Connecting {
+  install: string;
+  source: SourceKind;
+  token: string;
+  /** Of an employer's own account: whose people are to work where. They are added to those that are linked. */
+  jobs: readonly WantedJob[];
+  /** Null where the install is in the configuration file, which says it then. */
+  destination: Destination | null;
+  acceptsOrphans: boolean;
+  /** Whether the install may belong to another customer from now on. */
+  acceptsOtherCustomer: boolean;
+}
+
 interface Wanted {
   install: string;
   /** The kind of account; undefined for the kind that the install has, or a platform. */

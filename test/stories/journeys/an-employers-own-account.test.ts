@@ -45,7 +45,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
   });
 
   it('is connected by its token and its jobs alone, and people come in and go out', async () => {
-    const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { isConnected: true });
+    const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { connects: 'unknown' });
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
     await pass(minuteMs);
@@ -55,47 +55,50 @@ describeAnyDialect("an employer's own account", (dialect) => {
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
   });
 
-  it('has its webhook made by connecting, and another in its place once it is disabled, with no delivery refused', async () => {
-    const journey = await openEmployerJourney(dialect, { isConnected: true, isReachable: true });
-    const { sandbox, signs, roster, quiet, clock, door, receiverUrl, webhooks } = journey;
-    const hire = () => sandbox.hire({ jobId: signs.id }).trainers[0]?.opentrainUserId ?? '';
-    const hired = [hire()];
-    await quiet();
-    expect(roster()).toEqual({ signs: hired });
-    const [first] = await knownTo(journey);
+  it.each(['unknown', 'configured'] as const)(
+    'has its webhook made by connecting, and another once it is disabled, with no delivery refused: %s',
+    async (connects) => {
+      const journey = await openEmployerJourney(dialect, { connects, isReachable: true });
+      const { sandbox, signs, roster, quiet, clock, door, receiverUrl, webhooks } = journey;
+      const hire = () => sandbox.hire({ jobId: signs.id }).trainers[0]?.opentrainUserId ?? '';
+      const hired = [hire()];
+      await quiet();
+      expect(roster()).toEqual({ signs: hired });
+      const [first] = await knownTo(journey);
 
-    door.leadTo(null);
-    for (let count = 0; count < 10; count += 1) hired.push(hire());
-    await sandbox.advance(3 * hourMs);
-    expect(await webhooks()).toMatchObject([{ id: first?.endpointId, status: 'DISABLED' }]);
-    door.leadTo(receiverUrl);
-    const refused = door.answers().length;
+      door.leadTo(null);
+      for (let count = 0; count < 10; count += 1) hired.push(hire());
+      await sandbox.advance(3 * hourMs);
+      expect(await webhooks()).toMatchObject([{ id: first?.endpointId, status: 'DISABLED' }]);
+      door.leadTo(receiverUrl);
+      const refused = door.answers().length;
 
-    clock.advance(5 * minuteMs);
-    const [, second] = await until(
-      'another takes over',
-      () => knownTo(journey),
-      ({ length }) => length === 2,
-    );
-    expect(await answersTo(journey, [first?.secret ?? null, second?.secret ?? null])).toEqual([200, 200]);
-    hired.push(hire());
-    await quiet();
-    clock.advance(5 * minuteMs);
-    await until(
-      'the first is deleted',
-      () => knownTo(journey),
-      ({ length }) => length === 1,
-    );
-    expect(await webhooks()).toMatchObject([{ id: second?.endpointId, status: 'ACTIVE' }]);
-    hired.push(hire());
-    await quiet();
-    expect(roster()['signs']?.sort()).toEqual(hired.sort());
-    expect(new Set(door.answers().slice(refused))).toEqual(new Set([200]));
-  });
+      clock.advance(5 * minuteMs);
+      const [, second] = await until(
+        'another takes over',
+        () => knownTo(journey),
+        ({ length }) => length === 2,
+      );
+      expect(await answersTo(journey, [first?.secret ?? null, second?.secret ?? null])).toEqual([200, 200]);
+      hired.push(hire());
+      await quiet();
+      clock.advance(5 * minuteMs);
+      await until(
+        'the first is deleted',
+        () => knownTo(journey),
+        ({ length }) => length === 1,
+      );
+      expect(await webhooks()).toMatchObject([{ id: second?.endpointId, status: 'ACTIVE' }]);
+      hired.push(hire());
+      await quiet();
+      expect(roster()['signs']?.sort()).toEqual(hired.sort());
+      expect(new Set(door.answers().slice(refused))).toEqual(new Set([200]));
+    },
+  );
 
   it('keeps what is delivered of proposals and messages, and does nothing by it', async () => {
     const { sandbox, accountId, quiet, roster, storage } = await openEmployerJourney(dialect, {
-      isConnected: true,
+      connects: 'unknown',
       isReachable: true,
     });
     const types = ['proposal.received', 'proposal.status_changed', 'message.received'] as const;
