@@ -279,7 +279,7 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
         expect({ status, stderr }).toEqual({
           status: 1,
           stderr: expect.stringMatching(
-            /answered 409: .* There is (wh_\w+ to hooks\.example\.com(, )?){10}: delete one/,
+            /answered 409: .* There is: (wh_\w+ to hooks\.example\.com(, )?){10}: delete one/,
           ),
         });
         expect(stderr).not.toContain('secret/path');

@@ -108,7 +108,7 @@ async function create(
 function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
   const { message, status } = error;
   const there = others.map(({ id, url }) => `${id} to ${toShownHost(url)}`).join(', ');
-  return new AppError('conflict', `${message}. There is ${there}`, { cause: error, ...(status && { status }) });
+  return new AppError('conflict', `${message}. There is: ${there}`, { cause: error, ...(status && { status }) });
 }
 
 async function adopt(deps: SubscriptionDeps, install: string, endpointId: string): Promise<void> {

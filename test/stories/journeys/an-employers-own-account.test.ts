@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { createEndpointStore } from '../../../src/installs/endpoint-store.ts';
+import { createSubscriptionStore } from '../../../src/installs/subscription/subscription-store.ts';
 import { type EmployerJourney, type EmployerOptions, openEmployerJourney } from '../../support/employer-journey.ts';
 import { post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
@@ -95,6 +96,21 @@ describeAnyDialect("an employer's own account", (dialect) => {
       expect(new Set(door.answers().slice(refused))).toEqual(new Set([200]));
     },
   );
+
+  it('has its people in without the webhook that it may not have, and says why it has none', async () => {
+    const { storage, sandbox, signs, roster, pass, log } = await openEmployerJourney(dialect, {
+      connects: 'unknown',
+      isReachable: true,
+      featuresOff: ['public_api_webhooks'],
+    });
+    const { trainers } = sandbox.hire({ jobId: signs.id });
+    await pass(minuteMs);
+    expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
+    const [troubled] = await createSubscriptionStore(storage.database).listTroubled();
+    expect(troubled?.trouble.says).toContain('the feature public_api_webhooks is off for the account');
+    const alert = { alert: 'endpoint_trouble', msg: troubled?.trouble.says };
+    expect(log.lines()).toContainEqual(expect.objectContaining(alert));
+  });
 
   it('keeps what is delivered of proposals and messages, and does nothing by it', async () => {
     const { sandbox, accountId, quiet, roster, storage } = await openEmployerJourney(dialect, {
