@@ -8,7 +8,7 @@ import { bindSource } from './bind-source.ts';
 import { createBindingStore } from './binding-store.ts';
 import { createSource, type Marketplace } from './create-source.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
-import { type Install, ofPlatform } from './install.ts';
+import type { Install } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 import { createJobLinks } from './job-link-store.ts';
@@ -24,8 +24,8 @@ export interface InstallRegistry {
   readonly sources: ReadonlyMap<string, Source>;
   /** The tokens that were replaced. Every source sends the one that counts. */
   readonly tokens: TokensInUse;
-  /** The source for a token that belongs to no install yet. It checks no customer. */
-  openSource(token: string): Source;
+  /** The source for a token that belongs to no install yet. It checks no customer. @param jobs as `fixedLinks` */
+  openSource(account: Pick<Install, 'source' | 'token'>, jobs: Parameters<typeof fixedLinks>[0]): Source;
   /** The same account as an install has, with this token and no other. It checks no customer. */
   openWith(install: string, token: string): Source;
   /**
@@ -88,8 +88,8 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     installs,
     sources,
     tokens,
-    openSource: (token) =>
-      createSource(marketplace, { source: 'platform', token: tokens.follow(token) }, fixedLinks(new Map())),
+    openSource: ({ source, token }, jobs) =>
+      createSource(marketplace, { source, token: tokens.follow(token) }, fixedLinks(jobs)),
     openWith(name, token) {
       const install = installs.get(name);
       if (install === undefined) throw new AppError('not_found', `There is no install ${name}`);
@@ -128,8 +128,8 @@ function joinInstalls(
     ...[...configured].map(([name, install]) =>
       withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
     ),
-    ...connected.map(({ install, token, tool, projects }) =>
-      withSecrets(install, { ...ofPlatform, token, tool, projects, livesIn: 'database' }, []),
+    ...connected.map(({ install, source, token, tool, projects }) =>
+      withSecrets(install, { source, token, jobs: new Map(), tool, projects, livesIn: 'database' }, []),
     ),
   ]);
 }

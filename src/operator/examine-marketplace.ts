@@ -3,11 +3,11 @@ import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Endpoint, Grant, Source } from '../sources/source.ts';
+import type { ContractPage, Grant, Source } from '../sources/source.ts';
 import type { TokenRecord } from '../sources/token-record.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
+import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
 import { checkTokens } from './token-checks.ts';
@@ -29,12 +29,14 @@ type ReadingSource = Pick<
   Source,
   | 'readGrant'
   | 'listLinks'
+  | 'listContracts'
   | 'listEndpoints'
   | 'listTokens'
   | 'findDeviations'
   | 'clockDriftMs'
-  | 'eventTypes'
+  | 'listEventTypes'
   | 'neededScopes'
+  | 'optionalScopes'
   | 'remedies'
 >;
 
@@ -90,16 +92,23 @@ async function examineInstall(
     const judge = checkJobs.bind(undefined, install);
     troubles.push(...(await ask(source.listLinks, judge, unanswered)));
   }
+  if (mayCall(source, scopes, 'listContracts')) {
+    const read = (signal: AbortSignal) => source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    const judge = ({ unreadLinks = [] }: ContractPage) => checkUnread(install, unreadLinks);
+    troubles.push(...(await ask(read, judge, unanswered)));
+  }
   if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
-    troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
+    const read = async (signal: AbortSignal) =>
+      checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
+    troubles.push(...(await ask(read, (checks) => checks, unanswered)));
   }
   const { listTokens } = source;
   const judgeTokens = (tokens: readonly TokenRecord[]) =>
-    known === undefined ? [] : checkTokens(install, source, known, tokens, clock.now());
+    known === undefined ? [] : checkTokens(install, known, tokens, clock.now());
   const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered) : [];
-  return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...ofTokens];
+  const surplus = known === undefined ? [] : checkSurplus(install, source, known);
+  return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...surplus, ...ofTokens];
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {

@@ -1,36 +1,23 @@
-import { findSurplus, rotateFrom } from '../installs/tokens/plan-rotation.ts';
+import { rotateFrom } from '../installs/tokens/plan-rotation.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { Grant, Source } from '../sources/source.ts';
+import type { Grant } from '../sources/source.ts';
 import { maxActiveTokens, type TokenRecord } from '../sources/token-record.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
-/** Until when the token of an install works, what it may do beyond what is needed, and whether it can be replaced. */
+/** Until when the token of an install works, and whether it can be replaced. */
 export function checkTokens(
   install: string,
-  source: Pick<Source, 'neededScopes'>,
   { token: used }: Grant,
   tokens: readonly TokenRecord[],
   now: Date,
 ): Check[] {
-  const name = nameOf(install);
-  const surplus = findSurplus(source, used?.scopes ?? []);
   const active = tokens.filter(({ status }) => status === 'active').length;
   const record = tokens.find(({ id }) => id === used?.id);
+  const says = `its account has ${active} active tokens, as many as it may have: none can be replaced`;
   return [
     ...(record === undefined ? [] : checkExpiry(install, record, now)),
-    ...(surplus.length === 0
-      ? []
-      : [ok(name, `its token may do more than is needed: ${surplus.join(', ')}; "gangway token rotate" gives it up`)]),
-    ...(active < maxActiveTokens
-      ? []
-      : [
-          warning(
-            name,
-            `its account has ${active} tokens, as many as it may have: none can be replaced`,
-            full(install),
-          ),
-        ]),
+    ...(active < maxActiveTokens ? [] : [warning(nameOf(install), says, full(install))]),
   ];
 }
 

@@ -1,7 +1,6 @@
 import type { AppError } from '../domain/errors.ts';
-import type { EventType } from '../domain/event.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
-import type { CreatedToken, NewToken, TokenRecord } from './token-record.ts';
+import type { TokenCalls } from './token-record.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -31,11 +30,11 @@ export interface SourceReader {
  * All operations of a source. Calls that may be repeated are tried a few times while the marketplace is
  * `unavailable`. If one call is `rate_limited`, all wait.
  */
-export interface Source extends SourceReader {
-  /** The events to subscribe to: all that it may deliver and that are of use. */
-  readonly eventTypes: readonly EventType[];
+export interface Source extends SourceReader, Partial<TokenCalls> {
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
+  /** What it may be allowed to do besides. Only where the operator chooses the scopes of the token. */
+  readonly optionalScopes?: OptionalScopes;
   readonly remedies: Remedies;
   /** It does not tell of every end. So it is read often, whatever was delivered. */
   readonly hasSilentEnds: boolean;
@@ -89,19 +88,9 @@ export interface Source extends SourceReader {
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
-  /** All tokens of the account, without their secrets; those that expired or were revoked too. */
-  listTokens?(signal: AbortSignal): Promise<TokenRecord[]>;
-  /**
-   * It must not be repeated: after a failure without a `status` below 500 a token may exist whose secret is lost. Its
-   * name finds it.
-   *
-   * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
-   */
-  createToken?(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
-  /** For good, and at once. It may be repeated. @throws AppError `not_found` if the account has no such token */
-  revokeToken?(tokenId: string, signal: AbortSignal): Promise<void>;
-
-  /** All webhook endpoints of the install. */
+  /** The events to subscribe an endpoint to: all that the token may hear of. */
+  listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
+  /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
   readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
@@ -164,6 +153,13 @@ export interface NeededScope {
   isVital: boolean;
   /** What is refused without it. */
   operations: readonly (keyof Source)[];
+}
+
+export interface OptionalScopes {
+  /** What each is for, as `only for …`; one that is not here is for nothing. */
+  uses: ReadonlyMap<string, string>;
+  /** How to get a token without those that are for nothing. */
+  remedy(install: string): string;
 }
 
 // The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.

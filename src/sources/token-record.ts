@@ -26,3 +26,18 @@ export interface CreatedToken {
   /** The marketplace shows it only this once. */
   secret: string;
 }
+
+/** What a source can do whose tokens can be replaced: all of it, or nothing. */
+export interface TokenCalls {
+  /** All tokens of the account, without their secrets; those that expired or were revoked too. */
+  listTokens(signal: AbortSignal): Promise<TokenRecord[]>;
+  /**
+   * It must not be repeated: after a failure without a `status` below 500 a token may exist whose secret is lost. Its
+   * name finds it.
+   *
+   * @throws AppError `forbidden` for a scope that the token itself lacks, `conflict` if there are too many tokens
+   */
+  createToken(wanted: NewToken, signal: AbortSignal): Promise<CreatedToken>;
+  /** For good, and at once. It may be repeated. @throws AppError `not_found` if the account has no such token */
+  revokeToken(tokenId: string, signal: AbortSignal): Promise<void>;
+}

@@ -7,6 +7,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { isGranted } from '../../sources/scopes.ts';
 import type { Source } from '../../sources/source.ts';
 import { longestRequestMs } from '../../sources/token.ts';
+import type { TokenCalls } from '../../sources/token-record.ts';
 import type { InstallRegistry } from '../install-registry.ts';
 import type { Rotation, RotationStore } from '../rotation-store.ts';
 import { digestOfReplaced, tokenIsFreshForMs } from '../tokens-in-use.ts';
@@ -228,7 +229,7 @@ async function currentToken({ registry }: RotationDeps, { install }: Rotation): 
   return await registry.tokens.current(known.token);
 }
 
-type Account = Source & Required<Pick<Source, 'listTokens' | 'createToken' | 'revokeToken'>>;
+type Account = Source & TokenCalls;
 
 /** @throws AppError `invalid` for a source whose tokens cannot be replaced */
 export function asAccount(source: Source): Account {

@@ -27,11 +27,6 @@ export function planScopes(
   return [...new Set([...needed, ...keep])];
 }
 
-/** What the token may do beyond what is needed. */
-export function findSurplus({ neededScopes }: Pick<Source, 'neededScopes'>, held: readonly string[]): string[] {
-  return held.filter((scope) => !neededScopes.some((needed) => needed.scope === scope));
-}
-
 type Lived = Pick<TokenRecord, 'createdAt' | 'expiresAt'>;
 
 const dayMs = 86_400_000;

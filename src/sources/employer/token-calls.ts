@@ -3,8 +3,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import type { Call, Operation } from '../http/caller.ts';
 import { toSegment } from '../http/id-segment.ts';
 import { listWhole } from '../http/list-whole.ts';
-import type { Source } from '../source.ts';
-import type { TokenRecord } from '../token-record.ts';
+import type { TokenCalls, TokenRecord } from '../token-record.ts';
 import {
   CreatedTokenAnswer as CreatedToken,
   type CreatedTokenAnswer,
@@ -13,8 +12,6 @@ import {
   type Token,
   TokenList,
 } from './employer-schema.ts';
-
-type TokenCalls = Required<Pick<Source, 'listTokens' | 'createToken' | 'revokeToken'>>;
 
 /** The tokens of an account (spec: part A section 4.2). They need no scope, and no claim. */
 export function createTokenCalls(call: Call, clock: Clock = systemClock): TokenCalls {

@@ -3,6 +3,7 @@ import { type CallOptions, createCaller } from '../http/caller.ts';
 import { compareOpenapi } from '../http/compare-openapi.ts';
 import { OpenapiDocument } from '../http/openapi-schema.ts';
 import type { Source } from '../source.ts';
+import type { TokenCalls } from '../token-record.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { createEndpointCalls } from './endpoint-calls.ts';
 import { createLinkCalls } from './link-calls.ts';
@@ -11,28 +12,28 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but those of an account: manuals, a feed, the end of a contract, and its tokens. */
+/** It has every capability but those of an account: a token of one's own, manuals, a feed, and the end of a contract. */
 export type PlatformSource = Required<Omit<Source, OfAccount>>;
 type OfAccount =
+  | 'optionalScopes'
   | 'readPublications'
   | 'readUpdates'
   | 'endContract'
   | 'readApproval'
-  | 'listTokens'
-  | 'createToken'
-  | 'revokeToken';
+  | keyof TokenCalls;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
   const { call, clockDriftMs } = createCaller(options);
   return {
-    eventTypes: platformEventTypes,
     neededScopes,
     remedies,
     hasSilentEnds: false,
     ...createLinkCalls(call),
     ...createContractCalls(call),
     ...createEndpointCalls(call),
+
+    listEventTypes: async () => platformEventTypes,
 
     async readGrant(signal) {
       const operation = { path: '/installs/current', purpose: 'read the install' };

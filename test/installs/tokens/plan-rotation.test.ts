@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findSurplus, planExpiry, planScopes, rotateFrom } from '../../../src/installs/tokens/plan-rotation.ts';
+import { planExpiry, planScopes, rotateFrom } from '../../../src/installs/tokens/plan-rotation.ts';
 import { neededScopes } from '../../../src/sources/employer/needed-scopes.ts';
 
 const source = { neededScopes };
@@ -20,10 +20,6 @@ describe('a new token may do', () => {
     expect(() => planScopes(source, needed, ['payments:write'])).toThrow('The token lacks payments:write');
     expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the scopes');
   });
-});
-
-it('says what a token may do beyond what is needed', () => {
-  expect(findSurplus(source, [...needed, 'payments:write', 'team:read'])).toEqual(['payments:write', 'team:read']);
 });
 
 describe('a token lives', () => {
