@@ -5,6 +5,7 @@ import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
 import type { Install } from '../../src/installs/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
+import { createInstallStore } from '../../src/installs/install-store.ts';
 import { createRotationStore } from '../../src/installs/rotation-store.ts';
 import {
   finishRotation,
@@ -25,6 +26,8 @@ export interface TokenWorld {
   /** The first token of the account. */
   token: string;
   database: Database;
+  /** As the command does it: the install stands in the database. */
+  connect(install: string, token: string): Promise<void>;
   /** A process that has just started, with the token of the configuration by default. */
   open(options?: ProcessOptions): Promise<Process>;
   /** Of the account, as the sandbox knows them, the oldest first. */
@@ -82,6 +85,18 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
     database,
     tokens,
     active: () => tokens().filter(({ status }) => status === 'active'),
+    async connect(install, used) {
+      const connected = {
+        install,
+        token: used,
+        tool: 'list',
+        projects: ['*'],
+        grantId: accountId,
+        organizationId: accountId,
+      };
+      const connectedAt = toInstant(clock.now());
+      await createInstallStore(database, box).save({ ...connected, source: 'employer', connectedAt });
+    },
     async makeToken(wanted = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const body = JSON.stringify({ name: 'by hand', ...wanted });

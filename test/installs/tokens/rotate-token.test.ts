@@ -91,6 +91,18 @@ describeEachDatabase('a token', (openFresh) => {
     expect(await (await world.open({ configured: { own: token } })).tokenId()).toBe(metadata.id);
   });
 
+  it('of an install that was connected by command is replaced too, until it is connected with another one', async () => {
+    const { finish, ...world } = await open();
+    const { token, metadata } = await world.makeToken();
+    await world.connect('own', world.token);
+    const command = await world.open({ configured: {} });
+    const { tokenId } = await command.rotate();
+    await finish(command);
+    expect(await (await world.open({ configured: {} })).tokenId()).toBe(tokenId);
+    await world.connect('own', token);
+    expect(await (await world.open({ configured: {} })).tokenId()).toBe(metadata.id);
+  });
+
   it('is kept where the new one cannot do what it must, which is revoked', async () => {
     const world = await open();
     const before = activeIds(world);
