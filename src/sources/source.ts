@@ -1,6 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import type { EventType } from '../domain/event.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
+import type { PendingPayment } from './pending-payment.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -87,6 +88,13 @@ export interface Source extends SourceReader {
   endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
+
+  /**
+   * What waits for money: payments on the linked jobs, and on none, that a person of the account must see to.
+   *
+   * @throws AppError `unavailable` if the list is not complete; there is no half list
+   */
+  listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
 
   /** All webhook endpoints of the install. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;

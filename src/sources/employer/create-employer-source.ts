@@ -10,6 +10,7 @@ import { Account } from './employer-schema.ts';
 import { createEndCalls } from './end-calls.ts';
 import { createInstructionCalls } from './instruction-calls.ts';
 import { neededScopes } from './needed-scopes.ts';
+import { createListPendingPayments } from './payment-calls.ts';
 import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
@@ -44,6 +45,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ...createInstructionCalls(call),
     ...createEndCalls(call),
     readUpdates: createReadUpdates(call),
+    listPendingPayments: createListPendingPayments(call, { baseUrl: options.baseUrl, listLinks }),
 
     async readGrant(signal) {
       const operation = { path: '/auth/me', purpose: 'read the account', answer: Account };
