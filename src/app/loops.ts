@@ -1,3 +1,5 @@
+import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
+import { createPaymentWorker } from '../budget/payment-worker.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
@@ -53,9 +55,9 @@ export interface Loops {
   wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
-  /** Loads what a command or another instance has changed about installs up to now. */
   /** Call it when a delivery of an install was received and stored. It only writes to memory. */
   noteDelivery(install: string): void;
+  /** Loads what a command or another instance has changed about installs up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
+    wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
   });
   const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
@@ -130,6 +133,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...createMailWorkers(deps, services),
     ...services.usage.reporters,
     services.budgets.reader,
+    createPaymentWorker({ ...services, payments: createPaymentStore(storage.database) }),
     ...createNotifyWorkers(services),
   ];
   const clockWorker = createClockWorker({ ...services, onReadWanted });

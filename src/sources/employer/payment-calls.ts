@@ -40,16 +40,8 @@ function isToPay({ viewerRole }: Payment): boolean {
   return viewerRole !== 'FREELANCER';
 }
 
-function toPending(
-  { id, amountUsd, invoiceNumber, createdAt, job, paymentUrl }: Payment,
-  site: string,
-): PendingPayment {
-  return {
-    id,
-    amountUsd,
-    invoiceNumber,
-    createdAt: createdAt ?? null,
-    jobId: job?.id ?? null,
-    url: paymentUrl ?? site,
-  };
+function toPending({ paymentUrl, job, createdAt = null, ...one }: Payment, site: string): PendingPayment {
+  const { id, amountUsd, invoiceNumber } = one;
+  const url = paymentUrl == null ? site : new URL(paymentUrl).href;
+  return { id, amountUsd, invoiceNumber, createdAt, jobId: job?.id ?? null, url };
 }
