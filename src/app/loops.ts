@@ -1,5 +1,6 @@
 import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
 import { createPaymentWorker } from '../budget/payment-worker.ts';
+import { usualSchedule } from '../config/config-schema.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
@@ -21,9 +22,11 @@ import { noteInstalls } from '../operator/explain-at.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
+import { createChooseSilent } from '../reconcile/runs/choose-silent.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
+import { createSilentStore } from '../reconcile/runs/silent-store.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
@@ -87,19 +90,23 @@ export function createLoops(deps: LoopsDeps): Loops {
     wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
   });
+  const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
+  // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
+  const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
   const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
   const scheduleWorkers = [
     createScheduleWorker({
       ...scheduled,
       schedule: config.reconcile.schedule,
       installs: services.installs,
+      choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
     }),
     createScheduleWorker({
       ...scheduled,
       schedule: silentSchedule,
       tickName: 'silent_tick',
       installs: services.installs,
-      isFor: (install) => services.sources.get(install)?.hasSilentEnds === true,
+      choose: createChooseSilent({ ...services, silents: createSilentStore(storage.database) }),
     }),
   ];
   const installsWorker = createInstallsWorker({

@@ -15,6 +15,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
+import { openFront } from './front.ts';
 import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
@@ -41,7 +42,12 @@ export interface EmployerJourney {
   quiet(): Promise<void>;
   /** Moves the time on, and resolves when all that became due by then was tried. */
   live(ms: number): Promise<void>;
-  /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
+  /** Every request of the bridge since the last one was asked for, as its path. Only where they are counted. */
+  asked(): string[];
+  /**
+   * Moves the time on, by so much that a reading falls due, and waits until the account was read by then, or could not
+   * be. The first falls due after a minute, the others after four.
+   */
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
   feedIsRead(): Promise<void>;
@@ -57,6 +63,13 @@ interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
+  /** What the webhook is subscribed to; what is of use by default. */
+  eventTypes?: readonly string[];
+  /** Whether the requests of the bridge are counted. */
+  isCounted?: boolean;
+  /** Whether installs are read as often as where no schedule is configured; hardly ever by default. */
+  hasUsualSchedule?: boolean;
+  notifications?: object;
   removals?: { max: number; maxFraction: number };
 }
 
@@ -64,7 +77,15 @@ const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, removals, ...account }: EmployerOptions = {},
+  {
+    isReachable = false,
+    eventTypes = employerEventTypes,
+    isCounted = false,
+    hasUsualSchedule = false,
+    removals,
+    notifications,
+    ...account
+  }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -86,14 +107,16 @@ export async function openEmployerJourney(
     return (await response.json()) as T;
   };
   const subscribe = () =>
-    api<{ secret: string }>('POST', '/webhooks', { url: `${publicUrl}/webhooks/own`, eventTypes: employerEventTypes });
+    api<{ secret: string }>('POST', '/webhooks', { url: `${publicUrl}/webhooks/own`, eventTypes });
   const webhookSecrets = isReachable ? [(await subscribe()).secret] : [];
+  const front = isCounted ? await openFront(employerBaseUrl) : undefined;
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port, drain: '0s', ...(isReachable && { publicUrl }) },
     console: { port: 0, tokens: consoleTokens },
-    marketplace: { baseUrl, employerBaseUrl },
-    reconcile: { schedule: hardlyEver },
+    marketplace: { baseUrl, employerBaseUrl: front?.baseUrl ?? employerBaseUrl },
+    ...(!hasUsualSchedule && { reconcile: { schedule: hardlyEver } }),
     ...(removals && { removals }),
+    ...(notifications && { notifications }),
     installs: {
       own: {
         source: 'employer',
@@ -165,6 +188,11 @@ export async function openEmployerJourney(
     quiet,
     roster: () => readRoster(rosterFile),
     memberships: () => storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').execute(),
+    asked() {
+      const paths = (front?.asked() ?? []).map((asked) => asked.replace(/\?.*/, ''));
+      front?.meddle();
+      return paths;
+    },
     async pass(ms) {
       if (ms < minuteMs) throw new Error('no tick may lie in a shorter time');
       const before = clock.now().toISOString();

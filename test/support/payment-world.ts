@@ -57,7 +57,7 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
     async read(given = deps) {
       const now = toInstant(clock.now());
       const [due] = await given.payments.due([install], now);
-      const claim = due && (await given.payments.claim(due, now, instantIn(clock, 90_000)));
+      const claim = due === undefined ? undefined : await given.payments.claim(due, now, instantIn(clock, 90_000));
       if (claim === undefined) return false;
       await readPayments(given, claim, AbortSignal.timeout(600_000));
       return true;

@@ -18,7 +18,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
       { state: 'active', isOurs: 1 },
     ]);
     sandbox.endContract(ada?.contractId ?? '');
-    await pass(minuteMs);
+    await pass(4 * minuteMs);
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
     expect(sandbox.listDeliveries()).toEqual([]);
   });
