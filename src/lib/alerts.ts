@@ -70,7 +70,7 @@ export function createAlerts(logger: Logger, metrics: Metrics, listener = noList
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });
-      // An address where a person acts may be open to whoever has it.
+      // An address where a person acts may be open to all who have it.
       logger.warn({ ...fields, url: undefined, alert: kind, runbook: runbookOf(kind) }, message);
       listener.raise(kind, fields, message);
     },

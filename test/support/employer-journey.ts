@@ -45,8 +45,8 @@ export interface EmployerJourney {
   /** Every request of the bridge since the last one was asked for, as its path. Only where they are counted. */
   asked(): string[];
   /**
-   * Moves the time on, by so much that a reading falls due, and waits until the account was read by then, or could not
-   * be. The first falls due after a minute, the others after four.
+   * Moves the time on, by so much that a reading is due, and waits until the account was read by then, or could not
+   * be. The first is due after a minute, the others after four.
    */
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */

@@ -35,7 +35,7 @@ export function createListPendingPayments(
   };
 }
 
-/** Where the account is the one who is paid, nobody of it has anything to do. */
+/** Where the account is the one that is paid, no person of it has anything to do. */
 function isToPay({ viewerRole }: Payment): boolean {
   return viewerRole !== 'FREELANCER';
 }

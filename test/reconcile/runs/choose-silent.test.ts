@@ -57,7 +57,10 @@ describeEachDatabase('installs whose ends may be silent', (openFresh) => {
       do {
         clock.advance(minuteMs);
         waitedMs += minuteMs;
-        await database.kysely.updateTable('feed').set({ readAt: ago(0) }).execute();
+        await database.kysely
+          .updateTable('feed')
+          .set({ readAt: ago(0) })
+          .execute();
       } while ((await choose()).length === 0);
       expect([lagMs, waitedMs]).toEqual([lagMs, 4 * minuteMs]);
       clock.advance(-waitedMs);

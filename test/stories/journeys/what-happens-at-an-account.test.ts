@@ -11,8 +11,8 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const longestMs = 5 * minuteMs;
 
-describeAnyDialect("what an employer's account is told", (dialect) => {
-  it('is told of a payment that waits, with where a person pays it, and once that it no longer does', async () => {
+describeAnyDialect("what happens at an employer's account", (dialect) => {
+  it('sends notice of a payment that waits, with where a person pays it, and once that it no longer does', async () => {
     const hook = await openHook();
     const notifications = { channels: { ops: { type: 'webhook', url: hook.url, secret } } };
     const journey = await openEmployerJourney(dialect, { notifications });
@@ -32,7 +32,7 @@ describeAnyDialect("what an employer's account is told", (dialect) => {
     await areWaiting(1);
     const notices = () => hook.posts.map(({ body }) => JSON.parse(body) as { type: string; data: Notice });
     await until(
-      'it is told',
+      'a notice is sent',
       async () => notices(),
       ({ length }) => length === 1,
     );
@@ -62,7 +62,7 @@ describeAnyDialect("what an employer's account is told", (dialect) => {
       await live(2 * minuteMs);
       return notices();
     };
-    await until('its end is told', passed, ({ length }) => length === 2);
+    await until('its end is sent', passed, ({ length }) => length === 2);
     expect(notices()[1]).toMatchObject({ type: 'alert.payment_waiting', data: { state: 'over' } });
     expect(journey.log.text()).not.toContain('pay.example');
   });
@@ -143,7 +143,7 @@ describeAnyDialect("what an employer's account is told", (dialect) => {
     expect(metrics).toContain('gangway_deliveries_total{install="own",status="ignored"} 3');
   });
 
-  it.each(['declined', 'expired'] as const)('ends nobody by an approval that is %s', async (status) => {
+  it.each(['declined', 'expired'] as const)('ends no contract by an approval that is %s', async (status) => {
     const { sandbox, signs, roster, pass, live, askForEnd, memberships } = await openEmployerJourney(dialect);
     const { contractId } = sandbox.hire({ jobId: signs.id });
     await pass(minuteMs);
