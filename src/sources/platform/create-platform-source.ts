@@ -11,9 +11,15 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but those of an account: a token of one's own, manuals, a feed, and the end of a contract. */
+/**
+ * It has every capability but those of an account: a token of one's own, manuals, a feed, the end of a contract, and
+ * what waits for money.
+ */
 export type PlatformSource = Required<
-  Omit<Source, 'optionalScopes' | 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval'>
+  Omit<
+    Source,
+    'optionalScopes' | 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval' | 'listPendingPayments'
+  >
 >;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
