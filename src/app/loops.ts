@@ -1,3 +1,6 @@
+import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
+import { createPaymentWorker } from '../budget/payment-worker.ts';
+import { usualSchedule } from '../config/config-schema.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
@@ -20,9 +23,11 @@ import { noteInstalls } from '../operator/explain-at.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
+import { createChooseSilent } from '../reconcile/runs/choose-silent.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
+import { createSilentStore } from '../reconcile/runs/silent-store.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
@@ -54,9 +59,9 @@ export interface Loops {
   wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
-  /** Loads what a command or another instance has changed about installs up to now. */
   /** Call it when a delivery of an install was received and stored. It only writes to memory. */
   noteDelivery(install: string): void;
+  /** Loads what a command or another instance has changed about installs up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
@@ -83,21 +88,26 @@ export function createLoops(deps: LoopsDeps): Loops {
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
+    wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
   });
+  const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
+  // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
+  const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
   const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
   const scheduleWorkers = [
     createScheduleWorker({
       ...scheduled,
       schedule: config.reconcile.schedule,
       installs: services.installs,
+      choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
     }),
     createScheduleWorker({
       ...scheduled,
       schedule: silentSchedule,
       tickName: 'silent_tick',
       installs: services.installs,
-      isFor: (install) => services.sources.get(install)?.hasSilentEnds === true,
+      choose: createChooseSilent({ ...services, silents: createSilentStore(storage.database) }),
     }),
   ];
   const installsWorker = createInstallsWorker({
@@ -132,6 +142,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...createMailWorkers(deps, services),
     ...services.usage.reporters,
     services.budgets.reader,
+    createPaymentWorker({ ...services, payments: createPaymentStore(storage.database) }),
     ...createNotifyWorkers(services),
   ];
   const clockWorker = createClockWorker({ ...services, onReadWanted });

@@ -12,6 +12,7 @@ type LeasedTable =
   | 'feed'
   | 'installState'
   | 'membership'
+  | 'paymentReader'
   | 'readRequest'
   | 'subscription'
   | 'usageScope';

@@ -70,6 +70,8 @@ export const stampedColumns: StampedColumns = {
     missed_event: ['found_at'],
     notice: ['occurred_at'],
     participation: ['seen_at'],
+    payment_reader: ['next_read_at'],
+    pending_payment: ['first_seen_at', 'seen_at'],
     plan: ['created_at', 'decided_at'],
     read_request: ['wanted_at', 'next_attempt_at'],
     receipt: ['created_at'],
@@ -107,6 +109,7 @@ export const stampedColumns: StampedColumns = {
     // `late_until` is when the last call can no longer arrive. It ends as a lease does.
     membership: ['leased_until', 'late_until'],
     named_lock: ['leased_until'],
+    payment_reader: ['leased_until'],
     read_request: ['leased_until'],
     subscription: ['leased_until'],
     usage_import: ['kept_until'],
@@ -123,6 +126,7 @@ export const stampedColumns: StampedColumns = {
     contract_link: ['omissions'],
     link: ['absences'],
     participation: ['absences'],
+    pending_payment: ['absences'],
   },
   left: {
     account: ['made_at'],

@@ -9,6 +9,7 @@ const leases = {
   install_state: 'leased_until',
   membership: 'leased_until',
   named_lock: 'leased_until',
+  payment_reader: 'leased_until',
   read_request: 'leased_until',
   subscription: 'leased_until',
   usage_scope: 'leased_until',

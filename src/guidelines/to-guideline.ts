@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import type { Publication } from '../sources/source.ts';
+import type { Publication } from '../sources/publication.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';
 import { createLossNotes, type LossNotes } from './loss-notes.ts';

@@ -48,7 +48,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 /** What the source cannot do, it cannot do here either. */
 function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<Source>): Partial<Source> {
   const { optionalScopes, createLink, deleteLink, reportUsage, updateEndpoint, redeliver } = source;
-  const { readPublications, readUpdates, endContract, readApproval } = source;
+  const { readPublications, readUpdates, endContract, readApproval, listPendingPayments } = source;
   return {
     ...(optionalScopes && { optionalScopes }),
     ...(createLink && {
@@ -74,6 +74,9 @@ function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<
     }),
     ...(readApproval && {
       readApproval: (id, signal) => own(signal).then(() => readApproval(id, signal)),
+    }),
+    ...(listPendingPayments && {
+      listPendingPayments: (signal) => own(signal).then(() => listPendingPayments(signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

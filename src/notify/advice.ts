@@ -31,6 +31,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   usage_refused: 'look at gangway usage show <contract>, and correct what it names',
   budget_low: 'have the customer fund the next milestone',
   budget_depleted: 'have the customer fund the next milestone, or end the contract',
+  payment_waiting: 'see to it at its address, or at the marketplace',
   notification_failed: 'correct the channel in the configuration',
   storage_used_up: 'find out why so much comes, or raise receiver.limits.storedBytes',
   disk_short: 'make room on the disk of the database',

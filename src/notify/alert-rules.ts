@@ -109,6 +109,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   usage_refused: asked(['install'], ({ store }, { install = '' }) => store.hasUsageTrouble(install, 'refused')),
   budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },
   budget_depleted: { ...budgetIs('depleted'), isNoticedElsewhere: true },
+  payment_waiting: { ...asked(['install', 'payment'], isPaymentWaiting), quietMs: hourMs },
   // A day: two channels that fail must not go on reporting each other.
   notification_failed: { subject: ['channel'], over: 'at_once', quietMs: dayMs },
   storage_used_up: { ...asked(['install'], isDeferredFor('stored_bytes')), quietMs: hourMs },
@@ -190,6 +191,11 @@ function budgetIs(state: 'low' | 'depleted'): AlertRule {
   return asked(['install', 'contract'], ({ store, walls }, { install = '', contract = '' }) =>
     walls.installs.has(install) ? store.isBudget(install, contract, state) : Promise.resolve(false),
   );
+}
+
+/** An alert without a payment is about all of the install: they were too many to name each. */
+async function isPaymentWaiting({ store, walls }: Asked, { install = '', payment }: AlertSubject): Promise<boolean> {
+  return walls.installs.has(install) && (await store.isPaymentWaiting(install, payment));
 }
 
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {

@@ -24,6 +24,8 @@ export interface StandingStore {
   hasUsageTrouble(install: string, kind: UsageTroubleKind): Promise<boolean>;
   /** Whether the last notice about the budget of an active contract was of this state. */
   isBudget(install: string, contractId: string, state: NotifiedBudgetState): Promise<boolean>;
+  /** @param paymentId any by default */
+  isPaymentWaiting(install: string, paymentId?: string): Promise<boolean>;
 }
 
 export type Standing = Pick<MembershipRow, 'wanted' | 'state' | 'doubtedId'>;
@@ -157,6 +159,12 @@ function createWorkQuestions(
         .where('contractId', '=', contractId)
         .where('nextReadAt', 'is not', null);
       return (await budget.executeTakeFirst())?.notifiedState === state;
+    },
+
+    async isPaymentWaiting(install, paymentId) {
+      let waiting = kysely.selectFrom('pendingPayment').select('paymentId').where('install', '=', install).limit(1);
+      if (paymentId !== undefined) waiting = waiting.where('paymentId', '=', paymentId);
+      return (await waiting.executeTakeFirst()) !== undefined;
     },
   };
 }

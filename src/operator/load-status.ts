@@ -16,6 +16,7 @@ import { createSuspectStore, type Suspect } from '../reconcile/runs/suspect-stor
 import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
+import { aboutPayments } from './about-payments.ts';
 import { aboutUsage } from './about-usage.ts';
 import { type Attention, ifAny } from './attention.ts';
 import { waitsFor } from './list-waiting.ts';
@@ -88,6 +89,7 @@ export async function loadPresent(
     ...aboutSuspects(suspects),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
+    ...(await aboutPayments(database, configured)),
     ...(await aboutUsage(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),

@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Control } from './control.ts';
 import {
   Advance,
+  Bill,
   Consent,
   End,
   FeedNews,
@@ -15,6 +16,7 @@ import {
   Relink,
   Replacement,
   Resolve,
+  Settle,
   WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -113,6 +115,11 @@ function accountRoutes(control: Control): ControlRoute[] {
     post('/trainers/:id/work-email', WorkEmail, (trainerId, wanted) => {
       control.setWorkEmail(trainerId, wanted);
       return { trainerId };
+    }),
+    post('/contracts/:id/bill', Bill, (contractId, wanted) => control.billContract(contractId, wanted)),
+    post('/payments/:id/settle', Settle, (paymentId, { outcome = 'paid' }) => {
+      control.settlePayment(paymentId, { outcome });
+      return { paymentId, outcome };
     }),
     post('/approvals/:id/resolve', Resolve, (approvalId, { status }) => {
       control.resolveApproval(approvalId, status);

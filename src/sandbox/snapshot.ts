@@ -1,4 +1,5 @@
 import { budgetOf } from './budget.ts';
+import type { SandboxAccount } from './employer/account.ts';
 import { toRecord } from './employer/token-routes.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
@@ -12,10 +13,7 @@ export type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),
-    accounts: [...state.accounts.values()].map((account) => ({
-      id: account.id,
-      tokens: account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused })),
-    })),
+    accounts: [...state.accounts.values()].map(toPublicAccount),
     jobs: [...state.jobs.values()],
     projectLinks: [...state.links.values()],
     contracts: [...state.contracts.values()].map((contract) => ({
@@ -30,6 +28,13 @@ export function takeSnapshot({ state, dice }: Marketplace) {
     })),
     faults: { ...dice.faultsInForce(), happened: dice.listHappened() },
   });
+}
+
+/** Its jobs and contracts are in the lists of all: they have its id as their organization. */
+function toPublicAccount(account: SandboxAccount) {
+  const { id, ownerUserId, isClaimed, featuresOff, approvals, payments } = account;
+  const tokens = account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused }));
+  return { id, ownerUserId, isClaimed, featuresOff: [...featuresOff], tokens, approvals, pendingPayments: payments };
 }
 
 /** The reported totals, the earliest day first. */

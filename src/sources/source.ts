@@ -1,5 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
+import type { PendingPayment } from './pending-payment.ts';
+import type { Publication } from './publication.ts';
 import type { TokenCalls } from './token-record.ts';
 
 /**
@@ -87,6 +89,13 @@ export interface Source extends SourceReader, Partial<TokenCalls> {
   endContract?(contractId: string, signal: AbortSignal): Promise<EndApproval | null>;
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
+
+  /**
+   * What waits for money: payments on the linked jobs, and on none, that a person of the account must see to.
+   *
+   * @throws AppError `unavailable` if the list is not complete; there is no half list
+   */
+  listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
 
   /** The events to subscribe an endpoint to: all that the token may hear of. */
   listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
@@ -286,22 +295,6 @@ export interface UsageAnswer {
   accepted: number | null;
   /** The usage is stored even if this could not be read. */
   budget: Budget | null;
-}
-
-/** An instruction manual, as it was published for trainers. It never changes. */
-export interface Publication {
-  manualId: string;
-  publicationNumber: number;
-  /** In the order in which they are read: each before the pages below it. */
-  pages: PublishedPage[];
-}
-
-export interface PublishedPage {
-  title: string;
-  /** 1 for a page that is below no other. */
-  depth: number;
-  /** The canonical JSON, not validated. */
-  content: unknown;
 }
 
 export interface UpdatesPage {

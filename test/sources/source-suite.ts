@@ -202,6 +202,21 @@ export function describeSource(
       expect(await failureOf(source.readApproval?.('apr_unknown', signal))).toMatchObject({ code: 'not_found' });
     });
 
+    declareWhere('listPendingPayments', 'lists what waits for money, and where a person sees to it', async () => {
+      const contract = site.hire('trainer-1');
+      expect(await source.listPendingPayments?.(signal)).toEqual([]);
+      site.bill?.(contract);
+      expect(await source.listPendingPayments?.(signal)).toEqual([
+        {
+          id: expect.any(String),
+          invoiceNumber: expect.any(Number),
+          amountUsd: 200,
+          createdAt: expect.any(String),
+          jobId: site.jobId,
+          url: expect.stringMatching(/^https?:/),
+        },
+      ]);
+    });
     declareWhere(
       'createToken',
       'makes a token of its own scopes, lists it without its secret, and revokes it',
@@ -264,6 +279,7 @@ export const allCapabilities = [
   'readUpdates',
   'endContract',
   'readApproval',
+  'listPendingPayments',
   'listTokens',
   'createToken',
   'revokeToken',
@@ -287,6 +303,8 @@ export interface SourceSite {
   end(contractId: string): void;
   /** Money lies on the contract from now on. */
   fund?(contractId: string): void;
+  /** A payment for the contract waits for a person. */
+  bill?(contractId: string): void;
   /** From now on no address of the trainer is shared. */
   withdrawAddress(trainerId: string): void;
   revokeToken(): void;

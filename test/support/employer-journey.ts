@@ -16,6 +16,7 @@ import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
+import { openFront } from './front.ts';
 import { hardlyEver, liveThrough, untilNothingIsDue } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
@@ -45,7 +46,12 @@ export interface EmployerJourney {
   quiet(): Promise<void>;
   /** Moves the time on, and resolves when all that became due by then was tried. */
   live(ms: number): Promise<void>;
-  /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
+  /** Every request of the bridge since the last one was asked for, as its path. Only where they are counted. */
+  asked(): string[];
+  /**
+   * Moves the time on, by so much that a reading is due, and waits until the account was read by then, or could not
+   * be. The first is due after a minute, the others after `readEveryMs`.
+   */
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
   feedIsRead(): Promise<void>;
@@ -67,15 +73,36 @@ export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed'
   tool?: { settings: Record<string, unknown>; projects: readonly [signs: string, lamps: string] };
   /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
   connects?: 'unknown' | 'configured';
+  /** What the webhook is subscribed to; what is of use by default. */
+  eventTypes?: readonly string[];
+  /** Whether the requests of the bridge are counted. */
+  isCounted?: boolean;
+  /** Whether installs are read as often as where no schedule is configured; hardly ever by default. */
+  hasUsualSchedule?: boolean;
+  notifications?: object;
   removals?: { max: number; maxFraction: number };
 }
 
+/** How often the account is read as a whole, where its feed is. */
+export const readEveryMs = 4 * 60_000;
 const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, tool, connects, removals, ...account }: EmployerOptions = {},
+  {
+    isReachable = false,
+    eventTypes = employerEventTypes,
+    isCounted = false,
+    hasUsualSchedule = false,
+    tool,
+    connects,
+    removals,
+    notifications,
+    ...account
+  }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
+  const reconcile = hasUsualSchedule ? undefined : { schedule: hardlyEver };
+  const sections = { reconcile, removals, notifications };
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
   const sandbox = createSandbox({ timeScale: 0, clock });
@@ -83,7 +110,8 @@ export async function openEmployerJourney(
   onTestFinished(() => sandbox.stop());
   const { accountId, token } = sandbox.createAccount(account);
   const createJob = (project: string) => ({ id: sandbox.createJob({ accountId }).id, project });
-  const [signs, lamps] = [createJob(tool?.projects[0] ?? 'signs'), createJob(tool?.projects[1] ?? 'lamps')];
+  const projects = tool?.projects ?? (['signs', 'lamps'] as const);
+  const [signs, lamps] = [createJob(projects[0]), createJob(projects[1])];
 
   const rosterFile = path.join(createFolder(), 'roster.json');
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
@@ -98,25 +126,18 @@ export async function openEmployerJourney(
     });
     return (await response.json()) as T;
   };
-  const subscribe = () =>
-    api<{ secret: string }>('POST', '/webhooks', { url: `${door.url}/webhooks/own`, eventTypes: employerEventTypes });
+  const subscribe = () => api<{ secret: string }>('POST', '/webhooks', { url: `${door.url}/webhooks/own`, eventTypes });
   const webhookSecrets = isReachable && connects === undefined ? [(await subscribe()).secret] : [];
   const jobs = [signs, lamps];
-  const configured = {
-    source: 'employer',
-    token,
-    webhookSecrets,
-    tool: 'list',
-    jobs: Object.fromEntries(jobs.map(({ id, project }) => [id, project])),
-  };
+  const front = isCounted ? await openFront(employerBaseUrl) : undefined;
+  const configured = { source: 'employer', token, webhookSecrets, tool: 'list', jobs: toConfigured(jobs) };
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...(isReachable && { publicUrl: door.url }) },
     console: { port: 0, tokens: consoleTokens },
-    marketplace: { baseUrl, employerBaseUrl },
-    reconcile: { schedule: hardlyEver },
-    ...(removals && { removals }),
+    marketplace: { baseUrl, employerBaseUrl: front?.baseUrl ?? employerBaseUrl },
     installs: connects === 'unknown' ? {} : { own: configured },
     tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
+    ...sections,
   });
   const app = createApp({
     config,
@@ -131,11 +152,8 @@ export async function openEmployerJourney(
   onTestFinished(() => app.stop());
   const { consoleUrl, receiverUrl } = await app.start();
   door.leadTo(receiverUrl);
-  if (connects !== undefined) {
-    const unknown = { source: 'employer', token, jobs: jobs.map(({ id: job, project }) => ({ job, project })) };
-    const body = connects === 'unknown' ? unknown : {};
-    await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
-  }
+  let isRead = connects !== undefined;
+  if (connects !== undefined) await connectOwn(consoleUrl, connects === 'unknown' ? { token, jobs } : null);
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
@@ -182,8 +200,14 @@ export async function openEmployerJourney(
     quiet,
     roster: () => readRoster(rosterFile),
     memberships: () => storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').execute(),
+    asked() {
+      const paths = (front?.asked() ?? []).map((asked) => asked.replace(/\?.*/, ''));
+      front?.meddle();
+      return paths;
+    },
     async pass(ms) {
-      if (ms < minuteMs) throw new Error('no tick may lie in a shorter time');
+      if (ms < (isRead ? readEveryMs : minuteMs)) throw new Error('no tick may lie in a shorter time');
+      isRead = true;
       const before = clock.now().toISOString();
       await liveThrough(storage, clock, ms);
       await untilReadSince(before);
@@ -211,4 +235,15 @@ export async function openEmployerJourney(
       return approval.id;
     },
   };
+}
+
+function toConfigured(jobs: readonly Job[]): Record<string, string> {
+  return Object.fromEntries(jobs.map(({ id, project }) => [id, project]));
+}
+
+/** @param unknown an account that the configuration does not have */
+async function connectOwn(consoleUrl: string, unknown: { token: string; jobs: readonly Job[] } | null): Promise<void> {
+  const jobs = unknown?.jobs.map(({ id: job, project }) => ({ job, project }));
+  const body = unknown === null ? {} : { source: 'employer', token: unknown.token, jobs };
+  await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sqlite } from '../support/databases.ts';
-import { type EmployerJourney, openEmployerJourney } from '../support/employer-journey.ts';
+import { type EmployerJourney, openEmployerJourney, readEveryMs } from '../support/employer-journey.ts';
 import { addProject, projectsOf } from '../support/label-studio/at-work.ts';
 import type { BrowserSession } from '../support/label-studio/label-studio-client.ts';
 import { type LabelStudioServer, openLabelStudio } from './label-studio-server.ts';
@@ -41,7 +41,7 @@ describe.skipIf(server === null)(`an employer's own account with Label Studio ${
     const { journey, hire } = await open('sign_up', false);
     const { sandbox, signs, lamps, pass, askForEnd } = journey;
     const [ada, ben] = [hire('ada', signs.id), hire('ben', lamps.id)];
-    await pass(minuteMs);
+    await pass(readEveryMs);
     const [adaEntered, benEntered] = [await signIn(ada), await signIn(ben)];
     if (adaEntered === null || benEntered === null) throw new Error('the form refuses them');
     expect(await projectsOf(adaEntered)).toContain(Number(signs.project));
@@ -51,14 +51,14 @@ describe.skipIf(server === null)(`an employer's own account with Label Studio ${
     // Only then the brake counts them as its people.
     await pass(hourMs);
     sandbox.endContract(ada.contractId);
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(await site.signIn(ada.email, passwords[0])).toBeNull();
     expect((await adaEntered.call('GET', '/api/projects/')).status).toBe(401);
     const approval = await askForEnd(ben.contractId);
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(await projectsOf(benEntered)).toContain(Number(lamps.project));
     sandbox.resolveApproval(approval, 'confirmed');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(await site.signIn(ben.email, passwords[1])).toBeNull();
     expect((await benEntered.call('GET', '/api/projects/')).status).toBe(401);
     expect([sandbox.snapshot().webhookEndpoints, sandbox.listDeliveries()]).toEqual([[], []]);

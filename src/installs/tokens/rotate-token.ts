@@ -82,7 +82,8 @@ export async function finishRotation(deps: RotateDeps, grantId: string, signal: 
     const rotation = await deps.rotations.find(grantId);
     if (rotation === undefined) return true;
     if (isDue(rotation, deps)) await resumeRotation(deps, grantId, signal).catch(() => undefined);
-    else await wait(pollMs, undefined, { signal }).catch(() => undefined);
+    // Another process may be at it.
+    await wait(pollMs, undefined, { signal }).catch(() => undefined);
   }
   return false;
 }

@@ -10,6 +10,7 @@ import { createEndCalls } from './end-calls.ts';
 import { eventTypesOf } from './event-scopes.ts';
 import { createInstructionCalls } from './instruction-calls.ts';
 import { neededScopes, optionalScopes } from './needed-scopes.ts';
+import { createListPendingPayments } from './payment-calls.ts';
 import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
@@ -53,6 +54,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ...createEndCalls(call),
     ...createTokenCalls(call, options.clock),
     readUpdates: createReadUpdates(call),
+    listPendingPayments: createListPendingPayments(call, { baseUrl: options.baseUrl, listLinks }),
 
     async listEventTypes(signal) {
       if (scopes === undefined) await readGrant(signal);

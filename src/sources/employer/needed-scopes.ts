@@ -6,7 +6,7 @@ export const neededScopes: readonly NeededScope[] = [
     scope: 'payments:read',
     without: 'nothing tells who is hired, and budgets are not known',
     isVital: true,
-    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates'],
+    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates', 'listPendingPayments'],
   },
   {
     scope: 'messages:read',

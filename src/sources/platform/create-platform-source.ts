@@ -12,7 +12,10 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but those of an account: a token of one's own, manuals, a feed, and the end of a contract. */
+/**
+ * It has every capability but those of an account: a token of one's own, manuals, a feed, the end of a contract, and
+ * what waits for money.
+ */
 export type PlatformSource = Required<Omit<Source, OfAccount>>;
 type OfAccount =
   | 'optionalScopes'
@@ -20,6 +23,7 @@ type OfAccount =
   | 'readUpdates'
   | 'endContract'
   | 'readApproval'
+  | 'listPendingPayments'
   | keyof TokenCalls;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */

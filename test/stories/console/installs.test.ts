@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
-import { openEmployerJourney } from '../../support/employer-journey.ts';
+import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { openPublicAddress } from '../../support/public-address.ts';
 import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
@@ -81,7 +81,7 @@ describe('the installs', () => {
     expect(page.body).not.toContain(token);
     await quiet();
     const { trainers } = sandbox.hire({ jobId: job });
-    await pass(60_000);
+    await pass(readEveryMs);
     const people = [trainers[0]?.opentrainUserId];
     expect(roster()).toEqual({ 'beta-1': people, 'beta-2': people });
   });

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { createEndpointStore } from '../../../src/installs/endpoint-store.ts';
 import { createSubscriptionStore } from '../../../src/installs/subscription/subscription-store.ts';
-import { type EmployerJourney, type EmployerOptions, openEmployerJourney } from '../../support/employer-journey.ts';
+import {
+  type EmployerJourney,
+  type EmployerOptions,
+  openEmployerJourney,
+  readEveryMs,
+} from '../../support/employer-journey.ts';
 import { post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
@@ -33,14 +38,14 @@ describeAnyDialect("an employer's own account", (dialect) => {
     const { sandbox, signs, lamps, roster, memberships, pass } = await openEmployerJourney(dialect);
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
     expect(await memberships()).toMatchObject([
       { state: 'active', isOurs: 1 },
       { state: 'active', isOurs: 1 },
     ]);
     sandbox.endContract(ada?.contractId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
     expect(sandbox.listDeliveries()).toEqual([]);
   });
@@ -49,10 +54,10 @@ describeAnyDialect("an employer's own account", (dialect) => {
     const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { connects: 'unknown' });
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
     sandbox.endContract(ada?.contractId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
   });
 
@@ -104,7 +109,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
       featuresOff: ['public_api_webhooks'],
     });
     const { trainers } = sandbox.hire({ jobId: signs.id });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
     const [troubled] = await createSubscriptionStore(storage.database).listTroubled();
     expect(troubled?.trouble.says).toContain('the feature public_api_webhooks is off for the account');
@@ -135,7 +140,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
 
   it('hears of a hire by the feed, where nothing reaches the bridge', async () => {
     const { sandbox, signs, roster, pass, feedIsRead, clock, storage } = await openEmployerJourney(dialect);
-    await pass(minuteMs);
+    await pass(readEveryMs);
     await feedIsRead();
     const { trainers, contractId } = sandbox.hire({ jobId: signs.id });
     clock.advance(30_000);
@@ -150,7 +155,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     const { sandbox, accountId, signs, roster, quiet, pass, feedIsRead, storage } = await openEmployerJourney(dialect, {
       isReachable: true,
     });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     await feedIsRead();
     sandbox.setFaults(accountId, { lose: 1 });
     const lost = sandbox.hire({ jobId: signs.id });
@@ -184,7 +189,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
   it('keeps its people through a revoked token, a job that is gone, and a list that is empty', async () => {
     const { sandbox, accountId, signs, roster, pass } = await openEmployerJourney(dialect);
     const { trainers } = sandbox.hire({ jobId: signs.id });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     const inSigns = { signs: [trainers[0]?.opentrainUserId] };
     expect(roster()).toEqual(inSigns);
     for (const answer of ['forbidden', 'cutOff', 'empty'] as const) {
@@ -204,7 +209,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
   ])('lets a trainer without a work address wait, and knows why: %s', async (addressMissing, account) => {
     const { sandbox, signs, memberships, pass, storage } = await openEmployerJourney(dialect, account);
     sandbox.hire({ jobId: signs.id });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(await memberships()).toMatchObject([{ state: 'waiting_email' }]);
     const person = storage.database.kysely.selectFrom('person').select('addressMissing');
     expect(await person.execute()).toEqual([{ addressMissing }]);

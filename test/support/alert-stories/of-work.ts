@@ -3,6 +3,7 @@ import { createAlerting } from '../alerting.ts';
 import { openBudgetWorld } from '../budget-world.ts';
 import type { OpenFresh } from '../databases.ts';
 import { hours, minutes } from '../incident.ts';
+import { openPaymentWorld } from '../payment-world.ts';
 import { openUsageWorld } from '../usage-harness.ts';
 import type { AlertStage, AlertStories } from './alert-story.ts';
 
@@ -106,4 +107,26 @@ export const workStories = {
 
   budget_low: (openFresh) => openBudget(openFresh, 9),
   budget_depleted: (openFresh) => openBudget(openFresh, 10),
+
+  async payment_waiting(openFresh) {
+    const alerting = createAlerting();
+    const { sandbox, contractId, engine, read } = await openPaymentWorld(await openFresh(), alerting.hears);
+    let billed: string | undefined;
+    const look = async () => {
+      engine.clock.advance(hours);
+      await read();
+    };
+    return {
+      alerting,
+      async find() {
+        billed ??= sandbox.billContract(contractId).id;
+        await look();
+      },
+      async end() {
+        sandbox.settlePayment(billed ?? '');
+        await look();
+        await look();
+      },
+    };
+  },
 } satisfies AlertStories;
