@@ -27,6 +27,7 @@ import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters
 import { up as addCounted } from '../../migrations/0026-counted.ts';
 import { up as addEmployer } from '../../migrations/0027-employer.ts';
 import { up as createFeed } from '../../migrations/0030-feed.ts';
+import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -61,6 +62,7 @@ const migrations: Record<string, Migration> = {
   '0026-counted': { up: addCounted },
   '0027-employer': { up: addEmployer },
   '0030-feed': { up: createFeed },
+  '0031-guidelines': { up: createGuidelines },
 };
 
 /**

@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import type { GuidelineTable } from '../db/guideline-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { UsageTroubleKind } from '../db/usage-tables.ts';
 import type { NotifiedBudgetState } from '../domain/budget.ts';
@@ -21,10 +22,16 @@ export interface StandingStore {
   /** Whether a mail was refused, and the invitation was neither mailed nor handed over since. */
   isMailRefused(membership: number): Promise<boolean>;
   isScopeFailing(tool: string, scope: string): Promise<boolean>;
+  /** The guidelines of a project, as the last look found them. */
+  guideline(tool: string, project: string): Promise<StandingGuideline | undefined>;
+  /** Whether the last try to read the manuals of an install failed. */
+  areManualsUnread(install: string): Promise<boolean>;
   hasUsageTrouble(install: string, kind: UsageTroubleKind): Promise<boolean>;
   /** Whether the last notice about the budget of an active contract was of this state. */
   isBudget(install: string, contractId: string, state: NotifiedBudgetState): Promise<boolean>;
 }
+
+export type StandingGuideline = Pick<GuidelineTable, 'install' | 'state' | 'failures' | 'lookedAt'>;
 
 export type Standing = Pick<MembershipRow, 'wanted' | 'state' | 'doubtedId'>;
 
@@ -137,6 +144,19 @@ function createWorkQuestions(
         .where('scope', '=', scope)
         .where('failingSince', 'is not', null);
       return (await failing.executeTakeFirst()) !== undefined;
+    },
+
+    guideline: (tool, project) =>
+      kysely
+        .selectFrom('guideline')
+        .select(['install', 'state', 'failures', 'lookedAt'])
+        .where('tool', '=', tool)
+        .where('project', '=', project)
+        .executeTakeFirst(),
+
+    async areManualsUnread(install) {
+      const reading = kysely.selectFrom('guidelineReading').select('failure').where('install', '=', install);
+      return ((await reading.executeTakeFirst())?.failure ?? null) !== null;
     },
 
     async hasUsageTrouble(install, kind) {

@@ -26,4 +26,10 @@ export const neededScopes: readonly NeededScope[] = [
     isVital: false,
     operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
   },
+  {
+    scope: 'instructions:read',
+    without: 'manuals cannot be read, and so none becomes the guidelines of a project',
+    isVital: false,
+    operations: ['readPublications'],
+  },
 ];

@@ -1,0 +1,7 @@
+/**
+ * What the last look found in a project of a tool. `shown`: what is published for its job. `edited`: not what Gangway
+ * wrote last. `foreign`: a text, although Gangway has never written one. `disputed`: several manuals claim the project.
+ * `refused`: it cannot be written until something changes. `failing`: the tool did not answer.
+ */
+export const guidelineStates = ['shown', 'edited', 'foreign', 'disputed', 'refused', 'failing'] as const;
+export type GuidelineState = (typeof guidelineStates)[number];
