@@ -18,6 +18,7 @@ import { createLoweringStore, type InstallDays } from '../usage/report/lowering-
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutUsage } from './about-usage.ts';
 import { type Attention, ifAny } from './attention.ts';
+import { aboutGuidelines } from './guidelines/about-guidelines.ts';
 import { waitsFor } from './list-waiting.ts';
 
 /** How it is now, whatever happened before. */
@@ -89,6 +90,7 @@ export async function loadPresent(
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
     ...(await aboutUsage(database, configured)),
+    ...(await aboutGuidelines(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];

@@ -49,7 +49,7 @@ export interface EmployerJourney {
   askForEnd(contractId: string): Promise<string>;
 }
 
-interface Job {
+export interface Job {
   id: string;
   project: string;
 }
@@ -58,13 +58,19 @@ export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed'
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
   removals?: { max: number; maxFraction: number };
+  /** Instead of the roster: its settings, and the projects of the two jobs. */
+  tool?: { settings: object; projects: readonly [string, string] };
+  /** More keys of the install. */
+  own?: object;
+  /** More installs of the same tool. */
+  others?(sandbox: Sandbox, jobs: readonly [Job, Job]): object;
 }
 
 const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, removals, ...account }: EmployerOptions = {},
+  { isReachable = false, removals, tool, own, others, ...account }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -72,8 +78,9 @@ export async function openEmployerJourney(
   const { baseUrl, employerBaseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
   const { accountId, token } = sandbox.createAccount(account);
-  const [signs, lamps] = ['signs', 'lamps'].map((project) => ({ id: sandbox.createJob({ accountId }).id, project }));
-  if (signs === undefined || lamps === undefined) throw new Error('there are two jobs');
+  const createJob = (project: string): Job => ({ id: sandbox.createJob({ accountId }).id, project });
+  const { projects } = tool ?? { projects: ['signs', 'lamps'] as const };
+  const [signs, lamps] = [createJob(projects[0]), createJob(projects[1])];
 
   const rosterFile = path.join(createFolder(), 'roster.json');
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
@@ -101,9 +108,11 @@ export async function openEmployerJourney(
         webhookSecrets,
         tool: 'list',
         jobs: { [signs.id]: signs.project, [lamps.id]: lamps.project },
+        ...own,
       },
+      ...others?.(sandbox, [signs, lamps]),
     },
-    tools: { list: { adapter: 'roster', path: rosterFile } },
+    tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
   });
   const app = createApp({
     config,
