@@ -42,8 +42,7 @@ async function openStudio(): Promise<GuidelineTool> {
 async function openDoccano(): Promise<GuidelineTool> {
   const fake = await openDoccanoFake();
   const admin = await actAs(fake, fake.admin);
-  type Project = { guideline: string; resourcetype: string };
-  const find = (project: string) => admin.ask<Project>('GET', `/projects/${project}`);
+  const find = (project: string) => admin.ask<DoccanoProject>('GET', `/projects/${project}`);
   const read = async (project: string) => (await find(project)).guideline;
   return {
     settings: { adapter: 'doccano', url: fake.url, ...fake.admin },
@@ -55,6 +54,11 @@ async function openDoccano(): Promise<GuidelineTool> {
       return await admin.ask('PATCH', `/projects/${project}`, { resourcetype, guideline });
     },
   };
+}
+
+interface DoccanoProject {
+  guideline: string;
+  resourcetype: string;
 }
 
 function linesOf(text: string): string[] {
