@@ -6,7 +6,7 @@ import {
   type ComparedGuideline,
   type ComparedGuidelines,
   compareGuidelines,
-  installsWithPlace,
+  installsWithGuidelines,
   type UnreadInstall,
 } from '../operator/guidelines/compare-guidelines.ts';
 import { type SyncedGuidelines, syncGuidelines } from '../operator/guidelines/sync-guidelines.ts';
@@ -16,7 +16,7 @@ import type { ServicesSession, StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
 import { decidedBy } from './with-storage.ts';
 
-/** `gangway guidelines`: what manuals publish, in the tools that have a place for it. */
+/** `gangway guidelines`: what manuals publish, in the tools that show it. */
 
 export interface OfProject {
   install: string | undefined;
@@ -97,7 +97,7 @@ async function compare(given: OfProject, session: ServicesSession): Promise<Comp
 function pick(session: ServicesSession, { install }: Pick<OfProject, 'install'>): string[] {
   const { services } = session;
   return install === undefined
-    ? installsWithPlace(services.guidelines)
+    ? installsWithGuidelines(services.guidelines)
     : pickInstalls(session, services.installs, install);
 }
 

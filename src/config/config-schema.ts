@@ -239,7 +239,7 @@ const guidelines = z
   })
   .transform(({ every }) => ({ everyMs: every }))
   .prefault({})
-  .describe('Manuals that become the guidelines of projects, in tools that have a place for them.');
+  .describe('Manuals that become the guidelines of projects, in tools that show them.');
 
 const usage = z
   .strictObject({

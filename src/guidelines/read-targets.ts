@@ -64,19 +64,19 @@ export async function readTargets(
   });
 }
 
-/** Whether an install has publications, and its tool a place for them. */
-export function hasPlace({ walls, sources }: Omit<TargetDeps, 'links'>, install: string): boolean {
+/** Whether an install has publications, and its tool shows guidelines. */
+export function takesGuidelines({ walls, sources }: Omit<TargetDeps, 'links'>, install: string): boolean {
   const adapter = walls.adapters.get(walls.installs.get(install)?.tool ?? '');
   return sources.get(install)?.readPublications !== undefined && adapter?.writeGuidelines !== undefined;
 }
 
 function toolOf(deps: TargetDeps, install: string): string {
   const tool = deps.walls.installs.get(install)?.tool ?? '';
-  if (hasPlace(deps, install)) return tool;
+  if (takesGuidelines(deps, install)) return tool;
   const message =
     deps.sources.get(install)?.readPublications === undefined
       ? `${install} has no manuals: only an account of your own has`
-      : `The tool ${tool} has no place for guidelines`;
+      : `The tool ${tool} shows no guidelines`;
   throw new AppError('conflict', message);
 }
 
@@ -97,7 +97,7 @@ async function listOtherLinks(
 ): Promise<Map<string, JobLink[]>> {
   const found = new Map<string, JobLink[]>();
   for (const [name, other] of deps.walls.installs) {
-    if (name === install || other.tool !== tool || !hasPlace(deps, name)) continue;
+    if (name === install || other.tool !== tool || !takesGuidelines(deps, name)) continue;
     const shared = (await linksOf(deps, name)).filter(({ project }) => projects.has(project));
     if (shared.length > 0) found.set(name, shared);
   }

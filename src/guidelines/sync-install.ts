@@ -58,7 +58,7 @@ async function inOrder({ guidelines }: SyncInstallDeps, targets: readonly Target
 }
 
 /** What stands until an operator does something. */
-export const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
+const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
 
 /** Whether an operator should look at it. */
 export function isBlocked({ state, failures }: { state: GuidelineState; failures: number }): boolean {

@@ -99,7 +99,10 @@ function escapeText(text: string): string {
     .replaceAll(/[&<>]/g, (sign) => entities[sign] ?? '');
 }
 
-/** It stands between angle brackets. */
+/**
+ * It stands between angle brackets. An ampersand is escaped only where it would begin an entity, because not every reader
+ * knows entities there.
+ */
 function escapeHref(href: string): string {
-  return href.replaceAll(/[<>\\|`\s]/g, encodeURIComponent).replaceAll('&', '&amp;');
+  return href.replaceAll(/[<>\\|`\s]/g, encodeURIComponent).replaceAll(/&(?=#?\w+;)/g, '&amp;');
 }

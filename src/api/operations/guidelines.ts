@@ -1,4 +1,4 @@
-import { compareGuidelines, installsWithPlace } from '../../operator/guidelines/compare-guidelines.ts';
+import { compareGuidelines, installsWithGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
@@ -49,7 +49,7 @@ const syncNow = defineOperation({
 });
 
 function pick(parts: ApiParts, named: string | undefined): string[] {
-  return named === undefined ? installsWithPlace(parts.services.guidelines) : pickInstalls(parts, named);
+  return named === undefined ? installsWithGuidelines(parts.services.guidelines) : pickInstalls(parts, named);
 }
 
 export const guidelineOperations = [listGuidelines, getComparedGuidelines, syncNow];

@@ -3,7 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
 import { createLinkStore } from '../../evidence/link-store.ts';
-import { hasPlace } from '../../guidelines/read-targets.ts';
+import { takesGuidelines } from '../../guidelines/read-targets.ts';
 import type { Install } from '../../installs/install.ts';
 import { maskText } from '../../lib/mask.ts';
 import { outsideOf } from '../../memberships/wall.ts';
@@ -141,7 +141,7 @@ function linkForm(asked: Asked, name: string): Html | string {
 /** Only an account of its own has manuals. */
 async function guidelinesOf(asked: Asked, { services }: ConsoleParts, name: string): Promise<Html | string> {
   const { guidelines } = services;
-  if (!hasPlace(guidelines, name)) return '';
+  if (!takesGuidelines(guidelines, name)) return '';
   const rows = (await guidelines.guidelines.list()).filter(({ install }) => install === name);
   return guidelinesSection(asked, rows, `${pathOf(name)}/guidelines`);
 }

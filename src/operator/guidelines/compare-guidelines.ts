@@ -1,7 +1,7 @@
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { GuidelineState } from '../../domain/guideline-state.ts';
 import { type LookDeps, lookAtProject, type ProjectLook } from '../../guidelines/look-at-project.ts';
-import { hasPlace, readTargets, type TargetDeps } from '../../guidelines/read-targets.ts';
+import { readTargets, type TargetDeps, takesGuidelines } from '../../guidelines/read-targets.ts';
 import { maskText } from '../../lib/mask.ts';
 
 export type CompareDeps = TargetDeps & LookDeps;
@@ -62,10 +62,10 @@ export async function compareGuidelines(
 }
 
 /** Those that may have guidelines. @throws AppError `conflict` if there are none */
-export function installsWithPlace(deps: Pick<CompareDeps, 'walls' | 'sources'>): string[] {
-  const installs = [...deps.walls.installs.keys()].filter((install) => hasPlace(deps, install));
+export function installsWithGuidelines(deps: Pick<CompareDeps, 'walls' | 'sources'>): string[] {
+  const installs = [...deps.walls.installs.keys()].filter((install) => takesGuidelines(deps, install));
   if (installs.length > 0) return installs;
-  const message = 'No install can have guidelines: it takes an account of your own, and a tool with a place for them';
+  const message = 'No install can have guidelines: it takes an account of your own, and a tool that shows them';
   throw new AppError('conflict', message);
 }
 

@@ -55,9 +55,9 @@ export interface TextTool {
 }
 
 const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
-export const by = { actor: 'otto', origin: 'command line' };
+const by = { actor: 'otto', origin: 'command line' };
 
-export function createTextTool(): TextTool {
+function createTextTool(): TextTool {
   const tool: TextTool = {
     texts: new Map(),
     clean: (text) => text,
