@@ -8,8 +8,8 @@ export interface DiffLine {
 
 const signs = new Map<number, DiffLine['sign']>([
   [0, ' '],
-  [1, '+'],
-  [-1, '-'],
+  [1, '-'],
+  [-1, '+'],
 ]);
 
 /** Beyond it, what differs is one piece, because the time to compare grows with the square. */
@@ -49,7 +49,7 @@ function compare(removed: readonly string[], added: readonly string[]): DiffLine
   if (removed.length === 0 || added.length === 0 || removed.length + added.length > maxCompared) {
     return [...mark('-', removed), ...mark('+', added)];
   }
-  return diff(added, removed).map(([operation, line]) => ({ sign: signs.get(operation) ?? ' ', line }));
+  return diff(removed, added).map(([operation, line]) => ({ sign: signs.get(operation) ?? ' ', line }));
 }
 
 function mark(sign: DiffLine['sign'], lines: readonly string[]): DiffLine[] {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { EmployerOptions } from '../../support/employer-journey.ts';
 import { guidelineTools, openGuidelineJourney } from '../../support/guidelines/guideline-journey.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 
@@ -62,18 +63,64 @@ describeAnyDialect('the manual of a job', (dialect) => {
     });
 
     it('stays in the tool, whatever the marketplace answers or no longer has', async () => {
-      const { sandbox, accountId, signs, tool, write, follow } = await open();
-      write('Mark every sign.', signs.id).publish();
+      const { sandbox, accountId, signs, tool, write, follow, failure } = await open();
+      const manual = write('Mark every sign.', signs.id);
+      manual.publish();
       await follow();
       const operations = ['GET /instructions/workspaces', 'GET /instructions/workspaces/{id}/manuals'];
       for (const answer of ['forbidden', 'serverError', 'cutOff', 'empty', 'notJson'] as const) {
         sandbox.setFaults(accountId, { [answer]: { probability: 1, operations } });
         await follow();
         expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
+        // An empty list says nothing, and is no failure.
+        expect([answer, (await failure()) === null]).toEqual([answer, answer === 'empty']);
       }
       sandbox.setFaults(accountId);
+      sandbox.bindManual(manual.id, { bindings: [] });
+      await follow();
+      sandbox.archiveManual(manual.id);
+      await follow();
+      expect(await failure()).toBeNull();
+      expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
+    });
+
+    it('is written by none of two installs whose manuals for one project are not the same', async () => {
+      let rival = { accountId: '', jobId: '' };
+      const journey = await open({
+        others(sandbox, [signs]) {
+          const { accountId, token } = sandbox.createAccount();
+          rival = { accountId, jobId: sandbox.createJob({ accountId }).id };
+          const jobs = { [rival.jobId]: signs.project };
+          return { rival: { source: 'employer', token, tool: 'list', guidelines: true, jobs } };
+        },
+      });
+      const { sandbox, signs, tool, write, follow, stateOf } = journey;
+      write('Mark every sign.', signs.id).publish();
       await follow();
       expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
+      const bindings = [{ targetId: rival.jobId }];
+      const { manualId } = sandbox.createManual(rival.accountId, { bindings, pages: [{ title: 'Mark no sign.' }] });
+      sandbox.publishManual(manualId);
+      await follow();
+      expect(await stateOf(signs.project)).toMatchObject({
+        state: 'disputed',
+        says: expect.stringContaining(manualId),
+      });
+      expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
+      sandbox.archiveManual(manualId);
+      await follow();
+      expect(await stateOf(signs.project)).toEqual({ state: 'shown', says: null });
+    });
+
+    it('is not read without the scope for it, and people come in all the same', async () => {
+      const scopes: EmployerOptions['scopes'] = ['payments:read', 'messages:read', 'participant_work_email:read'];
+      const { sandbox, signs, write, follow, failure, log, memberships } = await open({ scopes });
+      write('Mark every sign.', signs.id).publish();
+      sandbox.hire({ jobId: signs.id });
+      await follow();
+      expect(await failure()).toContain('instructions:read');
+      expect(log.lines().some(({ alert }) => alert === 'guideline_unwritten')).toBe(true);
+      expect((await memberships()).map(({ wanted }) => wanted)).toEqual([1]);
     });
 
     it('of two that are bound to one job, the one with the lower precedence is shown', async () => {

@@ -72,6 +72,8 @@ export interface GuidelineJourney extends EmployerJourney {
   write(text: string, jobId: string, precedence?: number): Manual;
   /** Lets the next scheduled pass go by. */
   follow(): Promise<void>;
+  /** Why the manuals of the account could not be read at the last try; null if they were. */
+  failure(): Promise<string | null | undefined>;
   /** The state of a project as Gangway last saw it, and why. */
   stateOf(project: string): Promise<{ state: string; says: string | null } | undefined>;
 }
@@ -82,7 +84,7 @@ export interface Manual {
   publish(): void;
 }
 
-const everyMs = 15 * 60_000;
+const [everyMs, hourMs] = [15 * 60_000, 60 * 60_000];
 
 /** An employer's account whose manuals follow into a tool by themselves. */
 export async function openGuidelineJourney(
@@ -105,7 +107,12 @@ export async function openGuidelineJourney(
     );
   }
 
-  await untilFollowed();
+  async function hasFailed(): Promise<boolean> {
+    const failed = kysely.selectFrom('guidelineReading').select('install').where('failures', '>', 0);
+    return (await failed.execute()).length > 0;
+  }
+
+  if (options.own === undefined) await untilFollowed();
   // The links are known by the first reading.
   await journey.pass(60_000);
   return {
@@ -123,8 +130,13 @@ export async function openGuidelineJourney(
       };
     },
     async follow() {
-      await journey.pass(everyMs);
+      // After a failure it is tried again later than usual: within an hour.
+      await journey.pass((await hasFailed()) ? hourMs : everyMs);
       await untilFollowed();
+    },
+    async failure() {
+      const reading = kysely.selectFrom('guidelineReading').select('failure').where('install', '=', 'own');
+      return (await reading.executeTakeFirst())?.failure;
     },
     async stateOf(project) {
       const row = kysely.selectFrom('guideline').select(['state', 'says']).where('project', '=', project);
