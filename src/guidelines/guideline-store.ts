@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { GuidelineTable } from '../db/guideline-tables.ts';
+import { jsonTexts } from '../db/json-list.ts';
 
 /** The only SQL about the guidelines of projects. */
 export interface GuidelineStore {
@@ -10,6 +11,8 @@ export interface GuidelineStore {
   note(found: LookedAt, changes?: Partial<GuidelineTable>): Promise<void>;
   /** The same, in a transaction of the caller. */
   noteIn(tx: Transaction, found: LookedAt, changes: Partial<GuidelineTable>): Promise<void>;
+  /** Nothing is published for the projects of an install but these. */
+  noteClaims(install: string, claimed: readonly string[], at: string): Promise<void>;
 }
 
 export type GuidelineRow = Selectable<GuidelineTable>;
@@ -58,5 +61,17 @@ export function createGuidelineStore(database: Database): GuidelineStore {
 
     note: (found, changes = {}) => inTransaction(database, (tx) => noteIn(tx, found, changes)),
     noteIn,
+
+    async noteClaims(install, claimed, at) {
+      await inTransaction(database, (tx) =>
+        tx
+          .updateTable('guideline')
+          .set({ state: 'unclaimed', since: at, says: null, failures: 0 })
+          .where('install', '=', install)
+          .where('state', '!=', 'unclaimed')
+          .where('project', 'not in', jsonTexts(database, claimed))
+          .execute(),
+      );
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { GuidelineState } from '../domain/guideline-state.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import { toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { readTargets, type Target, type TargetDeps } from './read-targets.ts';
 import { type SyncedProject, type SyncProjectDeps, type SyncWish, syncProject } from './sync-project.ts';
@@ -37,7 +38,10 @@ export async function syncInstall(
   signal: AbortSignal,
   hasTime: () => boolean = () => true,
 ): Promise<SyncedInstall> {
-  const targets = await inOrder(deps, await readTargets(deps, wish.install, wish.project, signal));
+  const { install, project: only } = wish;
+  const targets = await inOrder(deps, await readTargets(deps, install, only, signal));
+  const claimed = targets.map(({ project }) => project);
+  if (only === undefined) await deps.guidelines.noteClaims(install, claimed, toInstant(deps.clock.now()));
   const projects: SyncedProject[] = [];
   for (const target of targets) {
     signal.throwIfAborted();

@@ -26,12 +26,15 @@ export interface SyncWish {
   by: Omit<By, 'at'>;
 }
 
+/** What a look finds in a project that is claimed. */
+type SeenState = Exclude<GuidelineState, 'unclaimed'>;
+
 /** What became of a project. `busy`: another process is at it, or its last call may still arrive. */
 export interface SyncedProject {
   tool: string;
   project: string;
   publication: PublicationName | null;
-  result: GuidelineState | 'written' | 'busy';
+  result: SeenState | 'written' | 'busy';
   says: string | null;
   notes: string[];
   retryAfterMs: number | undefined;
@@ -86,7 +89,7 @@ async function settleLook(deps: SyncProjectDeps, look: ProjectLook): Promise<Syn
   return toSynced(look, state, says);
 }
 
-function stateOf(verdict: ProjectLook['verdict']): GuidelineState {
+function stateOf(verdict: ProjectLook['verdict']): SeenState {
   switch (verdict) {
     case 'cut':
       return 'refused';

@@ -189,10 +189,11 @@ async function isWorkUnread({ store, walls }: Asked, subject: AlertSubject): Pro
 /** Either a project does not show what is published, or the manuals of an install cannot be read. */
 async function isGuidelineUnwritten({ store, walls, now }: Asked, subject: AlertSubject): Promise<boolean> {
   const { install, tool = '', project = '' } = subject;
-  if (install !== undefined) return walls.installs.has(install) && (await store.areManualsUnread(install));
+  // What no one looks at any more, because it is not wanted any more, is over.
+  const since = new Date(now.getTime() - dayMs).toISOString();
+  if (install !== undefined) return walls.installs.has(install) && (await store.areManualsUnread(install, since));
   const known = await store.guideline(tool, project);
-  if (known === undefined || !walls.installs.has(known.install)) return false;
-  return isBlocked(known) && now.getTime() - Date.parse(known.lookedAt) < dayMs;
+  return known !== undefined && walls.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
 }
 
 function budgetIs(state: 'low' | 'depleted'): AlertRule {

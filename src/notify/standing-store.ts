@@ -24,8 +24,8 @@ export interface StandingStore {
   isScopeFailing(tool: string, scope: string): Promise<boolean>;
   /** The guidelines of a project, as the last look found them. */
   guideline(tool: string, project: string): Promise<StandingGuideline | undefined>;
-  /** Whether the last try to read the manuals of an install failed. */
-  areManualsUnread(install: string): Promise<boolean>;
+  /** Whether the last try to read the manuals of an install failed, and one has been due since then. */
+  areManualsUnread(install: string, since: string): Promise<boolean>;
   hasUsageTrouble(install: string, kind: UsageTroubleKind): Promise<boolean>;
   /** Whether the last notice about the budget of an active contract was of this state. */
   isBudget(install: string, contractId: string, state: NotifiedBudgetState): Promise<boolean>;
@@ -154,9 +154,14 @@ function createWorkQuestions(
         .where('project', '=', project)
         .executeTakeFirst(),
 
-    async areManualsUnread(install) {
-      const reading = kysely.selectFrom('guidelineReading').select('failure').where('install', '=', install);
-      return ((await reading.executeTakeFirst())?.failure ?? null) !== null;
+    async areManualsUnread(install, since) {
+      const failed = kysely
+        .selectFrom('guidelineReading')
+        .select('install')
+        .where('install', '=', install)
+        .where('failure', 'is not', null)
+        .where('nextReadAt', '>', since);
+      return (await failed.executeTakeFirst()) !== undefined;
     },
 
     async hasUsageTrouble(install, kind) {

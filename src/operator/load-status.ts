@@ -51,7 +51,7 @@ type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Coun
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const { kysely } = database;
@@ -68,7 +68,7 @@ export async function loadStatus(
 /** The part of the status that needs no count of what happened lately. */
 export async function loadPresent(
   database: Database,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null,
 ): Promise<Present> {
   const isConfigured = ({ install }: { install: string }) => configured.has(install);

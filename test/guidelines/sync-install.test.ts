@@ -111,6 +111,21 @@ describeEachDatabase('guidelines of a project', (openDatabase) => {
     expect(tool.texts.get('signs')).toBe(htmlOf('No sign.'));
   });
 
+  it('that were edited are of no concern once nothing is published for the project', async () => {
+    const { sandbox, own, sync, tool, row } = await open();
+    const manual = own.write('Every sign.');
+    manual.publish();
+    await sync();
+    tool.texts.set('signs', 'Ask Ben.');
+    await sync();
+    sandbox.archiveManual(manual.id);
+    await sync();
+    expect(await row()).toMatchObject({ state: 'unclaimed', says: null, manualId: manual.id });
+    expect(tool.texts.get('signs')).toBe('Ask Ben.');
+    own.write('Every lamp.').publish();
+    expect(await resultsOf(sync())).toEqual(['signs edited']);
+  });
+
   it('are written by none of two jobs or installs that have different manuals', async () => {
     const world = await open();
     const { own, sync, tool, row } = world;

@@ -7,11 +7,11 @@ import { type Attention, worryingFailures } from '../attention.ts';
 /** @param configured the existing installs: for others nothing is looked at any more */
 export async function aboutGuidelines(
   database: Database,
-  configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
+  configured: ReadonlyMap<string, { guidelines?: boolean }>,
 ): Promise<Attention[]> {
-  const isConfigured = ({ install }: { install: string }) => configured.has(install);
-  const blocked = (await createGuidelineStore(database).list()).filter(isConfigured).filter(isBlocked);
-  const readings = (await createGuidelineReadingStore(database).list()).filter(isConfigured);
+  const rows = await createGuidelineStore(database).list();
+  const blocked = rows.filter((row) => configured.has(row.install) && isBlocked(row));
+  const readings = await createGuidelineReadingStore(database).list();
   return [
     ...blocked.map(({ tool, project, says, install }) => ({
       says: `the guidelines of the project ${project} in ${tool} are not what is published: ${says}`,
@@ -19,7 +19,7 @@ export async function aboutGuidelines(
       page: `/installs/${encodeURIComponent(install)}`,
     })),
     ...readings
-      .filter(({ failures }) => failures >= worryingFailures)
+      .filter(({ install, failures }) => configured.get(install)?.guidelines === true && failures >= worryingFailures)
       .map(({ install, failure }) => ({
         says: `the manuals of ${install} cannot be read: ${failure}`,
         action: `check the scopes of installs.${install}.token (instructions:read); it is tried again by itself`,
