@@ -114,25 +114,21 @@ async function write(
 ): Promise<SyncedProject> {
   const { guidelines, clock } = deps;
   const { wanted, found, publication } = look;
-  if (wanted === null || found === null || publication === null)
-    throw new AppError('internal', 'Nothing is to be written');
-  await commitIntent(
-    deps,
-    look,
-    { ...toSent(publication, wanted), beforeDigest: digestOf(found), heldDigest: null },
-    by,
-  );
+  const isReady = wanted !== null && found !== null && publication !== null;
+  if (!isReady) throw new AppError('internal', 'Nothing is to be written');
+  const intent = { ...toSent(publication, wanted), beforeDigest: digestOf(found), heldDigest: null };
+  await commitIntent(deps, look, intent, by);
   const known = await guidelines.find(look.target);
   const written = { ...look, known };
   try {
     const after = await replace(deps, look.target, wanted, signal);
     const outcome = judgeWritten(found, wanted, after);
     if (outcome === 'untouched') throw new AppError('conflict', 'The tool took the text, and does not show it');
-    const [state, says] =
-      outcome === 'landed' ? (['shown', null] as const) : (['refused', sayings.cut ?? null] as const);
+    const isCut = outcome === 'cut';
+    const says = isCut ? (sayings.cut ?? null) : null;
     const settled = { beforeDigest: null, heldDigest: digestOf(after), writtenAt: toInstant(clock.now()) };
-    await guidelines.note(toLookedAt(deps, written, state, says), settled);
-    return toSynced(look, state === 'shown' ? 'written' : state, says);
+    await guidelines.note(toLookedAt(deps, written, isCut ? 'refused' : 'shown', says), settled);
+    return toSynced(look, isCut ? 'refused' : 'written', says);
   } catch (thrown) {
     signal.throwIfAborted();
     const failed = toUnseen(toAppError(thrown));
