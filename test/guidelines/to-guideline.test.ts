@@ -79,6 +79,16 @@ describe('guidelines from a publication', () => {
     expect(notes).toEqual([]);
   });
 
+  it('lead to the address that stands in the manual, whatever signs it has', () => {
+    const { markdown } = write(page(p(t('**here**', { type: 'bold' }, linkTo('http://a.example/?)*=~~[x](y)')))));
+    const [link, ...others] = shownByMarkdown(markdown).querySelectorAll('a');
+    expect([link?.getAttribute('href'), link?.textContent, others]).toEqual([
+      'http://a.example/?%29%2A=%7E%7E%5Bx%5D%28y%29',
+      '**here**',
+      [],
+    ]);
+  });
+
   it('show the same text in both formats', () => {
     const { html, markdown } = write(
       page(p(t('1. a *b* _c_ `d` <e> &amp; [f](g) h@i.example www.j.example http://k.example ~~l~~ #m | n \\o'))),
@@ -165,7 +175,11 @@ function readable(pages: PublishedPage[]): Guideline | null {
 }
 
 function linked(text: string, href: string) {
-  return t(text, { type: 'link', attrs: { href } });
+  return t(text, linkTo(href));
+}
+
+function linkTo(href: string) {
+  return { type: 'link', attrs: { href } };
 }
 
 function item(...content: unknown[]) {
