@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
 import type { RunTrigger } from '../domain/run.ts';
+import type { SourceKind } from '../domain/source-kind.ts';
 
 /** The tables of installs and of the delivery of their events. */
 
@@ -15,6 +16,7 @@ export interface InstallTables {
 /** An install that was connected by command. It is in the database and not in the configuration. */
 export interface ConnectedInstallTable {
   install: string;
+  source: SourceKind;
   token: Buffer;
   tool: string;
   /** A JSON list of patterns. */

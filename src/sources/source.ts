@@ -1,5 +1,4 @@
 import type { AppError } from '../domain/errors.ts';
-import type { EventType } from '../domain/event.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
 
 /**
@@ -31,10 +30,10 @@ export interface SourceReader {
  * `unavailable`. If one call is `rate_limited`, all wait.
  */
 export interface Source extends SourceReader {
-  /** The events to subscribe to: all that it may deliver and that are of use. */
-  readonly eventTypes: readonly EventType[];
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
+  /** What it may be allowed to do besides. Only where the operator chooses the scopes of the token. */
+  readonly optionalScopes?: OptionalScopes;
   readonly remedies: Remedies;
   /** It does not tell of every end. So it is read often, whatever was delivered. */
   readonly hasSilentEnds: boolean;
@@ -88,7 +87,9 @@ export interface Source extends SourceReader {
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
-  /** All webhook endpoints of the install. */
+  /** The events to subscribe an endpoint to: all that the token may hear of. */
+  listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
+  /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
   readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
@@ -151,6 +152,13 @@ export interface NeededScope {
   isVital: boolean;
   /** What is refused without it. */
   operations: readonly (keyof Source)[];
+}
+
+export interface OptionalScopes {
+  /** What each is for, as `only for …`; one that is not here is for nothing. */
+  uses: ReadonlyMap<string, string>;
+  /** How to get a token without those that are for nothing. */
+  remedy(install: string): string;
 }
 
 // The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.

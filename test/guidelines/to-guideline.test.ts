@@ -5,7 +5,7 @@ import { type Guideline, toGuideline } from '../../src/guidelines/to-guideline.t
 import { toHtml } from '../../src/guidelines/to-html.ts';
 import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
 import type { PublishedPage } from '../../src/sources/source.ts';
-import { hostilePage } from '../support/guidelines/hostile-pages.ts';
+import { hostilePage, readablePages } from '../support/guidelines/hostile-pages.ts';
 import { addressesIn, addressesOf, harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
 
 const p = (...content: unknown[]) => ({ type: 'paragraph', content });
@@ -89,6 +89,12 @@ describe('guidelines from a publication', () => {
     ]);
   });
 
+  it('have nothing for what is empty: a title, a quote, a list', () => {
+    const empty = ['blockquote', 'bulletList', 'heading'].map((type) => ({ type, content: [] }));
+    const { html, markdown } = write({ title: ' ', depth: 1, content: doc(p(t('Every car')), ...empty) });
+    expect([html, markdown]).toEqual(['<p>Every car</p>', 'Every car']);
+  });
+
   it('show the same text in both formats', () => {
     const { html, markdown } = write(
       page(p(t('1. a *b* _c_ `d` <e> &amp; [f](g) h@i.example www.j.example http://k.example ~~l~~ #m | n \\o'))),
@@ -161,6 +167,16 @@ describe('guidelines from a publication', () => {
       { numRuns: 3000 },
     );
     expect(read).toBeGreaterThan(1000);
+  });
+
+  it('begin and end with what is seen, as tools cut off the rest, whatever the manual says', () => {
+    fc.assert(
+      fc.property(readablePages, (pages) => {
+        const { html, markdown } = write(...pages);
+        expect([html, markdown]).toEqual([html.trim(), markdown.trim()]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
 

@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
-import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
@@ -12,10 +11,12 @@ import { lastTick } from '../../src/lib/last-tick.ts';
 import { silentSchedule } from '../../src/reconcile/runs/schedule-worker.ts';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createApiClient } from './api-client.ts';
+import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
-import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
+import { hardlyEver, liveThrough, untilNothingIsDue } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 import { readRoster } from './roster.ts';
@@ -23,8 +24,8 @@ import { until } from './until.ts';
 import { consoleTokens } from './visitor.ts';
 
 /**
- * An employer with an account of their own, the bridge, and a roster as their tool. Two jobs lead to two projects.
- * Time stands still until the test moves it.
+ * An employer with an account of their own, the bridge, and a roster (or a real tool) as their tool. Two jobs lead to
+ * two projects. Time stands still until the test moves it.
  */
 export interface EmployerJourney {
   sandbox: Sandbox;
@@ -35,6 +36,9 @@ export interface EmployerJourney {
   signs: Job;
   lamps: Job;
   consoleUrl: string;
+  receiverUrl: string;
+  /** The address at which the marketplace reaches the bridge, where it does. */
+  door: FrontDoor;
   roster(): Record<string, string[]>;
   memberships(): Promise<MembershipRow[]>;
   /** Resolves when nothing is under way and nothing is due now. */
@@ -45,6 +49,8 @@ export interface EmployerJourney {
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
   feedIsRead(): Promise<void>;
+  /** The webhooks of the account, as the marketplace has them. */
+  webhooks(): Promise<{ id: string; status: string }[]>;
   /** Asks the marketplace to end a contract. @returns the id of the approval that a person must confirm */
   askForEnd(contractId: string): Promise<string>;
 }
@@ -57,9 +63,11 @@ export interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
+  /** A tool that really runs, by its settings, with a project for each job. */
+  tool?: { settings: object; projects: readonly [signs: string, lamps: string] };
+  /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
+  connects?: 'unknown' | 'configured';
   removals?: { max: number; maxFraction: number };
-  /** Instead of the roster: its settings, and the projects of the two jobs. */
-  tool?: { settings: object; projects: readonly [string, string] };
   /** More keys of the install. */
   own?: object;
   /** More installs of the same tool. */
@@ -70,7 +78,7 @@ const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, removals, tool, own, others, ...account }: EmployerOptions = {},
+  { isReachable = false, tool, connects, removals, own, others, ...account }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
@@ -79,39 +87,40 @@ export async function openEmployerJourney(
   onTestFinished(() => sandbox.stop());
   const { accountId, token } = sandbox.createAccount(account);
   const createJob = (project: string): Job => ({ id: sandbox.createJob({ accountId }).id, project });
-  const { projects } = tool ?? { projects: ['signs', 'lamps'] as const };
-  const [signs, lamps] = [createJob(projects[0]), createJob(projects[1])];
+  const [signs, lamps] = [createJob(tool?.projects[0] ?? 'signs'), createJob(tool?.projects[1] ?? 'lamps')];
 
   const rosterFile = path.join(createFolder(), 'roster.json');
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
   onTestFinished(() => storage.database.close());
-  const port = isReachable ? await takeFreePort() : 0;
-  const publicUrl = `http://127.0.0.1:${port}`;
+  const door = await openFrontDoor();
   const api = async <T>(method: string, at: string, body?: object): Promise<T> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${employerBaseUrl}${at}`, { method, headers, body: JSON.stringify(body ?? {}) });
+    const response = await fetch(`${employerBaseUrl}${at}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     return (await response.json()) as T;
   };
   const subscribe = () =>
-    api<{ secret: string }>('POST', '/webhooks', { url: `${publicUrl}/webhooks/own`, eventTypes: employerEventTypes });
-  const webhookSecrets = isReachable ? [(await subscribe()).secret] : [];
+    api<{ secret: string }>('POST', '/webhooks', { url: `${door.url}/webhooks/own`, eventTypes: employerEventTypes });
+  const webhookSecrets = isReachable && connects === undefined ? [(await subscribe()).secret] : [];
+  const jobs = [signs, lamps];
+  const configured = {
+    source: 'employer',
+    token,
+    webhookSecrets,
+    tool: 'list',
+    jobs: Object.fromEntries(jobs.map(({ id, project }) => [id, project])),
+    ...own,
+  };
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port, drain: '0s', ...(isReachable && { publicUrl }) },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...(isReachable && { publicUrl: door.url }) },
     console: { port: 0, tokens: consoleTokens },
     marketplace: { baseUrl, employerBaseUrl },
     reconcile: { schedule: hardlyEver },
     ...(removals && { removals }),
-    installs: {
-      own: {
-        source: 'employer',
-        token,
-        webhookSecrets,
-        tool: 'list',
-        jobs: { [signs.id]: signs.project, [lamps.id]: lamps.project },
-        ...own,
-      },
-      ...others?.(sandbox, [signs, lamps]),
-    },
+    installs: { ...(connects !== 'unknown' && { own: configured }), ...others?.(sandbox, [signs, lamps]) },
     tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
   });
   const app = createApp({
@@ -125,15 +134,17 @@ export async function openEmployerJourney(
     hasStorageThread: false,
   });
   onTestFinished(() => app.stop());
-  const { consoleUrl } = await app.start();
+  const { consoleUrl, receiverUrl } = await app.start();
+  door.leadTo(receiverUrl);
+  if (connects !== undefined) {
+    const unknown = { source: 'employer', token, jobs: jobs.map(({ id: job, project }) => ({ job, project })) };
+    const body = connects === 'unknown' ? unknown : {};
+    await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
+  }
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    await until(
-      'nothing is due',
-      () => listUnfinished(storage, clock),
-      ({ length }) => length === 0,
-    );
+    await untilNothingIsDue(storage, clock, tool !== undefined);
   }
 
   /** A reading may have failed. */
@@ -171,6 +182,8 @@ export async function openEmployerJourney(
     signs,
     lamps,
     consoleUrl,
+    receiverUrl,
+    door,
     quiet,
     roster: () => readRoster(rosterFile),
     memberships: () => storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').execute(),
@@ -196,6 +209,7 @@ export async function openEmployerJourney(
       await untilFeedIsTried();
       await quiet();
     },
+    webhooks: async () => (await api<{ webhooks: { id: string; status: string }[] }>('GET', '/webhooks')).webhooks,
     async askForEnd(contractId) {
       sandbox.fundMilestone(contractId);
       const { approval } = await api<{ approval: { id: string } }>('POST', `/contracts/${contractId}/end`);

@@ -1,4 +1,4 @@
-import type { NeededScope } from '../source.ts';
+import type { NeededScope, OptionalScopes } from '../source.ts';
 
 /** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
 export const neededScopes: readonly NeededScope[] = [
@@ -33,3 +33,15 @@ export const neededScopes: readonly NeededScope[] = [
     operations: ['readPublications'],
   },
 ];
+
+/** The needed ones, for the text of a remedy. */
+export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
+
+export const optionalScopes: OptionalScopes = {
+  uses: new Map([
+    ['payments:write', 'only for gangway contracts end --at-marketplace'],
+    ['proposals:read', 'only to count what is delivered of proposals'],
+  ]),
+  remedy: (install) =>
+    `gangway token rotate ${install} makes one with ${allNeeded}; or make it in the settings of your account at the marketplace, and run again with it: gangway connect ${install} --employer`,
+};
