@@ -4,6 +4,8 @@ import { usualSchedule } from '../config/config-schema.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
+import { createGuidelineReadingStore } from '../guidelines/guideline-reading-store.ts';
+import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
@@ -128,6 +130,13 @@ export function createLoops(deps: LoopsDeps): Loops {
     everyMs: config.feed.everyMs,
     staleAfterMs: config.retention.deliveriesMs,
   });
+  const guidelinesWorker = createGuidelinesWorker({
+    ...services.guidelines,
+    readings: createGuidelineReadingStore(storage.database),
+    wanting: () => [...services.installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
+    everyMs: config.guidelines.everyMs,
+    pollMs,
+  });
   const subscriptionWorker = createSubscriptionWatch(deps, services);
   const workers = [
     installsWorker,
@@ -137,6 +146,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...scheduleWorkers,
     feedWorker,
     createTokenWorker({ ...services.rotation, sources: services.sources, alerts: services.alerts, pollMs }),
+    guidelinesWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(deps, services),

@@ -8,8 +8,11 @@ import { createInstanceStore } from '../db/instance-store.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
+import { createLinkStore } from '../evidence/link-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-request-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
+import { createGuidelineStore } from '../guidelines/guideline-store.ts';
+import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
 import { createGrantStore } from '../installs/grant-store.ts';
@@ -86,6 +89,8 @@ export interface Services extends ReconcileDeps, OrphanDeps {
   rotation: RotateDeps;
   usage: Usage;
   budgets: Budgets;
+  /** What brings manuals into the tools. */
+  guidelines: SyncInstallDeps;
   /** Where notifications are sent. */
   channels: readonly Channel[];
   /** Stores a notification; it is sent after the transaction is committed. */
@@ -182,7 +187,8 @@ export function createServices(given: ServicesDeps): Services {
   const budgets = createBudgets({ ...services, repeatMs });
   const usage = createUsageOf(deps, services, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
-  return { ...services, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
+  const guidelines = createGuidelineDeps(deps, services);
+  return { ...services, subscription, checkDrift, previewDrift, usage, budgets, guidelines, loops, onRemovalDue };
 }
 
 function createRotation({ storage: { database, box }, registry, logger, clock }: ServicesDeps): RotateDeps {
@@ -213,7 +219,7 @@ function createStores({ database, box }: Storage) {
 /** The services before the parts that need them are made. */
 type UnwiredServices = Omit<
   Services,
-  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'guidelines' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
@@ -268,6 +274,22 @@ function createDriftDeps(
     findings: createFindingStore(services.database, box),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
+  };
+}
+
+function createGuidelineDeps({ config, adapters }: ServicesDeps, services: UnwiredServices): SyncInstallDeps {
+  const { database, installs, sources, alerts, logger, clock } = services;
+  return {
+    database,
+    sources,
+    alerts,
+    logger,
+    clock,
+    guidelines: createGuidelineStore(database),
+    locks: createLockStore(database),
+    links: createLinkStore(database),
+    walls: { installs, adapters },
+    timeoutOf: (tool) => config.tools.get(tool)?.timeoutMs ?? 15_000,
   };
 }
 

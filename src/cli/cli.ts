@@ -6,10 +6,10 @@ import {
   contractsCommand,
   deliveriesCommand,
   endpointCommand,
+  guidelinesCommand,
   installsCommand,
   linksCommand,
   notificationsCommand,
-  tokenCommand,
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
@@ -37,6 +37,7 @@ import {
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
+import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 import { Ending } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -64,6 +65,7 @@ const commands = [
   usageCommand,
   notificationsCommand,
   linksCommand,
+  guidelinesCommand,
   contractsCommand,
   installsCommand,
   toolsCommand,

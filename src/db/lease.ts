@@ -10,6 +10,7 @@ import type { Database, Transaction } from './database.ts';
 type LeasedTable =
   | 'budgetReader'
   | 'feed'
+  | 'guidelineReading'
   | 'installState'
   | 'membership'
   | 'paymentReader'

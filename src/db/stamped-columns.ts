@@ -46,6 +46,8 @@ export const stampedColumns: StampedColumns = {
     feed: ['next_read_at', 'read_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
+    guideline: ['written_at', 'looked_at', 'since'],
+    guideline_reading: ['next_read_at', 'read_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
     install_state: [
       'held_since',
@@ -103,6 +105,7 @@ export const stampedColumns: StampedColumns = {
     // Also when to try again. That is within an hour, and the lease of a running attempt must survive it.
     dispatch: ['next_attempt_at'],
     feed: ['leased_until'],
+    guideline_reading: ['leased_until'],
     install_state: ['leased_until'],
     // As of a dispatch.
     invitation: ['next_attempt_at'],

@@ -6,6 +6,7 @@ import type { Transaction } from './database.ts';
 const leases = {
   budget_reader: 'leased_until',
   feed: 'leased_until',
+  guideline_reading: 'leased_until',
   install_state: 'leased_until',
   membership: 'leased_until',
   named_lock: 'leased_until',

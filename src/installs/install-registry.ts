@@ -129,7 +129,11 @@ function joinInstalls(
       withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
     ),
     ...connected.map(({ install, source, token, tool, projects }) =>
-      withSecrets(install, { source, token, jobs: new Map(), tool, projects, livesIn: 'database' }, []),
+      withSecrets(
+        install,
+        { source, token, jobs: new Map(), tool, projects, guidelines: false, livesIn: 'database' },
+        [],
+      ),
     ),
   ]);
 }

@@ -42,6 +42,8 @@ export const alertKinds = [
   'usage_unread',
   'usage_held',
   'usage_refused',
+  /** A project does not show what is published for its job, and Gangway does not write it by itself. */
+  'guideline_unwritten',
   'budget_low',
   'budget_depleted',
   'payment_waiting',

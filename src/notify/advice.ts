@@ -29,6 +29,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   usage_unread: 'give the token of the tool access to the project, or have the link removed',
   usage_held: 'gangway usage held, then assign or discard; or: gangway usage report --accept-lowered',
   usage_refused: 'look at gangway usage show <contract>, and correct what it names',
+  guideline_unwritten: 'gangway guidelines diff says what is where, then: gangway guidelines sync --overwrite',
   budget_low: 'have the customer fund the next milestone',
   budget_depleted: 'have the customer fund the next milestone, or end the contract',
   payment_waiting: 'see to it at its address, or at the marketplace',

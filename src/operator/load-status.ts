@@ -19,6 +19,7 @@ import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts
 import { aboutPayments } from './about-payments.ts';
 import { aboutUsage } from './about-usage.ts';
 import { type Attention, ifAny } from './attention.ts';
+import { aboutGuidelines } from './guidelines/about-guidelines.ts';
 import { waitsFor } from './list-waiting.ts';
 
 /** How it is now, whatever happened before. */
@@ -51,7 +52,7 @@ type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Coun
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const { kysely } = database;
@@ -68,7 +69,7 @@ export async function loadStatus(
 /** The part of the status that needs no count of what happened lately. */
 export async function loadPresent(
   database: Database,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null,
 ): Promise<Present> {
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
@@ -91,6 +92,7 @@ export async function loadPresent(
     ...aboutBudgets(budgets),
     ...(await aboutPayments(database, configured)),
     ...(await aboutUsage(database, configured)),
+    ...(await aboutGuidelines(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];

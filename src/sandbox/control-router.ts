@@ -20,7 +20,7 @@ import {
   WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
+import { NewBindings, NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { SetFaults } from './faults/faults-schema.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 
@@ -133,6 +133,8 @@ function manualRoutes(control: Control): ControlRoute[] {
     post('/accounts/:id/manuals', NewManual, (accountId, wanted) => control.createManual(accountId, wanted)),
     post('/pages/:id/edit', PageEdit, (pageId, changes) => control.editPage(pageId, changes)),
     post('/manuals/:id/publish', NewPublication, (manualId, wanted) => control.publishManual(manualId, wanted)),
+    post('/manuals/:id/bind', NewBindings, (manualId, wanted) => control.bindManual(manualId, wanted)),
+    post('/manuals/:id/archive', Nothing, (manualId) => control.archiveManual(manualId)),
   ];
 }
 

@@ -31,8 +31,15 @@ import {
   revokeAccountTokens,
   setWorkEmail,
 } from './employer/account-control.ts';
-import { type CreatedManual, createManual, editPage, publishManual } from './employer/manual-control.ts';
-import type { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
+import {
+  archiveManual,
+  bindManual,
+  type CreatedManual,
+  createManual,
+  editPage,
+  publishManual,
+} from './employer/manual-control.ts';
+import type { NewBindings, NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { billContract, settlePayment } from './employer/payment-control.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
@@ -69,6 +76,8 @@ export interface Control {
   /** Changes the draft, and nothing that is published. */
   editPage(pageId: string, changes: PageEdit): { pageId: string; revision: number };
   publishManual(manualId: string, wanted?: NewPublication): { manualId: string; publicationNumber: number };
+  bindManual(manualId: string, wanted: NewBindings): { manualId: string };
+  archiveManual(manualId: string): { manualId: string };
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -100,6 +109,8 @@ export function createControl(marketplace: Marketplace): Control {
     createManual: (accountId, wanted) => createManual(marketplace, accountId, wanted),
     editPage: (pageId, changes) => editPage(marketplace, pageId, changes),
     publishManual: (manualId, wanted) => publishManual(marketplace, manualId, wanted),
+    bindManual: (manualId, wanted) => bindManual(marketplace, manualId, wanted),
+    archiveManual: (manualId) => archiveManual(marketplace, manualId),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

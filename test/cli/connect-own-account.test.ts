@@ -7,7 +7,13 @@ import { openFront } from '../support/front.ts';
 import { readRoster } from '../support/roster.ts';
 import { createStdin, runCommand, startAt } from '../support/run-command.ts';
 
-const needed = ['payments:read', 'messages:read', 'participant_work_email:read', 'webhooks:manage'] as const;
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+] as const;
 const publicUrl = 'http://127.0.0.1:9';
 const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl };
 
@@ -102,7 +108,6 @@ describe('gangway connect --employer', { timeout: 30_000 }, () => {
     const refused = await connect('--job', `${elsewhere}=street-signs`);
     for (const { stderr } of [refused, await connect()]) {
       expect(stderr).toContain('payments:write (only for gangway contracts end --at-marketplace)');
-      expect(stderr).toContain('instructions:read (only for guidelines)');
       expect(stderr).toContain('jobs:write (for nothing)');
       for (const scope of needed) expect(stderr).not.toContain(`${scope} (`);
       expect(stderr).toContain(`gangway token rotate own makes one with ${needed.join(', ')}`);

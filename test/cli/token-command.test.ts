@@ -7,7 +7,13 @@ import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
 
-const needed = ['payments:read', 'messages:read', 'participant_work_email:read', 'webhooks:manage'];
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+];
 
 describe('gangway token', () => {
   let sandbox: Sandbox;

@@ -22,7 +22,7 @@ vi.mock('node:timers/promises', async (importOriginal) => {
 
 const minuteMs = 60_000;
 const stepMinutes = 2;
-/** Without faults a hire takes half a minute, and an end without an event a minute. */
+/** Without faults a hire takes half a minute, and an end without an event four minutes. */
 const allowedMinutes = 16;
 /** The brake does not count on people who came in the last hour, so that no one leaves before. */
 const beginning = { people: 40, minutes: 62 };

@@ -61,7 +61,7 @@ export interface EmployerJourney {
   askForEnd(contractId: string): Promise<string>;
 }
 
-interface Job {
+export interface Job {
   id: string;
   project: string;
 }
@@ -70,7 +70,7 @@ export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed'
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
   /** A tool that really runs, by its settings, with a project for each job. */
-  tool?: { settings: Record<string, unknown>; projects: readonly [signs: string, lamps: string] };
+  tool?: { settings: object; projects: readonly [signs: string, lamps: string] };
   /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
   connects?: 'unknown' | 'configured';
   /** What the webhook is subscribed to; what is of use by default. */
@@ -81,6 +81,10 @@ export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed'
   hasUsualSchedule?: boolean;
   notifications?: object;
   removals?: { max: number; maxFraction: number };
+  /** More keys of the install. */
+  own?: object;
+  /** More installs of the same tool. */
+  others?(sandbox: Sandbox, jobs: readonly [Job, Job]): object;
 }
 
 /** How often the account is read as a whole, where its feed is. */
@@ -95,6 +99,8 @@ export async function openEmployerJourney(
     isCounted = false,
     hasUsualSchedule = false,
     tool,
+    own,
+    others,
     connects,
     removals,
     notifications,
@@ -130,12 +136,15 @@ export async function openEmployerJourney(
   const webhookSecrets = isReachable && connects === undefined ? [(await subscribe()).secret] : [];
   const jobs = [signs, lamps];
   const front = isCounted ? await openFront(employerBaseUrl) : undefined;
-  const configured = { source: 'employer', token, webhookSecrets, tool: 'list', jobs: toConfigured(jobs) };
+  const configured = { source: 'employer', token, webhookSecrets, tool: 'list', jobs: toConfigured(jobs), ...own };
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...(isReachable && { publicUrl: door.url }) },
     console: { port: 0, tokens: consoleTokens },
     marketplace: { baseUrl, employerBaseUrl: front?.baseUrl ?? employerBaseUrl },
-    installs: connects === 'unknown' ? {} : { own: configured },
+    installs: {
+      ...(connects !== 'unknown' && { own: configured }),
+      ...others?.(sandbox, [signs, lamps]),
+    },
     tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
     ...sections,
   });

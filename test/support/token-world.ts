@@ -138,5 +138,5 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
 
 function toInstall(token: string, jobId: string): Omit<Install, 'livesIn'> {
   const jobs = new Map([[jobId, 'signs']]);
-  return { source: 'employer', token, jobs, webhookSecrets: [], tool: 'list', projects: ['*'] };
+  return { source: 'employer', token, jobs, webhookSecrets: [], tool: 'list', projects: ['*'], guidelines: false };
 }

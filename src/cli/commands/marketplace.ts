@@ -3,7 +3,7 @@ import { deliveryStates } from '../../domain/delivery.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
 import { dispatchStates } from '../../domain/notice.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, choice, flag, limit, option, repeatedArgument, repeatedOption, toRowNumber } from '../options.ts';
+import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber } from '../options.ts';
 
 /** What the marketplace says, what is sent to it, and who is connected to it. */
 
@@ -71,6 +71,62 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     remote: async () => (await import('../remote/marketplace.ts')).askLinksRemove,
   }),
 ]);
+
+const onlyProject = option('<project>', 'only this one');
+const guidelinesStatus = 'Ends with 3 if a person has to decide, 1 if something could not be read or written.';
+
+export const guidelinesCommand = defineGroup(
+  'guidelines',
+  'what manuals publish for trainers, as the guidelines of projects in the tools',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list what was written into which project, and what the last look found',
+      options: { install: ofInstall },
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesList,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesList,
+    }),
+    defineCommand({
+      name: 'diff',
+      description: 'show what a sync would change, line by line; nothing is written',
+      options: { install: ofInstall, project: onlyProject },
+      notes: `${guidelinesStatus} Ends with 2 if a sync would write something.`,
+      opens: 'services',
+      callsTools: true,
+      isDry: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesDiff,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesDiff,
+    }),
+    defineCommand({
+      name: 'sync',
+      description: 'write what is published now, where the tool still shows what was written last',
+      options: {
+        install: ofInstall,
+        project: onlyProject,
+        overwrite: flag('replace texts too that were edited in the tool, or that Gangway did not write'),
+      },
+      json: jsonInsteadOfTable,
+      notes: guidelinesStatus,
+      opens: 'services',
+      callsTools: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesSync,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesSync,
+    }),
+    defineCommand({
+      name: 'show',
+      description: 'show what is published for a project, what was left out of it, and what the tool shows',
+      arguments: { project: argument('<project>', "the tool's id of it") },
+      options: { install: ofInstall },
+      opens: 'services',
+      callsTools: true,
+      isDry: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesShow,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesShow,
+    }),
+  ],
+);
 
 const contract = argument('<contract>', 'its id');
 const installOfContract = option('<name>', 'of which install, where several have one of this id');
@@ -247,25 +303,3 @@ export const endpointCommand = defineGroup(
     }),
   ],
 );
-
-export const tokenCommand = defineGroup('token', "the tokens of an employer's own account", [
-  defineCommand({
-    name: 'list',
-    description: 'list them as the marketplace has them now, without their secrets',
-    arguments: { install: argument('[install]', 'only those of the account of this install') },
-    json: jsonInsteadOfTable,
-    opens: 'services',
-    isDry: true,
-    run: async () => (await import('../token-command.ts')).runTokenList,
-    remote: async () => (await import('../remote/marketplace.ts')).askTokenList,
-  }),
-  defineCommand({
-    name: 'rotate',
-    description: 'replace the token by one with only the scopes that are needed, then revoke the old one',
-    arguments: { install },
-    options: { keep: repeatedOption('<scope>', 'a scope of the old one to keep beside them, such as payments:write') },
-    opens: 'services',
-    run: async () => (await import('../token-command.ts')).runTokenRotate,
-    remote: async () => (await import('../remote/marketplace.ts')).askTokenRotate,
-  }),
-]);

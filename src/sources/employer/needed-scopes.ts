@@ -26,6 +26,12 @@ export const neededScopes: readonly NeededScope[] = [
     isVital: false,
     operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
   },
+  {
+    scope: 'instructions:read',
+    without: 'manuals cannot be read, and so none becomes the guidelines of a project',
+    isVital: false,
+    operations: ['readPublications'],
+  },
 ];
 
 /** The needed ones, for the text of a remedy. */
@@ -34,7 +40,6 @@ export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
 export const optionalScopes: OptionalScopes = {
   uses: new Map([
     ['payments:write', 'only for gangway contracts end --at-marketplace'],
-    ['instructions:read', 'only for guidelines'],
     ['proposals:read', 'only to count what is delivered of proposals'],
   ]),
   remedy: (install) =>

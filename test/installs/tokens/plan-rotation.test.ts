@@ -3,7 +3,13 @@ import { planExpiry, planScopes, rotateFrom } from '../../../src/installs/tokens
 import { neededScopes } from '../../../src/sources/employer/needed-scopes.ts';
 
 const source = { neededScopes };
-const needed = ['payments:read', 'messages:read', 'participant_work_email:read', 'webhooks:manage'];
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+];
 const dayMs = 86_400_000;
 
 describe('a new token may do', () => {

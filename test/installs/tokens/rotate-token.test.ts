@@ -6,7 +6,13 @@ import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process, signal, type TokenWorld } from '../../support/token-world.ts';
 
-const needed = ['payments:read', 'messages:read', 'participant_work_email:read', 'webhooks:manage'];
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+];
 const dayMs = 86_400_000;
 const longMs = 120_000;
 

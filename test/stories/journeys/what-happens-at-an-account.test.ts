@@ -135,8 +135,8 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     );
     const stored = storage.database.kysely.selectFrom('delivery').select(['eventType', 'state', 'nextAttemptAt']);
     const done = { state: 'ignored', nextAttemptAt: null };
-    expect(await stored.orderBy('id').execute()).toEqual(
-      ['proposal.received', 'proposal.status_changed', 'message.received'].map((eventType) => ({ eventType, ...done })),
+    expect(await stored.orderBy('eventType').execute()).toEqual(
+      ['message.received', 'proposal.received', 'proposal.status_changed'].map((eventType) => ({ eventType, ...done })),
     );
     expect(new Set(asked())).toEqual(new Set(['/updates']));
     const metrics = await (await fetch(`${consoleUrl}/metrics`)).text();

@@ -2,6 +2,7 @@ import { createNoticeStore } from '../../../src/notify/notice-store.ts';
 import { createAlerting } from '../alerting.ts';
 import { openBudgetWorld } from '../budget-world.ts';
 import type { OpenFresh } from '../databases.ts';
+import { openGuidelineWorld } from '../guidelines/guideline-world.ts';
 import { hours, minutes } from '../incident.ts';
 import { openPaymentWorld } from '../payment-world.ts';
 import { openUsageWorld } from '../usage-harness.ts';
@@ -102,6 +103,23 @@ export const workStories = {
         });
         await work(200);
       },
+    };
+  },
+
+  async guideline_unwritten(openFresh) {
+    const installs = new Map([['own', { tool: 'studio', projects: ['*'] }]]);
+    const alerting = createAlerting({ walls: { installs, adapters: new Map() } });
+    const { join, sync, tool, clock } = await openGuidelineWorld(await openFresh(), alerting.hears);
+    (await join('own', 'signs')).write('Every sign.').publish();
+    await sync();
+    tool.texts.set('signs', 'Ask Ben.');
+    return {
+      alerting,
+      async find() {
+        clock.advance(15 * minutes);
+        await sync();
+      },
+      end: () => sync('own', { overwrites: true }),
     };
   },
 
