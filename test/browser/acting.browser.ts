@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { sqlite } from '../support/databases.ts';
+import { openGuidelineJourney, openStudio } from '../support/guidelines/guideline-journey.ts';
 import { openHeldPlan } from '../support/held-plan.ts';
 import { openJourney } from '../support/journey.ts';
 import { consoleTokens } from '../support/visitor.ts';
@@ -88,5 +89,32 @@ describeInBrowser('what operators do', (open) => {
     expect(roster()['beta-1']).toEqual([id]);
     // The answer to a wrong token is 401, which a browser writes into its console.
     expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
+  });
+
+  it.each(ways)('bringing the manual of an own account into its tool, and replacing its token (%s)', async (_, way) => {
+    const { consoleUrl, sandbox, signs, tool, write } = await openGuidelineJourney(sqlite, await openStudio(), {
+      own: {},
+    });
+    write('Mark every sign.', signs.id).publish();
+    const visit = await open(consoleUrl, way);
+    const { page, complaints } = visit;
+    await signIn(visit, consoleTokens.otto.token);
+    await page.goto('/installs/own');
+    await page.getByText('No project was looked at yet.').waitFor();
+    await inspectPage(visit);
+    await act(visit, 'Bring the guidelines in line now');
+    await page.getByText('publication 1 of').waitFor();
+    expect(await tool.shown(signs.project)).toEqual(['Signs', 'Mark every sign.']);
+    await inspectPage(visit);
+
+    await page.getByRole('link', { name: 'Replace the token' }).click();
+    await page.getByRole('heading', { name: 'Replace the token' }).waitFor();
+    await page.getByLabel('Scopes to keep beside those').fill('payments:write');
+    await inspectPage(visit);
+    await act(visit, 'Rotate the token');
+    await page.getByRole('heading', { name: 'Install own' }).waitFor();
+    expect(await page.content()).not.toContain('ot_pat_');
+    expect(sandbox.snapshot().accounts[0]?.tokens.at(-1)?.scopes).toContain('payments:write');
+    expect(complaints).toEqual([]);
   });
 });

@@ -33,6 +33,7 @@ export async function openBusySite(): Promise<BusySite> {
     '/installs/:name': '/installs/acme',
     '/installs/:name/unlink/:link': `/installs/acme/unlink/${linkId}`,
     '/installs/:name/rotate': '/installs/acme/rotate',
+    '/installs/:name/token': '/installs/acme/token',
     '/installs/:name/remove': '/installs/acme/remove',
     '/work/days/:day': '/work/days/2026-01-31',
     '/work/contracts/:id': `/work/contracts/${staying.contractId}`,

@@ -25,7 +25,7 @@ export const guidelineTools: readonly [string, () => Promise<GuidelineTool>][] =
   ['doccano', openDoccano],
 ];
 
-async function openStudio(): Promise<GuidelineTool> {
+export async function openStudio(): Promise<GuidelineTool> {
   const fake = await openFakeLabelStudio();
   const at = (project: string) => `/api/projects/${project}/`;
   const read = async (project: string) =>
