@@ -1,0 +1,184 @@
+import type { Database } from '../../src/db/database.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
+import { type Bridge, openBridge, openFolder } from './bridge.ts';
+import { clockwork } from './clockwork.ts';
+import type { Market } from './market.ts';
+import type { ModelTool } from './model-tool.ts';
+import { type Customer, customers } from './plan.ts';
+
+/** The instances of Gangway: one that the marketplace delivers to, and now and then another. */
+export interface Fleet {
+  /** Looks at what is stored, past all that is under way. */
+  database(): Database;
+  /** When the database was last put back: what came before it may be gone. */
+  restoredAtMs(): number;
+  /** Ends whatever runs, does something meanwhile, and starts again after so long. */
+  restart(downMs: number, meanwhile?: () => void): Promise<void>;
+  /** Starts where nothing runs, however often that takes. */
+  start(): Promise<void>;
+  runSecond(forMs: number): Promise<void>;
+  /** Keeps a copy of the database, and puts it back after so long. */
+  restore(afterMs: number): Promise<void>;
+  setAhead(ms: number): void;
+  /** An operator acts by the API. */
+  act(path: string): Promise<void>;
+  /** A customer delivers whatever they like, rightly signed. */
+  deliverTo(customer: Customer, body: string, signature: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FleetSettings {
+  market: Market;
+  tool: ModelTool;
+  hasBrake: boolean;
+  /** Beside the stored ones. */
+  secrets: Partial<Record<Customer, string>>;
+  diskFault(): Error | undefined;
+  log(line: string): void;
+}
+
+const minuteMs = 60_000;
+const apiToken = 'otto-may-do-everything';
+const ports = { receiver: 8787, console: 8788 };
+
+export async function openFleet(settings: FleetSettings): Promise<Fleet> {
+  const { tool, log } = settings;
+  const folder = await openFolder();
+  let file = folder.create();
+  let observer = openDatabase(`sqlite:${file}`);
+  let first: Bridge | null = null;
+  let second: Bridge | null = null;
+  let started = 0;
+  let aheadMs = 0;
+  let restoredAtMs = 0;
+
+  async function open(isFirst: boolean): Promise<Bridge | null> {
+    started += 1;
+    const name = `gangway ${started}`;
+    try {
+      return await openBridge({
+        name,
+        file,
+        config: configOf(settings, isFirst),
+        adapters: new Map([['studio', tool.adapter]]),
+        aheadMs,
+        diskFault: settings.diskFault,
+        onLog: (line) => log(`  ${name}: ${line.trim()}`),
+      });
+    } catch (error) {
+      log(`${name} could not start: ${String(error)}`);
+      return null;
+    }
+  }
+
+  async function start(): Promise<void> {
+    while (first === null) {
+      first = await open(true);
+      if (first === null) await clockwork.wait(minuteMs);
+    }
+  }
+
+  async function killAll(): Promise<void> {
+    for (const bridge of [first, second]) await bridge?.kill();
+    first = null;
+    second = null;
+  }
+
+  async function restart(downMs: number, meanwhile: () => void = () => undefined): Promise<void> {
+    await killAll();
+    meanwhile();
+    if (downMs > 0) await clockwork.wait(downMs);
+    await start();
+  }
+
+  function useFile(other: string): void {
+    file = other;
+    restoredAtMs = clockwork.nowMs();
+    void observer.close();
+    observer = openDatabase(`sqlite:${file}`);
+  }
+
+  await start();
+  return {
+    database: () => observer,
+    restoredAtMs: () => restoredAtMs,
+    restart,
+    start,
+    async runSecond(forMs) {
+      if (second !== null) return;
+      const opened = await open(false);
+      second = opened;
+      await clockwork.wait(forMs);
+      if (second !== opened) return;
+      second = null;
+      await opened?.kill();
+    },
+    async restore(afterMs) {
+      let kept = '';
+      // The copy is taken of a database that no process has open.
+      await restart(0, () => {
+        kept = folder.copy(file);
+      });
+      await clockwork.wait(afterMs);
+      log('the database is put back from a backup');
+      await restart(minuteMs, () => useFile(kept));
+    },
+    setAhead(ms) {
+      aheadMs = ms;
+    },
+    async act(path) {
+      await post(`http://127.0.0.1:${ports.console}/api/v1${path}`, '{}', { authorization: `Bearer ${apiToken}` });
+    },
+    async deliverTo(customer, body, signature) {
+      const url = `http://127.0.0.1:${ports.receiver}/webhooks/${customer}`;
+      await post(url, body, { 'x-opentrain-signature': signature });
+    },
+    async close() {
+      await killAll();
+      await observer.close();
+      folder.remove();
+    },
+  };
+}
+
+/** Whoever is asked may be gone. */
+async function post(url: string, body: string, headers: Record<string, string>): Promise<void> {
+  const signal = AbortSignal.timeout(90_000);
+  const all = { 'content-type': 'application/json', ...headers };
+  await fetch(url, { method: 'POST', headers: all, body, signal }).catch(() => undefined);
+}
+
+function configOf({ market, hasBrake, secrets }: FleetSettings, isFirst: boolean): object {
+  const { baseUrl, employerBaseUrl } = market.addresses;
+  return {
+    receiver: {
+      host: '127.0.0.1',
+      port: isFirst ? ports.receiver : 0,
+      drain: '0s',
+      publicUrl: `http://127.0.0.1:${ports.receiver}`,
+    },
+    console: {
+      host: '127.0.0.1',
+      port: isFirst ? ports.console : 0,
+      tokens: { otto: { token: apiToken, role: 'operator' } },
+    },
+    marketplace: { baseUrl, employerBaseUrl },
+    reconcile: { schedule: '*/30 * * * *' },
+    removals: hasBrake ? { max: 5, maxFraction: 0.3 } : { max: 1000, maxFraction: 1 },
+    tools: { studio: { adapter: 'roster', path: '/nowhere' } },
+    installs: Object.fromEntries(
+      customers.map((customer) => [customer, { ...installOf(market, customer), ...secretsOf(secrets[customer]) }]),
+    ),
+  };
+}
+
+function installOf(market: Market, customer: Customer): object {
+  const install = { token: market.tokenOf(customer), tool: 'studio', projects: [`${customer}-*`] };
+  if (customer !== 'own') return install;
+  const jobs = Object.fromEntries(market.jobsOf(customer).map(({ id, project }) => [id, project]));
+  return { ...install, source: 'employer', jobs };
+}
+
+function secretsOf(secret: string | undefined): object {
+  return secret === undefined ? {} : { webhookSecrets: [secret] };
+}
