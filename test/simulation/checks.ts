@@ -26,7 +26,7 @@ const outAfterMs = 150 * minuteMs;
 /** Who is on a contract is asked again each six hours. */
 const inAfterMs = { hired: 150 * minuteMs, joined: 9 * 60 * minuteMs };
 
-export function createChecks({ tool, market, fleet, troubles, log }: World): Checks {
+export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith }: World): Checks {
   const wrongs: string[] = [];
   /** Who was put in by Gangway. */
   const ours = new Set<string>();
@@ -67,7 +67,7 @@ export function createChecks({ tool, market, fleet, troubles, log }: World): Che
 
   function lookForLeft(seat: string, now: number): void {
     const reasons = reasonsOf(seat);
-    if (!ours.has(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
+    if (!ours.has(seat) || isMeddledWith(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
     const lastMs = Math.max(troubles.calmSinceMs(), ...reasons.map(({ untilMs }) => untilMs ?? 0));
     if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
@@ -98,15 +98,17 @@ export function createChecks({ tool, market, fleet, troubles, log }: World): Che
       const seats = tool.seats();
       for (const seat of seats) lookForLeft(seat, now);
       const standing = market.reasons().filter(({ untilMs }) => untilMs === null);
-      for (const reason of standing.filter(({ seat }) => !seats.has(seat))) lookForMissing(reason, now);
+      for (const reason of standing.filter(({ seat }) => !seats.has(seat) && !isMeddledWith(seat)))
+        lookForMissing(reason, now);
     },
     async lookAtEnd() {
       const seats = tool.seats();
       for (const seat of seats) {
-        if (ours.has(seat) && standingOf(seat).length === 0) wrong(`${seat} is still in at the end`);
+        if (ours.has(seat) && !isMeddledWith(seat) && standingOf(seat).length === 0)
+          wrong(`${seat} is still in at the end`);
       }
       for (const { seat, untilMs } of market.reasons()) {
-        if (untilMs === null && !seats.has(seat)) wrong(`${seat} is not in at the end`);
+        if (untilMs === null && !seats.has(seat) && !isMeddledWith(seat)) wrong(`${seat} is not in at the end`);
       }
       await lookForLost();
     },

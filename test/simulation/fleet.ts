@@ -31,7 +31,7 @@ export interface FleetSettings {
   market: Market;
   tool: ModelTool;
   hasBrake: boolean;
-  /** Beside the stored ones. */
+  /** Other secrets of a customer, beside that of their webhook. */
   secrets: Partial<Record<Customer, string>>;
   diskFault(): Error | undefined;
   log(line: string): void;
@@ -40,6 +40,10 @@ export interface FleetSettings {
 const minuteMs = 60_000;
 const apiToken = 'otto-may-do-everything';
 const ports = { receiver: 8787, console: 8788 };
+
+export function webhookUrlOf(customer: Customer): string {
+  return `http://127.0.0.1:${ports.receiver}/webhooks/${customer}`;
+}
 
 export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   const { tool, log } = settings;
@@ -130,8 +134,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await post(`http://127.0.0.1:${ports.console}/api/v1${path}`, '{}', { authorization: `Bearer ${apiToken}` });
     },
     async deliverTo(customer, body, signature) {
-      const url = `http://127.0.0.1:${ports.receiver}/webhooks/${customer}`;
-      await post(url, body, { 'x-opentrain-signature': signature });
+      await post(webhookUrlOf(customer), body, { 'x-opentrain-signature': signature });
     },
     async close() {
       await killAll();
@@ -167,7 +170,10 @@ function configOf({ market, hasBrake, secrets }: FleetSettings, isFirst: boolean
     removals: hasBrake ? { max: 5, maxFraction: 0.3 } : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },
     installs: Object.fromEntries(
-      customers.map((customer) => [customer, { ...installOf(market, customer), ...secretsOf(secrets[customer]) }]),
+      customers.map((customer) => {
+        const webhookSecrets = [market.secretOf(customer), ...[secrets[customer] ?? []].flat()];
+        return [customer, { ...installOf(market, customer), webhookSecrets }];
+      }),
     ),
   };
 }
@@ -177,8 +183,4 @@ function installOf(market: Market, customer: Customer): object {
   if (customer !== 'own') return install;
   const jobs = Object.fromEntries(market.jobsOf(customer).map(({ id, project }) => [id, project]));
   return { ...install, source: 'employer', jobs };
-}
-
-function secretsOf(secret: string | undefined): object {
-  return secret === undefined ? {} : { webhookSecrets: [secret] };
 }

@@ -1,3 +1,4 @@
+import { employerEventTypes, platformEventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { clockwork } from './clockwork.ts';
 import { type Customer, customers } from './plan.ts';
@@ -14,13 +15,15 @@ export interface Market {
   contractsOf(customer: Customer): Contract[];
   idOf(customer: Customer): string;
   tokenOf(customer: Customer): string;
+  /** The secret of the webhook that delivers to Gangway. */
+  secretOf(customer: Customer): string;
   hire(job: Job, trainer: string): void;
   end(contract: Contract): void;
   replace(contract: Contract, joins: string): void;
   link(job: Job): Promise<void>;
   unlink(job: Job): Promise<void>;
-  /** The customer disconnects and connects again: their links are gone. */
-  reconnect(customer: Customer): void;
+  /** The customer disconnects and connects again: their links are gone, and their webhook is another one. */
+  reconnect(customer: Customer): Promise<void>;
   call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null>;
 }
 
@@ -59,12 +62,14 @@ export function emailOf(trainer: string): string {
   return `${trainer}@opentrain.work`;
 }
 
-export async function openMarket(seed: number): Promise<Market> {
+/** @param webhookUrl where Gangway is delivered to */
+export async function openMarket(seed: number, webhookUrl: (customer: Customer) => string): Promise<Market> {
   const sandbox = createSandbox({ seed: String(seed) });
   const addresses = await sandbox.start();
   const tokens = new Map(customers.map((customer) => [customer, connect(sandbox, customer)]));
   const idOf = (customer: Customer) => tokens.get(customer)?.id ?? '';
   const jobs = customers.flatMap((customer) => makeJobs(sandbox, customer, idOf(customer)));
+  const secrets = new Map<Customer, string>();
   const contracts: Contract[] = [];
   const past: Reason[] = [];
   const standing = new Map<string, Reason>();
@@ -93,6 +98,14 @@ export async function openMarket(seed: number): Promise<Market> {
     }
   }
 
+  async function subscribe(customer: Customer): Promise<void> {
+    const [path, eventTypes] =
+      customer === 'own' ? ['/webhooks', employerEventTypes] : ['/webhook-endpoints', platformEventTypes];
+    const wanted = { url: webhookUrl(customer), eventTypes };
+    const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
+    secrets.set(customer, made?.secret ?? '');
+  }
+
   const market: Market = {
     sandbox,
     addresses,
@@ -103,6 +116,7 @@ export async function openMarket(seed: number): Promise<Market> {
     contractsOf: (customer) => contracts.filter(({ job }) => job.customer === customer),
     idOf,
     tokenOf: (customer) => tokens.get(customer)?.token ?? '',
+    secretOf: (customer) => secrets.get(customer) ?? '',
     hire(job, trainer) {
       const { contractId } = sandbox.hire({ jobId: job.id, trainers: [toTrainer(trainer)] });
       contracts.push({ id: contractId, job, people: [trainer] });
@@ -133,11 +147,12 @@ export async function openMarket(seed: number): Promise<Market> {
       job.linkId = null;
       settle('weaker');
     },
-    reconnect(customer) {
+    async reconnect(customer) {
       const { installId, token } = sandbox.reconnect(idOf(customer));
       tokens.set(customer, { id: installId, token });
       for (const job of market.jobsOf(customer)) job.linkId = null;
       settle('weaker');
+      await subscribe(customer);
     },
     async call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null> {
       const base = customer === 'own' ? addresses.employerBaseUrl : addresses.baseUrl;
@@ -146,6 +161,7 @@ export async function openMarket(seed: number): Promise<Market> {
       return response.ok ? ((await response.json()) as T) : null;
     },
   };
+  for (const customer of customers) await subscribe(customer);
   for (const job of jobs) if (job.customer !== 'own') await market.link(job);
   return market;
 }

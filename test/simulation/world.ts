@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { fullEvent } from '../support/event-bodies.ts';
 import { clockwork } from './clockwork.ts';
-import { type Fleet, openFleet } from './fleet.ts';
+import { type Fleet, openFleet, webhookUrlOf } from './fleet.ts';
 import { emailOf, type Market, openMarket, people } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
 import type { Plan, Step } from './plan.ts';
@@ -18,6 +18,8 @@ export interface World {
   calm(): Promise<void>;
   /** An operator decides about all that is held. */
   approveAll(): Promise<void>;
+  /** Whether a hand or a backup has changed a seat that no list would show. */
+  isMeddledWith(seat: string): boolean;
   log(line: string): void;
   close(): Promise<void>;
 }
@@ -28,7 +30,7 @@ const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' 
 
 export async function openWorld(plan: Plan, onLog: (line: string) => void): Promise<World> {
   const log = (line: string) => onLog(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${line}`);
-  const market = await openMarket(plan.seed);
+  const market = await openMarket(plan.seed, webhookUrlOf);
   const tool = createModelTool(plan.traits);
   const troubles = createTroubles(market, tool);
   const fleet = await openFleet({
@@ -48,7 +50,8 @@ export async function openWorld(plan: Plan, onLog: (line: string) => void): Prom
     }
   }
 
-  const acts = createActs({ market, tool, troubles, fleet, approveAll, log });
+  const meddled = new Set<string>();
+  const acts = createActs({ market, tool, troubles, fleet, approveAll, log }, meddled);
   return {
     tool,
     market,
@@ -56,6 +59,7 @@ export async function openWorld(plan: Plan, onLog: (line: string) => void): Prom
     troubles,
     approveAll,
     log,
+    isMeddledWith: (seat) => !plan.traits.lists && meddled.has(seat),
     async happen(step) {
       log(`${step.kind} ${step.customer} (${step.forMin} min)`);
       if (isTrouble(step.kind)) troubles.begin(step.kind, step.customer, step.forMin);
@@ -79,14 +83,17 @@ function isTrouble(kind: Step['kind']): kind is Trouble {
 
 type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void> | void>;
 
-function createActs({
-  market,
-  tool,
-  troubles,
-  fleet,
-  approveAll,
-  log,
-}: Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'approveAll' | 'log'>): Acts {
+function createActs(
+  {
+    market,
+    tool,
+    troubles,
+    fleet,
+    approveAll,
+    log,
+  }: Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'approveAll' | 'log'>,
+  meddled: Set<string>,
+): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
 
@@ -144,7 +151,7 @@ function createActs({
     },
     async reconnect({ customer, forMin }) {
       if (customer === 'own') return;
-      market.reconnect(customer);
+      await market.reconnect(customer);
       troubles.note();
       // Their operator puts the new token into the configuration, and links their projects again.
       await fleet.restart(Math.min(forMin, 30) * minuteMs);
@@ -153,13 +160,17 @@ function createActs({
     async tool_restored({ forMin }) {
       const kept = tool.backUp();
       await clockwork.wait(forMin * minuteMs);
+      const before = tool.seats();
       tool.restore(kept);
+      for (const seat of before.symmetricDifference(tool.seats())) meddled.add(seat);
       troubles.note();
       log('the tool is put back from a backup');
     },
     hand_removes({ which }) {
       const seat = pick([...tool.seats()], which);
-      if (seat !== undefined) tool.takeOut(seat);
+      if (seat === undefined) return;
+      tool.takeOut(seat);
+      meddled.add(seat);
       troubles.note();
     },
     hand_adds({ which, other }) {
