@@ -162,7 +162,8 @@ function createActs(
       await clockwork.wait(forMin * minuteMs);
       const before = tool.seats();
       tool.restore(kept);
-      for (const seat of before.symmetricDifference(tool.seats())) meddled.add(seat);
+      for (const seat of [...before, ...tool.seats()])
+        if (before.has(seat) !== tool.seats().has(seat)) meddled.add(seat);
       troubles.note();
       log('the tool is put back from a backup');
     },
