@@ -4,6 +4,7 @@ import { customerOperations } from './operations/customers.ts';
 import { deliveryOperations } from './operations/deliveries.ts';
 import { driftOperations } from './operations/drift.ts';
 import { explainOperations } from './operations/explain.ts';
+import { guidelineOperations } from './operations/guidelines.ts';
 import { importOperations } from './operations/imports.ts';
 import { membershipActs } from './operations/membership-acts.ts';
 import { membershipOperations } from './operations/memberships.ts';
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   ...deliveryOperations,
   ...customerOperations,
   ...customerActs,
+  ...guidelineOperations,
   ...recordOperations,
   ...usageOperations,
   ...importOperations,

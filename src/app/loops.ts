@@ -1,6 +1,11 @@
+import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
+import { createPaymentWorker } from '../budget/payment-worker.ts';
+import { usualSchedule } from '../config/config-schema.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
+import { createGuidelineReadingStore } from '../guidelines/guideline-reading-store.ts';
+import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
@@ -19,9 +24,11 @@ import { noteInstalls } from '../operator/explain-at.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
+import { createChooseSilent } from '../reconcile/runs/choose-silent.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
+import { createSilentStore } from '../reconcile/runs/silent-store.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
@@ -53,9 +60,9 @@ export interface Loops {
   wakeAll(): void;
   /** Call it when no secret of an install made the signature of a request. */
   noteUnmatched(install: string): void;
-  /** Loads what a command or another instance has changed about installs up to now. */
   /** Call it when a delivery of an install was received and stored. It only writes to memory. */
   noteDelivery(install: string): void;
+  /** Loads what a command or another instance has changed about installs up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
 }
 
@@ -82,21 +89,26 @@ export function createLoops(deps: LoopsDeps): Loops {
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
     wantInstallRead: installStates.wantRead,
+    wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
   });
+  const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
+  // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
+  const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
   const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
   const scheduleWorkers = [
     createScheduleWorker({
       ...scheduled,
       schedule: config.reconcile.schedule,
       installs: services.installs,
+      choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
     }),
     createScheduleWorker({
       ...scheduled,
       schedule: silentSchedule,
       tickName: 'silent_tick',
       installs: services.installs,
-      isFor: (install) => services.sources.get(install)?.hasSilentEnds === true,
+      choose: createChooseSilent({ ...services, silents: createSilentStore(storage.database) }),
     }),
   ];
   const installsWorker = createInstallsWorker({
@@ -117,6 +129,13 @@ export function createLoops(deps: LoopsDeps): Loops {
     everyMs: config.feed.everyMs,
     staleAfterMs: config.retention.deliveriesMs,
   });
+  const guidelinesWorker = createGuidelinesWorker({
+    ...services.guidelines,
+    readings: createGuidelineReadingStore(storage.database),
+    wanting: () => [...services.installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
+    everyMs: config.guidelines.everyMs,
+    pollMs,
+  });
   const subscriptionWorker = createSubscriptionWatch(deps, services);
   const workers = [
     installsWorker,
@@ -125,11 +144,13 @@ export function createLoops(deps: LoopsDeps): Loops {
     reconcileWorker,
     ...scheduleWorkers,
     feedWorker,
+    guidelinesWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
     ...createMailWorkers(deps, services),
     ...services.usage.reporters,
     services.budgets.reader,
+    createPaymentWorker({ ...services, payments: createPaymentStore(storage.database) }),
     ...createNotifyWorkers(services),
   ];
   const clockWorker = createClockWorker({ ...services, onReadWanted });

@@ -7,8 +7,11 @@ import type { DatabaseClock } from '../db/database-clock.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
+import { createLinkStore } from '../evidence/link-store.ts';
 import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-request-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
+import { createGuidelineStore } from '../guidelines/guideline-store.ts';
+import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -80,6 +83,8 @@ export interface Services extends ReconcileDeps, OrphanDeps {
   subscription: SubscriptionDeps;
   usage: Usage;
   budgets: Budgets;
+  /** What brings manuals into the tools. */
+  guidelines: SyncInstallDeps;
   /** Where notifications are sent. */
   channels: readonly Channel[];
   /** Stores a notification; it is sent after the transaction is committed. */
@@ -175,7 +180,8 @@ export function createServices(given: ServicesDeps): Services {
   const budgets = createBudgets({ ...services, repeatMs });
   const usage = createUsageOf(deps, services, budgets);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
-  return { ...services, subscription, checkDrift, previewDrift, usage, budgets, loops, onRemovalDue };
+  const guidelines = createGuidelineDeps(deps, services);
+  return { ...services, subscription, checkDrift, previewDrift, usage, budgets, guidelines, loops, onRemovalDue };
 }
 
 function createStores({ database, box }: Storage) {
@@ -194,7 +200,7 @@ function createStores({ database, box }: Storage) {
 /** The services before the parts that need them are made. */
 type UnwiredServices = Omit<
   Services,
-  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'loops' | 'onRemovalDue'
+  'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'guidelines' | 'loops' | 'onRemovalDue'
 >;
 
 function createSubscription(
@@ -249,6 +255,22 @@ function createDriftDeps(
     findings: createFindingStore(services.database, box),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
+  };
+}
+
+function createGuidelineDeps({ config, adapters }: ServicesDeps, services: UnwiredServices): SyncInstallDeps {
+  const { database, installs, sources, alerts, logger, clock } = services;
+  return {
+    database,
+    sources,
+    alerts,
+    logger,
+    clock,
+    guidelines: createGuidelineStore(database),
+    locks: createLockStore(database),
+    links: createLinkStore(database),
+    walls: { installs, adapters },
+    timeoutOf: (tool) => config.tools.get(tool)?.timeoutMs ?? 15_000,
   };
 }
 

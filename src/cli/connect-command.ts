@@ -2,10 +2,12 @@ import { readEnvironment, readVariable } from '../config/environment.ts';
 import { readSmallFile } from '../config/small-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
+import type { SourceKind } from '../domain/source-kind.ts';
 import { createInstallStore } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
-import { type Connected, type Connecting, connectInstall } from '../operator/connect/connect-install.ts';
-import { settleWish, toToken } from '../operator/connect/settle-wish.ts';
+import { type Connected, connectInstall } from '../operator/connect/connect-install.ts';
+import { toWantedJobs } from '../operator/connect/link-jobs.ts';
+import { type Connecting, settleWish, toToken } from '../operator/connect/settle-wish.ts';
 import { askSecret, askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
 import type { ServicesSession } from './session.ts';
@@ -16,6 +18,8 @@ import { decidedBy } from './with-storage.ts';
 
 export interface ConnectOptions {
   install: string;
+  employer: boolean;
+  job: string[];
   tokenFile: string | undefined;
   tool: string | undefined;
   projects: string[] | undefined;
@@ -26,7 +30,7 @@ export interface ConnectOptions {
   wait: number;
 }
 
-/** `gangway connect`: from a customer's token to a working installation. */
+/** `gangway connect`: from the token of a customer, or of an employer's own account, to a working installation. */
 export async function runConnect(options: ConnectOptions, session: ServicesSession): Promise<Printed> {
   const wish = await toWish(options, session);
   return printConnected(await connectAs(wish, options, session));
@@ -46,13 +50,26 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
   const { install, tokenFile, tool, projects } = options;
   const { terminal, config, registry, storage } = session;
   const accepts = { acceptsOrphans: options.acceptOrphans, acceptsOtherCustomer: options.acceptOtherCustomer };
-  const wanted = { install, hasToken: tokenFile !== undefined, tool, projects };
-  const { destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
-  if (configured !== undefined) return { install, token: configured, destination, ...accepts };
+  const { source: wantedSource, jobs } = toAccount(options);
+  const wanted = { install, source: wantedSource, jobs, hasToken: tokenFile !== undefined, tool, projects };
+  const { source, destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
+  const wish = { install, source, jobs, destination, ...accepts };
+  if (configured !== undefined) return { ...wish, token: configured };
   const stored = await createInstallStore(storage.database, storage.box).find(install);
   const handed = readToken(tokenFile, session.line.envFile);
-  const token = handed ?? (await findToken(terminal, install, stored?.token));
-  return { install, token, destination, ...accepts };
+  return { ...wish, token: handed ?? (await findToken(terminal, wish, stored?.token)) };
+}
+
+/** The kind of account and its jobs, as they are written on the line. */
+export function toAccount({ employer, job }: Pick<ConnectOptions, 'employer' | 'job'>) {
+  const source: SourceKind | undefined = employer ? 'employer' : undefined;
+  return { source, jobs: toWantedJobs(job) };
+}
+
+/** What the token is called in a question. */
+export function toTokenName(source: SourceKind | undefined, install: string): string {
+  const kind = { platform: 'Platform token', employer: 'Personal token' };
+  return `${source === undefined ? 'Token' : kind[source]} of ${install}`;
 }
 
 /** From the file, else from the variable or its `_FILE`; undefined without either. */
@@ -65,10 +82,14 @@ export function readToken(file: string | undefined, envFile: string | undefined)
   return text === undefined ? undefined : toToken(text);
 }
 
-async function findToken(terminal: Terminal, install: string, stored: string | undefined): Promise<string> {
+async function findToken(
+  terminal: Terminal,
+  { install, source }: Pick<Connecting, 'install' | 'source'>,
+  stored: string | undefined,
+): Promise<string> {
   if (terminal.stdin.isTTY === true) {
     const keeps = stored === undefined ? '' : ' (nothing keeps the one it has)';
-    const typed = await askSecret(terminal, `Platform token of ${install}${keeps}: `);
+    const typed = await askSecret(terminal, `${toTokenName(source, install)}${keeps}: `);
     if (typed !== '') return toToken(typed);
   }
   if (stored !== undefined) return stored;

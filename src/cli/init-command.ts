@@ -114,7 +114,10 @@ function nextSteps(
     ...(removal === undefined ? [] : [sayRemoval(removal, tool)]),
     ...variables.map(({ name, meaning }) => `Set the variable ${name}: ${meaning}.`),
     ...(install === undefined
-      ? [`Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`]
+      ? [
+          `Connect a customer, whose token it asks for: gangway connect <a name for them>${named}`,
+          `Or your own account, if you hire people yourself: gangway connect own --employer --job <job>=<project>${named}`,
+        ]
       : []),
     `Then run: gangway start${named}`,
   ].join('\n');

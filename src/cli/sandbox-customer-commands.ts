@@ -1,5 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import type { HiredContract } from '../sandbox/contract-control.ts';
+import type { PendingPayment } from '../sandbox/employer/account.ts';
 import type { CreatedAccount } from '../sandbox/employer/account-control.ts';
 import type { Reconnection } from '../sandbox/install-control.ts';
 import type { Job, Milestone } from '../sandbox/sandbox-state.ts';
@@ -61,6 +62,27 @@ export async function runSandboxFund(
   const funded = await ask<{ milestone: Milestone }>(terminal, url, path, { volume, amountUsd: amount });
   const { name } = funded.milestone;
   return toAnswer(funded, [`${name} of contract ${contract} funded: ${volume} for ${amount} USD`]);
+}
+
+export async function runSandboxBill(
+  { contract, url, amount }: ContractOptions & { amount: number },
+  { terminal }: Session,
+): Promise<Printed> {
+  const path = `/contracts/${encodeURIComponent(contract)}/bill`;
+  const payment = await ask<PendingPayment>(terminal, url, path, { amountUsd: amount });
+  return toAnswer(payment, [
+    `Payment ${payment.id} of ${amount} USD waits for a person`,
+    `Pay it with: gangway sandbox pay ${payment.id}`,
+  ]);
+}
+
+export async function runSandboxPay(
+  { payment, url, cancel }: ControlOptions & { payment: string; cancel: boolean },
+  { terminal }: Session,
+): Promise<Printed> {
+  const outcome = cancel ? 'cancelled' : 'paid';
+  const answer = await ask(terminal, url, `/payments/${encodeURIComponent(payment)}/settle`, { outcome });
+  return toAnswer(answer, [`Payment ${payment} is ${outcome}`]);
 }
 
 interface InstallOptions extends ControlOptions {

@@ -17,10 +17,11 @@ function describeState(state: Snapshot): string[] {
       ['id', 'status', 'consent'],
       state.installs.map(({ id, status, piiConsent }) => [id, status, piiConsent ? 'yes' : 'no']),
     ),
+    ...describeAccounts(state),
     ...describe(
       'Jobs',
-      ['id', 'title', 'paid'],
-      state.jobs.map(({ id, title, paymentType }) => [id, title, paymentType ?? '']),
+      ['id', 'title', 'paid', 'employer'],
+      state.jobs.map(({ id, title, paymentType, organizationId }) => [id, title, paymentType ?? '', organizationId]),
     ),
     ...describe(
       'Links',
@@ -38,7 +39,7 @@ function describeState(state: Snapshot): string[] {
       state.contracts.map(({ id, status, jobId, participants, budget }) => [
         id,
         status,
-        jobTitles.get(jobId),
+        `${jobTitles.get(jobId)} (${jobId})`,
         participants.map(({ displayName }) => displayName).join(', '),
         budget.state,
       ]),
@@ -49,6 +50,23 @@ function describeState(state: Snapshot): string[] {
       state.webhookEndpoints.map(({ id, status, consecutiveFailures, url }) => [id, status, consecutiveFailures, url]),
     ),
     ...describe('Faults', ['install', 'fault', 'happened'], countFaults(state)),
+  ];
+}
+
+/** Employers with an account of their own. Their jobs name them. */
+function describeAccounts({ accounts }: Snapshot): string[] {
+  if (accounts.length === 0) return [];
+  const rows = accounts.flatMap(({ id: account, approvals, pendingPayments }) => [
+    ...approvals.map(({ id, status, contractId }) => [account, 'approval', id, status, contractId]),
+    ...pendingPayments.map(({ id, status, contractId }) => [account, 'payment', id, status, contractId]),
+  ]);
+  return [
+    ...describe(
+      'Accounts',
+      ['id', 'claimed'],
+      accounts.map(({ id, isClaimed }) => [id, isClaimed ? 'yes' : 'no']),
+    ),
+    ...describe('Waits for a person, or did', ['account', 'what', 'id', 'status', 'contract'], rows),
   ];
 }
 

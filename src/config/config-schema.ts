@@ -156,6 +156,12 @@ const install = z.strictObject({
     .min(1, 'name at least one project, or "*" for all')
     .default(['*'])
     .describe('The projects this install may act on: ids or "prefix*". Required once installs share a tool.'),
+  guidelines: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether what the manuals of its jobs publish for trainers becomes the guidelines of their projects by itself, for your own account.',
+    ),
 });
 
 const tool = z
@@ -227,6 +233,14 @@ const feed = z
   .prefault({})
   .describe("The updates feed of an employer's own account, which tells what happened also where no webhook can.");
 
+const guidelines = z
+  .strictObject({
+    every: duration('15m', 60_000).describe('How often manuals are read, for the installs that want it.'),
+  })
+  .transform(({ every }) => ({ everyMs: every }))
+  .prefault({})
+  .describe('Manuals that become the guidelines of projects, in tools that show them.');
+
 const usage = z
   .strictObject({
     schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
@@ -280,6 +294,7 @@ export const Config = z
     reconcile,
     subscription,
     feed,
+    guidelines,
     usage,
     notifications,
     retention,

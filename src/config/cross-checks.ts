@@ -13,10 +13,10 @@ export function crossFaults(document: Document): ConfigFault[] {
   const users = Map.groupBy(installs, ([, install]) => install['tool']);
   const faults = [...portFaults(document), ...consoleFaults(document)];
   for (const [name, install] of installs) {
-    const { tool, projects, jobs, source } = install;
-    if (isDocument(jobs) && source !== 'employer') {
+    const { tool, projects, source } = install;
+    for (const key of ['jobs', 'guidelines'].filter((one) => source !== 'employer' && install[one])) {
       const message = 'is only for your own account: write "source": "employer" beside it';
-      faults.push({ path: ['installs', name, 'jobs'], message });
+      faults.push({ path: ['installs', name, key], message });
     }
     if (typeof tool !== 'string') continue;
     if (!tools.has(tool)) {

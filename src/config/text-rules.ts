@@ -10,6 +10,11 @@ export const nameRule: TextRule = {
   says: 'a name is 1 to 63 of a-z, 0-9, "-" and "_", and starts with a letter or a digit',
 };
 
+export const jobRule: TextRule = {
+  pattern: /^[^\s=*\p{Cc}]{1,200}=[^*\p{Cc}]{1,200}$/u,
+  says: 'write the id of a job and the project its people work in ("job_1=street-signs")',
+};
+
 export const projectRule: TextRule = {
   pattern: /^(?=.)[^*\p{Cc}]*\*?$/u,
   says: 'write a project id, or a prefix followed by one "*" ("team-*", or "*" for all)',

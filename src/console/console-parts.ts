@@ -1,6 +1,7 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Database } from '../db/database.ts';
+import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Install } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -18,6 +19,7 @@ import type { Usage } from '../usage/create-usage.ts';
 /** What the loops of this process act with, as far as operators decide about it. */
 export interface ConsoleServices extends Omit<ApprovePlanDeps, 'by' | 'plans'> {
   usage: Pick<Usage, 'deps'>;
+  guidelines: SyncInstallDeps;
 }
 
 /** What a customer is connected with, and what changes their links and their webhook endpoint. */

@@ -1,11 +1,14 @@
 import type { Generated, Selectable } from 'kysely';
+import type { Absences } from '../domain/absences.ts';
 import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
 import type { BudgetFacts } from '../domain/notice.ts';
 
-/** The tables of budgets. They have only ids and numbers, so they are kept for good. */
+/** The tables of budgets and payments. They name no person; those of budgets are kept for good. */
 export interface BudgetTables {
   budget: BudgetTable;
   budgetReader: BudgetReaderTable;
+  pendingPayment: PendingPaymentTable;
+  paymentReader: PaymentReaderTable;
 }
 
 interface BudgetTable extends BudgetFacts {
@@ -46,6 +49,35 @@ interface BudgetReaderTable {
   leaseToken: string | null;
   leasedUntil: string | null;
   restUntil: string | null;
+  attempts: Generated<number>;
+  failure: string | null;
+}
+
+/** A payment that waits for a person at the marketplace. The row goes when it no longer waits. */
+interface PendingPaymentTable {
+  install: string;
+  paymentId: string;
+  jobId: string | null;
+  amountUsd: number | null;
+  /** Where a person sees to it. */
+  url: string;
+  firstSeenAt: string;
+  /** When the last reading began that listed it. */
+  seenAt: string;
+  /** When the readings began that did not list it since. */
+  absences: Absences;
+}
+
+export type PendingPaymentRow = Selectable<PendingPaymentTable>;
+
+/** The lease for reading what waits for money at an install. */
+interface PaymentReaderTable {
+  install: string;
+  nextReadAt: string;
+  /** How many events have asked for a reading since the last. */
+  asks: Generated<number>;
+  leasedUntil: string | null;
+  /** How many readings in a row have failed. */
   attempts: Generated<number>;
   failure: string | null;
 }

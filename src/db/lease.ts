@@ -10,8 +10,10 @@ import type { Database, Transaction } from './database.ts';
 type LeasedTable =
   | 'budgetReader'
   | 'feed'
+  | 'guidelineReading'
   | 'installState'
   | 'membership'
+  | 'paymentReader'
   | 'readRequest'
   | 'subscription'
   | 'usageScope';

@@ -26,7 +26,10 @@ import { up as createJournal } from '../../migrations/0024-journal.ts';
 import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
 import { up as addCounted } from '../../migrations/0026-counted.ts';
 import { up as addEmployer } from '../../migrations/0027-employer.ts';
+import { up as addConnectedSource } from '../../migrations/0028-connected-source.ts';
 import { up as createFeed } from '../../migrations/0030-feed.ts';
+import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
+import { up as createPayments } from '../../migrations/0032-payments.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -60,7 +63,10 @@ const migrations: Record<string, Migration> = {
   '0025-delivery-filters': { up: addDeliveryFilters },
   '0026-counted': { up: addCounted },
   '0027-employer': { up: addEmployer },
+  '0028-connected-source': { up: addConnectedSource },
   '0030-feed': { up: createFeed },
+  '0031-guidelines': { up: createGuidelines },
+  '0032-payments': { up: createPayments },
 };
 
 /**

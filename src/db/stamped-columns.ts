@@ -46,6 +46,8 @@ export const stampedColumns: StampedColumns = {
     feed: ['next_read_at', 'read_at'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
+    guideline: ['written_at', 'looked_at', 'since'],
+    guideline_reading: ['next_read_at', 'read_at'],
     install_grant: ['revoked_event_at', 'revoked_received_at', 'active_read_at', 'first_active_read_at'],
     install_state: [
       'held_since',
@@ -70,6 +72,8 @@ export const stampedColumns: StampedColumns = {
     missed_event: ['found_at'],
     notice: ['occurred_at'],
     participation: ['seen_at'],
+    payment_reader: ['next_read_at'],
+    pending_payment: ['first_seen_at', 'seen_at'],
     plan: ['created_at', 'decided_at'],
     read_request: ['wanted_at', 'next_attempt_at'],
     receipt: ['created_at'],
@@ -100,12 +104,14 @@ export const stampedColumns: StampedColumns = {
     // Also when to try again. That is within an hour, and the lease of a running attempt must survive it.
     dispatch: ['next_attempt_at'],
     feed: ['leased_until'],
+    guideline_reading: ['leased_until'],
     install_state: ['leased_until'],
     // As of a dispatch.
     invitation: ['next_attempt_at'],
     // `late_until` is when the last call can no longer arrive. It ends as a lease does.
     membership: ['leased_until', 'late_until'],
     named_lock: ['leased_until'],
+    payment_reader: ['leased_until'],
     read_request: ['leased_until'],
     subscription: ['leased_until'],
     usage_import: ['kept_until'],
@@ -122,6 +128,7 @@ export const stampedColumns: StampedColumns = {
     contract_link: ['omissions'],
     link: ['absences'],
     participation: ['absences'],
+    pending_payment: ['absences'],
   },
   left: {
     account: ['made_at'],

@@ -15,15 +15,9 @@ import type { RemovalCause } from '../domain/standing.ts';
 import type { BudgetTables } from './budget-tables.ts';
 import type { ComparisonTables } from './comparison-tables.ts';
 import type { DriftTables } from './drift-tables.ts';
+import type { GuidelineTables } from './guideline-tables.ts';
 import type { IdentityTables } from './identity-tables.ts';
-import type {
-  ConnectedInstallTable,
-  FeedTable,
-  InstallStateTable,
-  JobLinkTable,
-  SubscriptionTable,
-  WebhookEndpointTable,
-} from './install-tables.ts';
+import type { InstallTables } from './install-tables.ts';
 import type { JournalTable } from './journal-table.ts';
 import type { NoticeTables } from './notice-tables.ts';
 import type { RemovalTables, UnconfirmedColumns } from './removal-tables.ts';
@@ -50,7 +44,9 @@ export interface Tables
   extends BudgetTables,
     ComparisonTables,
     DriftTables,
+    GuidelineTables,
     IdentityTables,
+    InstallTables,
     NoticeTables,
     RemovalTables {
   delivery: DeliveryTable;
@@ -68,13 +64,7 @@ export interface Tables
   invitation: InvitationTable;
   receipt: ReceiptTable;
   reason: ReasonTable;
-  installState: InstallStateTable;
   keptAnswer: KeptAnswerTable;
-  connectedInstall: ConnectedInstallTable;
-  feed: FeedTable;
-  jobLink: JobLinkTable;
-  webhookEndpoint: WebhookEndpointTable;
-  subscription: SubscriptionTable;
   run: RunTable;
   audit: AuditTable;
   journal: JournalTable;

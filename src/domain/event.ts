@@ -26,6 +26,10 @@ export type EventType = (typeof platformEventTypes | typeof employerEventTypes)[
 /** All that is understood, whichever source delivers it. */
 export const eventTypes: readonly EventType[] = [...platformEventTypes, ...employerEventTypes];
 
+export function isEventType(type: string): type is EventType {
+  return (eventTypes as readonly string[]).includes(type);
+}
+
 /** Everything but `type` and `resourceId` may be missing. A missing value is null. */
 export interface LifecycleEvent {
   id: string | null;

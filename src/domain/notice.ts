@@ -28,7 +28,7 @@ export interface AlertNotice {
   occurredAt: string;
   /** A sentence of Gangway's. */
   message: string;
-  /** Ids and names, by what they identify. */
+  /** Ids and names, by what they identify; and as `url` where a person acts, http or https. */
   about: Record<string, string>;
 }
 

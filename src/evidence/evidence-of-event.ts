@@ -16,6 +16,8 @@ export interface EventEvidence {
   contractToRead: string | null;
   /** Whether only the listings of the whole install say what the event means. */
   isInstallToRead: boolean;
+  /** Whether something may wait for money now, or no longer. */
+  isMoneyToRead: boolean;
 }
 
 /** What all parts of one event share. */
@@ -33,6 +35,9 @@ interface EventContext {
  * declined: the lists say what has ended.
  */
 const readWhole: ReadonlySet<EventType> = new Set(['project_link.created', 'approval.confirmed']);
+
+/** Whatever these say about a payment, the list of what waits is read. */
+const aboutPayments: ReadonlySet<EventType> = new Set(['milestone.status_changed', 'payment.pending']);
 
 /** Whatever these say about money, the budget is read. */
 const aboutBudget: ReadonlySet<EventType> = new Set([
@@ -72,6 +77,7 @@ export function evidenceOfEvent(
     evidence,
     contractToRead: findContractToRead(event, context),
     isInstallToRead: readWhole.has(event.type),
+    isMoneyToRead: aboutPayments.has(event.type),
   };
 }
 

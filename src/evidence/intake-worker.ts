@@ -21,6 +21,8 @@ export interface IntakeDeps extends ApplyDeps, Polling {
   readRequests: ReadRequestStore;
   /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
+  /** The same for what waits for money. */
+  wantPaymentsRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   report: ReportEvidence;
   /** An event that was older than this when it was received gives no access by itself. */
   staleAfterMs: number;
@@ -143,10 +145,11 @@ async function takeDue(
     await deps.evidence.lock(tx);
     const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
     const batch = await withinBounds(deps, tx, due);
-    const { evidence, toRead, installs, named } = collectDeliveries(batch);
+    const { evidence, toRead, installs, ofPayments, named } = collectDeliveries(batch);
     const applied = await applyEvidence(deps, tx, evidence, now, named);
     await deps.readRequests.request(tx, toRead, now);
     await deps.wantInstallRead(tx, installs, now);
+    await deps.wantPaymentsRead(tx, ofPayments, now);
     await settleAll(inbox, tx, batch, applied.held);
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });

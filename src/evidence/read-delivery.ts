@@ -18,6 +18,7 @@ export interface ReadDelivery {
   /** Contracts that must be read because the event left something out. */
   toRead: ReadTarget[];
   isInstallToRead: boolean;
+  isMoneyToRead: boolean;
   /** Why it could not be read as an event; null if it could. */
   unread: Unread | null;
 }
@@ -31,17 +32,18 @@ export function readDelivery(
   const { id, install, receivedAt, traceContext } = delivery;
   const read = readEvent(inbox.openBody(delivery));
   if (read.outcome !== 'event') {
-    const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false };
+    const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false, isMoneyToRead: false };
     return { id, install, traceContext, ...added, unread: read };
   }
   const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
-  const { evidence, contractToRead: contractId, isInstallToRead } = added;
+  const { evidence, contractToRead: contractId, isInstallToRead, isMoneyToRead } = added;
   return {
     id,
     install,
     traceContext,
     evidence,
     isInstallToRead,
+    isMoneyToRead,
     unread: null,
     named: evidence.people.flatMap(({ trainerId }) =>
       evidence.contracts.map((contract) => ({
@@ -59,12 +61,13 @@ export function readDelivery(
 /** Joins the evidence of several deliveries. */
 export function collectDeliveries(deliveries: readonly ReadDelivery[]) {
   const toRead = deliveries.flatMap((delivery) => delivery.toRead);
-  const unread = deliveries.filter(({ isInstallToRead }) => isInstallToRead);
+  const installsOf = (some: readonly ReadDelivery[]) => [...new Set(some.map(({ install }) => install))];
   return {
     evidence: joinEvidence(deliveries.map((delivery) => delivery.evidence)),
     named: deliveries.flatMap((delivery) => delivery.named),
     toRead: [...new Map(toRead.map((one) => [JSON.stringify(one), one])).values()],
-    installs: [...new Set(unread.map(({ install }) => install))],
+    installs: installsOf(deliveries.filter(({ isInstallToRead }) => isInstallToRead)),
+    ofPayments: installsOf(deliveries.filter(({ isMoneyToRead }) => isMoneyToRead)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../domain/errors.ts';
 import { stripControl } from '../lib/strip-control.ts';
-import type { Publication } from '../sources/source.ts';
+import type { Publication } from '../sources/publication.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
 import { type Block, type Inline, type Style, styles, type TextRun } from './guideline.ts';
 import { createLossNotes, type LossNotes } from './loss-notes.ts';
@@ -23,7 +23,7 @@ export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
     const root = readCanonical(content);
     if (root === null) throw unreadable(title);
     const read = createReader(notes, depth);
-    return [{ of: 'heading', level: toLevel(depth), inlines: [plain(toLine(title))] }, ...read([root])];
+    return [...toHeading(toLevel(depth), tidy([plain(toLine(title))])), ...read([root])];
   });
   return { blocks, notes: notes.list() };
 }
@@ -47,7 +47,7 @@ function createReader(notes: LossNotes, depth: number): ReadBlocks {
     ['doc', ({ content }) => readBlocks(content)],
     ['paragraph', ({ content }) => toParagraph(inlinesOf(content))],
     ['heading', ({ attrs, content }) => toHeading(toLevel(depth + toNumber(attrs['level'])), inlinesOf(content))],
-    ['blockquote', ({ content }) => [{ of: 'quote', blocks: readBlocks(content) }]],
+    ['blockquote', ({ content }) => toQuote(readBlocks(content))],
     ['codeblock', (node) => [{ of: 'code', text: toLines(textOf(node)) }]],
     ['horizontalrule', () => [{ of: 'rule' }]],
     ['bulletlist', (node) => toList(node, false)],
@@ -170,6 +170,10 @@ function toParagraph(inlines: Inline[]): Block[] {
 
 function toHeading(level: number, inlines: Inline[]): Block[] {
   return inlines.length === 0 ? [] : [{ of: 'heading', level, inlines }];
+}
+
+function toQuote(blocks: Block[]): Block[] {
+  return blocks.length === 0 ? [] : [{ of: 'quote', blocks }];
 }
 
 /** Runs that look alike become one, and nothing begins or ends with a space or a break. */

@@ -99,7 +99,17 @@ function escapeText(text: string): string {
     .replaceAll(/[&<>]/g, (sign) => entities[sign] ?? '');
 }
 
-/** It stands between angle brackets. */
+/**
+ * It stands between angle brackets, and yet some readers take a sign in it for Markdown: so what could be one is encoded,
+ * but for the brackets of a host. An ampersand is escaped only where it would begin an entity, because not every reader
+ * knows entities there.
+ */
 function escapeHref(href: string): string {
-  return href.replaceAll(/[<>\\|`\s]/g, encodeURIComponent).replaceAll('&', '&amp;');
+  const { origin } = new URL(href);
+  const rest = href.slice(origin.length).replaceAll(/[<>\\|`\s()*~[\]]/g, encodeSign);
+  return origin + rest.replaceAll(/&(?=#?\w+;)/g, '&amp;');
+}
+
+function encodeSign(sign: string): string {
+  return /[()*~]/.test(sign) ? `%${sign.charCodeAt(0).toString(16).toUpperCase()}` : encodeURIComponent(sign);
 }

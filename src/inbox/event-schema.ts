@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type EventType, eventTypes, type LifecycleEvent } from '../domain/event.ts';
+import { type EventType, isEventType, type LifecycleEvent } from '../domain/event.ts';
 import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
 
 /**
@@ -88,10 +88,6 @@ function parseJson(body: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isEventType(type: string): type is EventType {
-  return (eventTypes as readonly string[]).includes(type);
 }
 
 function toEvent(type: EventType, record: EventRecord): LifecycleEvent | undefined {

@@ -22,7 +22,6 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
   }
 
   return {
-    eventTypes: source.eventTypes,
     neededScopes: source.neededScopes,
     remedies: source.remedies,
     hasSilentEnds: source.hasSilentEnds,
@@ -36,6 +35,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
     listParticipants: async (id, signal) => (await own(signal)).listParticipants(id, signal),
     readBudget: async (id, signal) => (await own(signal)).readBudget(id, signal),
 
+    listEventTypes: async (signal) => (await own(signal)).listEventTypes(signal),
     listEndpoints: async (signal) => (await own(signal)).listEndpoints(signal),
     readEndpoint: async (id, signal) => (await own(signal)).readEndpoint(id, signal),
     createEndpoint: async (endpoint, signal) => (await own(signal)).createEndpoint(endpoint, signal),
@@ -46,9 +46,10 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
 
 /** What the source cannot do, it cannot do here either. */
 function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<Source>): Partial<Source> {
-  const { createLink, deleteLink, reportUsage, updateEndpoint, redeliver } = source;
-  const { readPublications, readUpdates, endContract, readApproval } = source;
+  const { optionalScopes, createLink, deleteLink, reportUsage, updateEndpoint, redeliver } = source;
+  const { readPublications, readUpdates, endContract, readApproval, listPendingPayments } = source;
   return {
+    ...(optionalScopes && { optionalScopes }),
     ...(createLink && {
       createLink: (link, signal) => own(signal).then(() => createLink(link, signal)),
     }),
@@ -72,6 +73,9 @@ function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<
     }),
     ...(readApproval && {
       readApproval: (id, signal) => own(signal).then(() => readApproval(id, signal)),
+    }),
+    ...(listPendingPayments && {
+      listPendingPayments: (signal) => own(signal).then(() => listPendingPayments(signal)),
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),

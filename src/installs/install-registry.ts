@@ -7,7 +7,7 @@ import { bindSource } from './bind-source.ts';
 import { createBindingStore } from './binding-store.ts';
 import { createSource, type Marketplace } from './create-source.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
-import { type Install, ofPlatform } from './install.ts';
+import type { Install } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 import { createJobLinks } from './job-link-store.ts';
@@ -20,8 +20,8 @@ export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
   /** Each source answers only for the customer that its install is bound to. */
   readonly sources: ReadonlyMap<string, Source>;
-  /** The source for a token that belongs to no install yet. It checks no customer. */
-  openSource(token: string): Source;
+  /** The source for a token that belongs to no install yet. It checks no customer. @param jobs as `fixedLinks` */
+  openSource(account: Pick<Install, 'source' | 'token'>, jobs: Parameters<typeof fixedLinks>[0]): Source;
   /**
    * Loads what is stored, if it has changed since the last time.
    *
@@ -76,7 +76,7 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
   return {
     installs,
     sources,
-    openSource: (token) => createSource(marketplace, { source: 'platform', token }, fixedLinks(new Map())),
+    openSource: (account, jobs) => createSource(marketplace, account, fixedLinks(jobs)),
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
@@ -109,8 +109,12 @@ function joinInstalls(
     ...[...configured].map(([name, install]) =>
       withSecrets(name, { ...install, livesIn: 'configuration' }, [...install.webhookSecrets]),
     ),
-    ...connected.map(({ install, token, tool, projects }) =>
-      withSecrets(install, { ...ofPlatform, token, tool, projects, livesIn: 'database' }, []),
+    ...connected.map(({ install, source, token, tool, projects }) =>
+      withSecrets(
+        install,
+        { source, token, jobs: new Map(), tool, projects, guidelines: false, livesIn: 'database' },
+        [],
+      ),
     ),
   ]);
 }

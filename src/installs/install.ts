@@ -13,11 +13,17 @@ export interface Install {
   tool: string;
   /** Project ids, or `prefix*`: the only projects in which it may act (docs/design.md, Memberships). */
   projects: readonly string[];
+  /** Whether the guidelines of its projects follow its manuals by themselves. */
+  guidelines: boolean;
   livesIn: 'configuration' | 'database';
 }
 
 /** What an install has that is a platform's. */
-export const ofPlatform: Pick<Install, 'source' | 'jobs'> = { source: 'platform', jobs: new Map() };
+export const ofPlatform: Pick<Install, 'source' | 'jobs' | 'guidelines'> = {
+  source: 'platform',
+  jobs: new Map(),
+  guidelines: false,
+};
 
 /** Settings that are valid but probably a mistake, one line each. */
 export function warningsOfInstalls(installs: ReadonlyMap<string, Install>, publicUrl: string | undefined): string[] {

@@ -38,8 +38,11 @@ export const alertKinds = [
   'usage_unread',
   'usage_held',
   'usage_refused',
+  /** A project does not show what is published for its job, and Gangway does not write it by itself. */
+  'guideline_unwritten',
   'budget_low',
   'budget_depleted',
+  'payment_waiting',
   'notification_failed',
   /** An install has stored as much as it may. */
   'storage_used_up',
@@ -50,7 +53,7 @@ export const alertKinds = [
 export type AlertKind = (typeof alertKinds)[number];
 
 export interface Alerts {
-  /** @param fields the fields of the log line: names and ids, no addresses */
+  /** @param fields the fields of the log line: names and ids, no addresses; and `url`, which only a notice shows */
   raise(kind: AlertKind, fields: object, message: string): void;
   /**
    * Says which alerts of a kind still stand, after everything in a scope was looked at: all others there are over.
@@ -69,7 +72,8 @@ export function createAlerts(logger: Logger, metrics: Metrics, listener = noList
   return {
     raise(kind, fields, message) {
       metrics.alerts.inc({ kind });
-      logger.warn({ ...fields, alert: kind, runbook: runbookOf(kind) }, message);
+      // An address where a person acts may be open to all who have it.
+      logger.warn({ ...fields, url: undefined, alert: kind, runbook: runbookOf(kind) }, message);
       listener.raise(kind, fields, message);
     },
     observe: listener.observe,

@@ -1,4 +1,5 @@
 import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import { isBlocked } from '../guidelines/sync-install.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
 import type { SuspectStore } from '../reconcile/runs/suspect-store.ts';
@@ -105,8 +106,10 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     store.hasUsageTrouble(install, reason === 'lowering' ? 'lowering' : 'work'),
   ),
   usage_refused: asked(['install'], ({ store }, { install = '' }) => store.hasUsageTrouble(install, 'refused')),
+  guideline_unwritten: asked(['install', 'tool', 'project'], isGuidelineUnwritten),
   budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },
   budget_depleted: { ...budgetIs('depleted'), isNoticedElsewhere: true },
+  payment_waiting: { ...asked(['install', 'payment'], isPaymentWaiting), quietMs: hourMs },
   // A day: two channels that fail must not go on reporting each other.
   notification_failed: { subject: ['channel'], over: 'at_once', quietMs: dayMs },
   storage_used_up: { ...asked(['install'], isDeferredFor('stored_bytes')), quietMs: hourMs },
@@ -184,10 +187,25 @@ async function isWorkUnread({ store, walls }: Asked, subject: AlertSubject): Pro
   return statusOfLink(known) === 'live' && usageScopeOf(adapter, known) === undefined;
 }
 
+/** Either a project does not show what is published, or the manuals of an install cannot be read. */
+async function isGuidelineUnwritten({ store, walls, now }: Asked, subject: AlertSubject): Promise<boolean> {
+  const { install, tool = '', project = '' } = subject;
+  // What no one looks at any more, because it is not wanted any more, is over.
+  const since = new Date(now.getTime() - dayMs).toISOString();
+  if (install !== undefined) return walls.installs.has(install) && (await store.areManualsUnread(install, since));
+  const known = await store.guideline(tool, project);
+  return known !== undefined && walls.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
+}
+
 function budgetIs(state: 'low' | 'depleted'): AlertRule {
   return asked(['install', 'contract'], ({ store, walls }, { install = '', contract = '' }) =>
     walls.installs.has(install) ? store.isBudget(install, contract, state) : Promise.resolve(false),
   );
+}
+
+/** An alert without a payment is about all of the install: they were too many to name each. */
+async function isPaymentWaiting({ store, walls }: Asked, { install = '', payment }: AlertSubject): Promise<boolean> {
+  return walls.installs.has(install) && (await store.isPaymentWaiting(install, payment));
 }
 
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {

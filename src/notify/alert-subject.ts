@@ -17,6 +17,10 @@ const shownFields = [
   'link',
   'project',
   'plan',
+  'job',
+  'payment',
+  'amountUsd',
+  'url',
   'scope',
   'endpointId',
   'channel',
@@ -40,10 +44,18 @@ export function pickIds(fields: object, names: readonly string[]): AlertSubject 
   );
 }
 
+/** An address that is cut off leads elsewhere. */
+const longestUrl = 1000;
+
 /** Pure: what a notice says of the fields of a log line. */
 export function aboutOf(fields: object): Record<string, string> {
-  const shown = Object.entries(pickIds(fields, shownFields));
-  return Object.fromEntries(shown.map(([name, id]) => [name, maskText(id).slice(0, longestValue).toWellFormed()]));
+  const { url, ...ids } = pickIds(fields, shownFields);
+  const shown = Object.entries(ids).map(([name, id]) => [name, maskText(id).slice(0, longestValue).toWellFormed()]);
+  return { ...Object.fromEntries(shown), ...(url !== undefined && isShowable(url) && { url }) };
+}
+
+function isShowable(url: string): boolean {
+  return /^https?:\/\/\S+$/.test(url) && url.length <= longestUrl && maskText(url) === url;
 }
 
 /** The same for alerts of one kind about the same. */

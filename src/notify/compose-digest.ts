@@ -87,7 +87,8 @@ function toAlertLine({ kind, isOver, isRepeat, since, occurredAt, message, about
   return [
     word,
     withoutLinks(stripControl(message)),
-    ...Object.entries(about).map(([name, id]) => `${name} ${toShown(id)}`),
+    // The one address that is shown is where a person acts.
+    ...Object.entries(about).map(([name, id]) => `${name} ${name === 'url' ? stripControl(id) : toShown(id)}`),
     toMinute(occurredAt),
     ...(isOver || isRepeat ? [`since ${toMinute(since)}`] : []),
     ...(isOver ? [] : sayAdvice(kind)),

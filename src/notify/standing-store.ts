@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts';
+import type { GuidelineTable } from '../db/guideline-tables.ts';
 import type { MembershipRow } from '../db/tables.ts';
 import type { UsageTroubleKind } from '../db/usage-tables.ts';
 import type { NotifiedBudgetState } from '../domain/budget.ts';
@@ -21,10 +22,18 @@ export interface StandingStore {
   /** Whether a mail was refused, and the invitation was neither mailed nor handed over since. */
   isMailRefused(membership: number): Promise<boolean>;
   isScopeFailing(tool: string, scope: string): Promise<boolean>;
+  /** The guidelines of a project, as the last look found them. */
+  guideline(tool: string, project: string): Promise<StandingGuideline | undefined>;
+  /** Whether the last try to read the manuals of an install failed, and one has been due since then. */
+  areManualsUnread(install: string, since: string): Promise<boolean>;
   hasUsageTrouble(install: string, kind: UsageTroubleKind): Promise<boolean>;
   /** Whether the last notice about the budget of an active contract was of this state. */
   isBudget(install: string, contractId: string, state: NotifiedBudgetState): Promise<boolean>;
+  /** @param paymentId any by default */
+  isPaymentWaiting(install: string, paymentId?: string): Promise<boolean>;
 }
+
+export type StandingGuideline = Pick<GuidelineTable, 'install' | 'state' | 'failures' | 'lookedAt'>;
 
 export type Standing = Pick<MembershipRow, 'wanted' | 'state' | 'doubtedId'>;
 
@@ -139,6 +148,24 @@ function createWorkQuestions(
       return (await failing.executeTakeFirst()) !== undefined;
     },
 
+    guideline: (tool, project) =>
+      kysely
+        .selectFrom('guideline')
+        .select(['install', 'state', 'failures', 'lookedAt'])
+        .where('tool', '=', tool)
+        .where('project', '=', project)
+        .executeTakeFirst(),
+
+    async areManualsUnread(install, since) {
+      const failed = kysely
+        .selectFrom('guidelineReading')
+        .select('install')
+        .where('install', '=', install)
+        .where('failure', 'is not', null)
+        .where('nextReadAt', '>', since);
+      return (await failed.executeTakeFirst()) !== undefined;
+    },
+
     async hasUsageTrouble(install, kind) {
       const trouble = kysely
         .selectFrom('usageTrouble')
@@ -157,6 +184,12 @@ function createWorkQuestions(
         .where('contractId', '=', contractId)
         .where('nextReadAt', 'is not', null);
       return (await budget.executeTakeFirst())?.notifiedState === state;
+    },
+
+    async isPaymentWaiting(install, paymentId) {
+      let waiting = kysely.selectFrom('pendingPayment').select('paymentId').where('install', '=', install).limit(1);
+      if (paymentId !== undefined) waiting = waiting.where('paymentId', '=', paymentId);
+      return (await waiting.executeTakeFirst()) !== undefined;
     },
   };
 }

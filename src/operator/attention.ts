@@ -4,6 +4,8 @@ export interface Attention {
   action: string;
   /** The page of the console where that can be done, if there is one. */
   page?: string;
+  /** Where else a person acts: http or https. */
+  url?: string;
 }
 
 export function ifAny(what: string, count: number, action: string, page?: string): Attention[] {

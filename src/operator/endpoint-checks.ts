@@ -1,16 +1,17 @@
+import { isEventType } from '../domain/event.ts';
 import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import type { Endpoint, Source } from '../sources/source.ts';
+import type { Endpoint } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 
 /** After so many failures the marketplace disables an endpoint. */
 const fatalFailures = 10;
 
-/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` */
+/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` @param eventTypes those to be delivered */
 export function checkEndpoints(
   install: string,
-  { eventTypes }: Pick<Source, 'eventTypes'>,
+  eventTypes: readonly string[],
   endpoints: readonly Endpoint[],
   url: string,
 ): Check[] {
@@ -47,11 +48,11 @@ function disabled(install: string, { id, status, disabledReason }: Endpoint): Ch
   );
 }
 
-/** Event types that none of the endpoints receives. */
+/** Event types that mean something and that none of the endpoints receives. */
 function findUnsubscribed(name: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
   if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
   const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
-  const missing = eventTypes.filter((type) => !received.has(type));
+  const missing = eventTypes.filter((type) => isEventType(type) && !received.has(type));
   if (missing.length === 0) return [];
   const says = `its webhook endpoint does not receive ${missing.join(', ')}: such events are only noticed when the install is read`;
   return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];

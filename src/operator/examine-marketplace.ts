@@ -2,10 +2,10 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Endpoint, Grant, Source } from '../sources/source.ts';
+import type { ContractPage, Grant, Source } from '../sources/source.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered, nameOf } from './install-checks.ts';
+import { checkGrant, checkJobs, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
 
@@ -25,10 +25,11 @@ type ReadingSource = Pick<
   Source,
   | 'readGrant'
   | 'listLinks'
+  | 'listContracts'
   | 'listEndpoints'
   | 'findDeviations'
   | 'clockDriftMs'
-  | 'eventTypes'
+  | 'listEventTypes'
   | 'neededScopes'
   | 'remedies'
 >;
@@ -83,10 +84,16 @@ async function examineInstall(
     const judge = checkJobs.bind(undefined, install);
     troubles.push(...(await ask(source.listLinks, judge, unanswered)));
   }
+  if (mayCall(source, scopes, 'listContracts')) {
+    const read = (signal: AbortSignal) => source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    const judge = ({ unreadLinks = [] }: ContractPage) => checkUnread(install, unreadLinks);
+    troubles.push(...(await ask(read, judge, unanswered)));
+  }
   if (publicUrl !== undefined && mayCall(source, scopes, 'listEndpoints')) {
     const url = endpointUrlOf(publicUrl, install);
-    const judge = (endpoints: readonly Endpoint[]) => checkEndpoints(install, source, endpoints, url);
-    troubles.push(...(await ask(source.listEndpoints, judge, unanswered)));
+    const read = async (signal: AbortSignal) =>
+      checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
+    troubles.push(...(await ask(read, (checks) => checks, unanswered)));
   }
   return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
 }

@@ -1,7 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { maskText } from '../lib/mask.ts';
-import type { Grant, Link, Source } from '../sources/source.ts';
+import type { Grant, Link, Source, UnreadLink } from '../sources/source.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
@@ -52,6 +52,19 @@ function checkScopes(name: string, source: AskedSource, granted: readonly string
   });
 }
 
+/** What the token may do beyond what is needed: a token that is lost does no more harm than it must. */
+export function checkSurplus(
+  install: string,
+  { neededScopes, optionalScopes }: Pick<Source, 'neededScopes' | 'optionalScopes'>,
+  { token }: Grant,
+): Check[] {
+  if (optionalScopes === undefined) return [];
+  const surplus = (token?.scopes ?? []).filter((granted) => neededScopes.every(({ scope }) => scope !== granted));
+  if (surplus.length === 0) return [];
+  const named = surplus.map((scope) => `${scope} (${optionalScopes.uses.get(scope) ?? 'for nothing'})`).join(', ');
+  return [warning(nameOf(install), `its token may do more than is needed: ${named}`, optionalScopes.remedy(install))];
+}
+
 /** At most so many are named. The rest is only counted. */
 const maxNamed = 5;
 
@@ -73,6 +86,17 @@ export function checkJobs(install: string, links: readonly Link[]): Check[] {
       'let the customer link the project to a job: the link is to be deleted, and made again',
     ),
   ];
+}
+
+/** Links whose contracts are refused, while those of others are answered. */
+export function checkUnread(install: string, unread: readonly UnreadLink[]): Check[] {
+  return unread.map(({ linkId, refusal }) =>
+    failure(
+      nameOf(install),
+      refusal,
+      `nobody new gets in by it: see that the job belongs to the account of the token, or: gangway links remove ${linkId} --install ${install}`,
+    ),
+  );
 }
 
 export function nameOf(install: string): string {

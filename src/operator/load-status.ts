@@ -16,8 +16,10 @@ import { createSuspectStore, type Suspect } from '../reconcile/runs/suspect-stor
 import { createPlanStore, type Plan } from '../removals/plan-store.ts';
 import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
+import { aboutPayments } from './about-payments.ts';
 import { aboutUsage } from './about-usage.ts';
 import { type Attention, ifAny } from './attention.ts';
+import { aboutGuidelines } from './guidelines/about-guidelines.ts';
 import { waitsFor } from './list-waiting.ts';
 
 /** How it is now, whatever happened before. */
@@ -50,7 +52,7 @@ type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Coun
 export async function loadStatus(
   database: Database,
   since: string,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
   const { kysely } = database;
@@ -67,7 +69,7 @@ export async function loadStatus(
 /** The part of the status that needs no count of what happened lately. */
 export async function loadPresent(
   database: Database,
-  configured: ReadonlyMap<string, { tool: string }>,
+  configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null,
 ): Promise<Present> {
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
@@ -88,7 +90,9 @@ export async function loadPresent(
     ...aboutSuspects(suspects),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
+    ...(await aboutPayments(database, configured)),
     ...(await aboutUsage(database, configured)),
+    ...(await aboutGuidelines(database, configured)),
     ...(await aboutNotices(database)),
     ...aboutClock(await loadClockDrift(database)),
   ];

@@ -1,3 +1,4 @@
+import { dropPayments } from '../budget/payment-store.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
@@ -34,6 +35,7 @@ export async function removeInstall(deps: RemoveDeps, install: string, acceptsOr
     await installStore.remove(tx, install);
     await dropSubscription(tx, install);
     await dropFeed(tx, install);
+    await dropPayments(tx, install);
     await deps.memberships.postponeInstalls(tx, [install]);
     await writeAudit(tx, by, 'installs remove', install, { before: known && describeDestination(known) });
   });

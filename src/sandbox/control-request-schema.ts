@@ -112,6 +112,20 @@ export type FeedNews = z.input<typeof FeedNews>;
 /** What becomes of an approval. */
 export const Resolve = z.strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) });
 
+export const Bill = z.strictObject({
+  /** 200 by default. */
+  amountUsd: z.number().nonnegative().optional(),
+  /** It waits to be funded by default. */
+  status: z.enum(['PENDING_FUNDING', 'PENDING_PAYOUT']).optional(),
+  /** None by default, as the specification shows none. */
+  paymentUrl: z.string().optional(),
+});
+export type Bill = z.input<typeof Bill>;
+
+/** What becomes of a payment; it is paid by default. */
+export const Settle = z.strictObject({ outcome: z.enum(['paid', 'cancelled']).optional() });
+export type Settle = z.input<typeof Settle>;
+
 export const Consent = z.strictObject({ piiConsent: z.boolean() });
 
 export const Advance = z.strictObject({ ms: z.number().nonnegative() });

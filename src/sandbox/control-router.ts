@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Control } from './control.ts';
 import {
   Advance,
+  Bill,
   Consent,
   End,
   FeedNews,
@@ -15,10 +16,11 @@ import {
   Relink,
   Replacement,
   Resolve,
+  Settle,
   WorkEmail,
 } from './control-request-schema.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
+import { NewBindings, NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
 import { SetFaults } from './faults/faults-schema.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
 
@@ -114,6 +116,11 @@ function accountRoutes(control: Control): ControlRoute[] {
       control.setWorkEmail(trainerId, wanted);
       return { trainerId };
     }),
+    post('/contracts/:id/bill', Bill, (contractId, wanted) => control.billContract(contractId, wanted)),
+    post('/payments/:id/settle', Settle, (paymentId, { outcome = 'paid' }) => {
+      control.settlePayment(paymentId, { outcome });
+      return { paymentId, outcome };
+    }),
     post('/approvals/:id/resolve', Resolve, (approvalId, { status }) => {
       control.resolveApproval(approvalId, status);
       return { approvalId, status };
@@ -126,6 +133,8 @@ function manualRoutes(control: Control): ControlRoute[] {
     post('/accounts/:id/manuals', NewManual, (accountId, wanted) => control.createManual(accountId, wanted)),
     post('/pages/:id/edit', PageEdit, (pageId, changes) => control.editPage(pageId, changes)),
     post('/manuals/:id/publish', NewPublication, (manualId, wanted) => control.publishManual(manualId, wanted)),
+    post('/manuals/:id/bind', NewBindings, (manualId, wanted) => control.bindManual(manualId, wanted)),
+    post('/manuals/:id/archive', Nothing, (manualId) => control.archiveManual(manualId)),
   ];
 }
 

@@ -8,6 +8,7 @@ import {
   replaceParticipant,
 } from './contract-control.ts';
 import type {
+  Bill,
   End,
   FeedNews,
   Funding,
@@ -17,8 +18,10 @@ import type {
   NewJob,
   Relink,
   Replacement,
+  Settle,
   WorkEmail,
 } from './control-request-schema.ts';
+import type { PendingPayment } from './employer/account.ts';
 import {
   type CreatedAccount,
   createAccount,
@@ -28,8 +31,16 @@ import {
   revokeAccountTokens,
   setWorkEmail,
 } from './employer/account-control.ts';
-import { type CreatedManual, createManual, editPage, publishManual } from './employer/manual-control.ts';
-import type { NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
+import {
+  archiveManual,
+  bindManual,
+  type CreatedManual,
+  createManual,
+  editPage,
+  publishManual,
+} from './employer/manual-control.ts';
+import type { NewBindings, NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
+import { billContract, settlePayment } from './employer/payment-control.ts';
 import { type FaultsInForce, setFaults } from './fault-control.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import {
@@ -56,12 +67,17 @@ export interface Control {
   createAccount(wanted?: NewAccount): CreatedAccount;
   revokeAccountTokens(accountId: string): void;
   resolveApproval(approvalId: string, status: Resolution): void;
+  /** An invoice of the contract waits for a person. */
+  billContract(contractId: string, wanted?: Bill): PendingPayment;
+  settlePayment(paymentId: string, wanted?: Settle): void;
   setWorkEmail(trainerId: string, wanted: WorkEmail): void;
   raiseNews(accountId: string, news: FeedNews): void;
   createManual(accountId: string, wanted: NewManual): CreatedManual;
   /** Changes the draft, and nothing that is published. */
   editPage(pageId: string, changes: PageEdit): { pageId: string; revision: number };
   publishManual(manualId: string, wanted?: NewPublication): { manualId: string; publicationNumber: number };
+  bindManual(manualId: string, wanted: NewBindings): { manualId: string };
+  archiveManual(manualId: string): { manualId: string };
   createJob(wanted: NewJob): Job;
   hire(wanted: Hire): HiredContract;
   endContract(contractId: string, wanted?: End): void;
@@ -86,11 +102,15 @@ export function createControl(marketplace: Marketplace): Control {
     createAccount: (wanted) => createAccount(marketplace, wanted),
     revokeAccountTokens: (accountId) => revokeAccountTokens(marketplace, accountId),
     resolveApproval: (approvalId, status) => resolveApproval(marketplace, approvalId, status),
+    billContract: (contractId, wanted) => billContract(marketplace, contractId, wanted),
+    settlePayment: (paymentId, wanted) => settlePayment(marketplace, paymentId, wanted),
     setWorkEmail: (trainerId, wanted) => setWorkEmail(marketplace, trainerId, wanted),
     raiseNews: (accountId, news) => raiseNews(marketplace, accountId, news),
     createManual: (accountId, wanted) => createManual(marketplace, accountId, wanted),
     editPage: (pageId, changes) => editPage(marketplace, pageId, changes),
     publishManual: (manualId, wanted) => publishManual(marketplace, manualId, wanted),
+    bindManual: (manualId, wanted) => bindManual(marketplace, manualId, wanted),
+    archiveManual: (manualId) => archiveManual(marketplace, manualId),
     createJob: (wanted) => createJob(marketplace, wanted),
     hire: (wanted) => hire(marketplace, wanted),
     endContract: (contractId, wanted) => endContract(marketplace, contractId, wanted),

@@ -21,7 +21,7 @@ export interface OpenapiSchema {
 
 export const text: OpenapiSchema = { type: 'string' };
 export const trueOrFalse: OpenapiSchema = { type: 'boolean' };
-const amount: OpenapiSchema = { type: 'number' };
+export const amount: OpenapiSchema = { type: 'number' };
 export const count: OpenapiSchema = { type: 'integer', minimum: 0 };
 const instant: OpenapiSchema = { type: 'string', format: 'date-time' };
 export const nullableText: OpenapiSchema = { type: ['string', 'null'] };

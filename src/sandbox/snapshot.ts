@@ -1,4 +1,5 @@
 import { budgetOf } from './budget.ts';
+import type { SandboxAccount } from './employer/account.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
 import type { Delivery, SandboxContract } from './sandbox-state.ts';
@@ -11,6 +12,7 @@ export type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),
+    accounts: [...state.accounts.values()].map(toPublicAccount),
     jobs: [...state.jobs.values()],
     projectLinks: [...state.links.values()],
     contracts: [...state.contracts.values()].map((contract) => ({
@@ -25,6 +27,11 @@ export function takeSnapshot({ state, dice }: Marketplace) {
     })),
     faults: { ...dice.faultsInForce(), happened: dice.listHappened() },
   });
+}
+
+/** Its jobs and contracts are in the lists of all: they have its id as their organization. */
+function toPublicAccount({ id, ownerUserId, isClaimed, featuresOff, approvals, payments }: SandboxAccount) {
+  return { id, ownerUserId, isClaimed, featuresOff: [...featuresOff], approvals, pendingPayments: payments };
 }
 
 /** The reported totals, the earliest day first. */

@@ -18,8 +18,8 @@ export function toLink(id: string, jobId: string, externalProjectId: string): Li
   return { id, jobId, externalProjectId, externalProjectName: null, provisioningMode: 'PARTNER_WEBHOOK' };
 }
 
-/** The links of the configuration alone, where no database holds others. */
-export function fixedLinks(jobs: ReadonlyMap<string, string>): JobLinks {
+/** These links alone, where no database holds others. @param jobs the id of a job, and a project of it */
+export function fixedLinks(jobs: Iterable<readonly [jobId: string, project: string]>): JobLinks {
   const refuse = async () => {
     throw new AppError('unavailable', 'There is no database that holds links');
   };

@@ -1,6 +1,7 @@
 import type { AppError } from '../domain/errors.ts';
-import type { EventType } from '../domain/event.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
+import type { PendingPayment } from './pending-payment.ts';
+import type { Publication } from './publication.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -31,10 +32,10 @@ export interface SourceReader {
  * `unavailable`. If one call is `rate_limited`, all wait.
  */
 export interface Source extends SourceReader {
-  /** The events to subscribe to: all that it may deliver and that are of use. */
-  readonly eventTypes: readonly EventType[];
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
+  /** What it may be allowed to do besides. Only where the operator chooses the scopes of the token. */
+  readonly optionalScopes?: OptionalScopes;
   readonly remedies: Remedies;
   /** It does not tell of every end. So it is read often, whatever was delivered. */
   readonly hasSilentEnds: boolean;
@@ -88,7 +89,16 @@ export interface Source extends SourceReader {
   /** @throws AppError `not_found` */
   readApproval?(approvalId: string, signal: AbortSignal): Promise<EndApproval>;
 
-  /** All webhook endpoints of the install. */
+  /**
+   * What waits for money: payments on the linked jobs, and on none, that a person of the account must see to.
+   *
+   * @throws AppError `unavailable` if the list is not complete; there is no half list
+   */
+  listPendingPayments?(signal: AbortSignal): Promise<PendingPayment[]>;
+
+  /** The events to subscribe an endpoint to: all that the token may hear of. */
+  listEventTypes(signal: AbortSignal): Promise<readonly string[]>;
+  /** All webhook endpoints of the install, or of the account, which others may use too. */
   listEndpoints(signal: AbortSignal): Promise<Endpoint[]>;
   /** @throws AppError `not_found` if there is no such endpoint (any more) */
   readEndpoint(endpointId: string, signal: AbortSignal): Promise<Endpoint>;
@@ -151,6 +161,13 @@ export interface NeededScope {
   isVital: boolean;
   /** What is refused without it. */
   operations: readonly (keyof Source)[];
+}
+
+export interface OptionalScopes {
+  /** What each is for, as `only for …`; one that is not here is for nothing. */
+  uses: ReadonlyMap<string, string>;
+  /** How to get a token without those that are for nothing. */
+  remedy(install: string): string;
 }
 
 // The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.
@@ -277,22 +294,6 @@ export interface UsageAnswer {
   accepted: number | null;
   /** The usage is stored even if this could not be read. */
   budget: Budget | null;
-}
-
-/** An instruction manual, as it was published for trainers. It never changes. */
-export interface Publication {
-  manualId: string;
-  publicationNumber: number;
-  /** In the order in which they are read: each before the pages below it. */
-  pages: PublishedPage[];
-}
-
-export interface PublishedPage {
-  title: string;
-  /** 1 for a page that is below no other. */
-  depth: number;
-  /** The canonical JSON, not validated. */
-  content: unknown;
 }
 
 export interface UpdatesPage {

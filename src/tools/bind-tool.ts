@@ -89,6 +89,7 @@ type Verify = (signal: AbortSignal) => Promise<void>;
 function withFirst(adapter: Adapter, verify: Verify): Adapter {
   const { findAccount, findAccountById, endAssignments, removeAccount, updateEmail } = adapter;
   const { listMembers, listNewcomers, renewInvitation, resetInvitations, readUsage } = adapter;
+  const { readGuidelines, writeGuidelines } = adapter;
   const first = beginWith(verify);
   const firstOfAll = beginListWith(verify);
   return {
@@ -109,6 +110,8 @@ function withFirst(adapter: Adapter, verify: Verify): Adapter {
     ...(updateEmail && { updateEmail: first(updateEmail.bind(adapter)) }),
     ...(renewInvitation && { renewInvitation: first(renewInvitation.bind(adapter)) }),
     ...(resetInvitations && { resetInvitations: first(resetInvitations.bind(adapter)) }),
+    ...(readGuidelines && { readGuidelines: first(readGuidelines.bind(adapter)) }),
+    ...(writeGuidelines && { writeGuidelines: first(writeGuidelines.bind(adapter)) }),
     ...(listMembers && { listMembers: firstOfAll(listMembers.bind(adapter)) }),
     ...(listNewcomers && { listNewcomers: firstOfAll(listNewcomers.bind(adapter)) }),
     ...(readUsage && { readUsage: firstOfAll(readUsage.bind(adapter)) }),

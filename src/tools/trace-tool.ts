@@ -14,6 +14,8 @@ const calls = [
   'updateEmail',
   'renewInvitation',
   'resetInvitations',
+  'readGuidelines',
+  'writeGuidelines',
 ] as const satisfies readonly (keyof Adapter)[];
 
 /** Wraps an adapter so that each call is a span. */

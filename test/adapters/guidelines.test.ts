@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
+import { createAdapter } from '../../src/adapters/create-adapter.ts';
+import { openCvatFake } from '../support/cvat-fake.ts';
 import { openDoccanoFake } from '../support/doccano-fake.ts';
 import { doccanoAdapter } from '../support/doccano-harness.ts';
 import { actAs, makeProject } from '../support/doccano-site.ts';
@@ -14,6 +16,15 @@ interface Opened {
 }
 
 const openers: [string, string, () => Promise<Opened>][] = [
+  [
+    'cvat',
+    'markdown',
+    async () => {
+      const { settings, state } = await openCvatFake();
+      const [one, other] = [0, 1].map(() => state.assign('projects', settings.organization).id);
+      return { adapter: createAdapter('studio', 'cvat', settings), projects: [String(one), String(other)] };
+    },
+  ],
   [
     'label-studio',
     'html',

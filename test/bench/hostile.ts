@@ -15,6 +15,7 @@ import { toBody } from '../support/lifecycle-events.ts';
 import { sign } from '../support/sign.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import type { FloodOrder } from './hostile-load-process.ts';
+import { percentile } from './percentile.ts';
 
 /**
  * `npm run bench:hostile`: what one customer's flood costs another.
@@ -140,11 +141,6 @@ async function stopFlood(child: ChildProcess | null): Promise<void> {
 function report(name: string, all: readonly number[]): void {
   const cells = [0.5, 0.95, 1].map((share) => percentile(all, share).toFixed(0).padStart(8));
   say(`${name.padEnd(10)} ${String(all.length).padStart(6)} ${cells.join(' ')}`);
-}
-
-function percentile(all: readonly number[], share: number): number {
-  const sorted = all.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }
 
 function say(line: string): void {

@@ -62,15 +62,15 @@ describeInBrowser('what operators do', (open) => {
     await page.getByRole('link', { name: 'Connect a customer' }).click();
     await page.getByLabel('Your name for the customer').fill('beta');
     await page.getByLabel('Projects of the customer').fill('beta-*');
-    await page.getByLabel('Platform token').fill('ot_pat_not-the-token');
+    await page.getByLabel('Token').fill('ot_ptk_not-the-token');
     await page.getByRole('button', { name: 'Connect' }).click();
     await page.getByRole('alert').waitFor();
     // What was typed is still there, but for the token.
     expect(await page.getByLabel('Your name for the customer').inputValue()).toBe('beta');
-    expect(await page.getByLabel('Platform token').inputValue()).toBe('');
+    expect(await page.getByLabel('Token').inputValue()).toBe('');
     await inspectPage(visit);
 
-    await page.getByLabel('Platform token').fill(token);
+    await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Connect' }).click();
     await page.getByRole('heading', { name: 'Install beta' }).waitFor();
     await page.getByLabel('Project').fill('beta-1');

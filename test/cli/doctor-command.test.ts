@@ -296,6 +296,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     await workspace.withStorage(async ({ database, box }) => {
       await createInstallStore(database, box).save({
         install: 'globex',
+        source: 'platform',
         token: 'ot_ptk_globex',
         tool: 'list',
         projects: ['*'],

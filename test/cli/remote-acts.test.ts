@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sqlite } from '../support/databases.ts';
+import { openEmployerJourney } from '../support/employer-journey.ts';
 import { createFolder } from '../support/folder.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -13,7 +14,7 @@ beforeEach(() => void vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.otto.token))
 afterEach(() => void vi.unstubAllEnvs());
 
 /** With each command a second passes: what it causes began later than what was before. */
-function at({ consoleUrl, pass }: Journey) {
+function at({ consoleUrl, pass }: Pick<Journey, 'consoleUrl'> & { pass(ms: number): unknown }) {
   return async (...argv: string[]) => {
     await pass(1000);
     return await runCommand(...argv, '--remote', consoleUrl);
@@ -80,6 +81,25 @@ describe('connect --remote', () => {
     expect(await remote('connect', 'umbrella')).toMatchObject({ status: 0 });
     const stranger = await remote('connect', 'nobody', '--tool', 'list', '--projects', 'n-*');
     expect(stranger).toMatchObject({ status: 1, stderr: expect.stringContaining('There is no token for nobody yet') });
+  });
+});
+
+describe('connect --employer --remote', () => {
+  it('connects an account with its jobs, and says first what its token may do beyond need', async () => {
+    const { sandbox, consoleUrl, clock, roster } = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const remote = at({ consoleUrl, pass: clock.advance });
+    const { accountId, token } = sandbox.createAccount();
+    const { id: jobId } = sandbox.createJob({ accountId });
+    const [hired] = sandbox.hire({ jobId }).trainers;
+    const file = path.join(createFolder(), 'token');
+    writeFileSync(file, token, { mode: 0o600 });
+    const there = ['--token-file', file, '--tool', 'list', '--projects', 'night-*', '--job', `${jobId}=night-1`];
+    const unsaid = await remote('connect', 'night', ...there);
+    expect(unsaid).toMatchObject({ status: 1, stderr: expect.stringContaining('--employer') });
+    const connected = await remote('connect', 'night', '--employer', ...there);
+    expect(connected).toMatchObject({ status: 0, stderr: expect.stringContaining('more than is needed') });
+    expect(connected.stdout + connected.stderr).not.toContain(token);
+    expect(roster()['night-1']).toEqual([hired?.opentrainUserId]);
   });
 });
 

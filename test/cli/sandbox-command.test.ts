@@ -163,6 +163,29 @@ describe('the commands that act as customers', () => {
     expect(refused.body.details.reason).toBe('account_claim_required');
   });
 
+  it("have a payment wait, have it paid or cancelled, and show an account's ids", async () => {
+    const { sandbox, url } = await openWorld();
+    const { accountId, jobId, token } = await runJson(url, 'account');
+    const { contractId } = sandbox.hire({ jobId });
+    const list = async () =>
+      (await request('GET', `${url}/api/public/v1/payments/pending`, { token })).body.payments as { id: string }[];
+    const [paid, cancelled] = [
+      await runJson(url, 'bill', contractId, '--amount', '50'),
+      await runJson(url, 'bill', contractId),
+    ];
+    expect(await list()).toMatchObject([{ id: cancelled.id }, { id: paid.id, amountUsd: 50, job: { id: jobId } }]);
+    const text = await runText(url, 'state');
+    for (const id of [accountId, jobId, contractId, paid.id]) expect(text).toContain(id);
+    expect(await runText(url, 'pay', paid.id)).toBe(`Payment ${paid.id} is paid\n`);
+    expect(await runText(url, 'pay', cancelled.id, '--cancel')).toBe(`Payment ${cancelled.id} is cancelled\n`);
+    expect(await list()).toEqual([]);
+    expect(sandbox.snapshot().contracts).toMatchObject([{ budget: { fundedAmountUsd: 50 } }]);
+    await expect(runText(url, 'pay', paid.id)).rejects.toThrow('waits');
+
+    const end = await request('POST', `${url}/api/public/v1/contracts/${contractId}/end`, { token });
+    expect(await runText(url, 'state')).toMatch(new RegExp(`approval +${end.body.approval.id} +pending`));
+  });
+
   it('end, fund, give and withdraw consent, and reconnect', async () => {
     const { sandbox, url, jobId, installId } = await openWorld();
     const { contractId } = sandbox.hire({ jobId });

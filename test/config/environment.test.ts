@@ -49,6 +49,7 @@ describe('the variables alone', () => {
     expect(config.installs.get('default')).toEqual({
       source: 'platform',
       jobs: new Map(),
+      guidelines: false,
       token: 'ot_ptk_1',
       webhookSecrets: [],
       tool: 'default',
@@ -114,6 +115,7 @@ describe('the variables alone', () => {
     expect(config.installs.get('acme')).toEqual({
       source: 'platform',
       jobs: new Map(),
+      guidelines: false,
       token: 'ot_ptk_1',
       webhookSecrets: ['whsec_1', 'whsec_2'],
       tool: 'default',

@@ -11,6 +11,7 @@ const alternatives = [
   'installs.*.source',
   'installs.*.jobs',
   'installs.*.jobs.*',
+  'installs.*.guidelines',
   'links',
   'links.*',
   'links.*.timeZone',

@@ -69,7 +69,7 @@ describe('loadConfig with a file', () => {
         [
           'acme',
           {
-            ...{ source: 'platform', jobs: new Map() },
+            ...{ source: 'platform', jobs: new Map(), guidelines: false },
             ...{ token: 'ot_ptk_1', webhookSecrets: ['whsec_1'], tool: 'studio', projects: ['*'] },
           },
         ],
@@ -90,6 +90,7 @@ describe('loadConfig with a file', () => {
       reconcile: { schedule: '* * * * *' },
       subscription: { everyMs: 300_000 },
       feed: { everyMs: 30_000 },
+      guidelines: { everyMs: 900_000 },
       usage: { schedule: '30 * * * *', lookbackMs: 1_209_600_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },
       notifications: { channels: new Map(), repeatMs: 7 * 86_400_000 },
       retention: { deliveriesMs: 2_592_000_000, peopleMs: 7_776_000_000 },

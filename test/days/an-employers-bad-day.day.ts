@@ -1,7 +1,7 @@
 import { expect, it, vi } from 'vitest';
 import type { WantedFaults } from '../../src/sandbox/faults/faults-schema.ts';
 import { describeEachDialect } from '../support/databases.ts';
-import { type EmployerJourney, openEmployerJourney } from '../support/employer-journey.ts';
+import { type EmployerJourney, openEmployerJourney, readEveryMs } from '../support/employer-journey.ts';
 import { createRandom } from '../support/random.ts';
 
 /**
@@ -22,7 +22,7 @@ vi.mock('node:timers/promises', async (importOriginal) => {
 
 const minuteMs = 60_000;
 const stepMinutes = 2;
-/** Without faults a hire takes half a minute, and an end without an event a minute. */
+/** Without faults a hire takes half a minute, and an end without an event four minutes. */
 const allowedMinutes = 16;
 /** The brake does not count on people who came in the last hour, so that no one leaves before. */
 const beginning = { people: 40, minutes: 62 };
@@ -56,7 +56,7 @@ describeEachDialect("a bad day of an employer's own account", (dialect) => {
     const hired: Hired[] = [];
     const happening = { hired, random: createRandom(17) };
     for (let count = 0; count < beginning.people; count += 1) hire(journey, happening, 0);
-    await journey.pass(minuteMs);
+    await journey.pass(readEveryMs);
     await journey.live(beginning.minutes * minuteMs);
     expect(placesIn(journey)).toEqual(new Set(hired.map(({ place }) => place)));
 

@@ -4,9 +4,9 @@ import { AppError } from '../../src/domain/errors.ts';
 import { type Guideline, toGuideline } from '../../src/guidelines/to-guideline.ts';
 import { toHtml } from '../../src/guidelines/to-html.ts';
 import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
-import type { PublishedPage } from '../../src/sources/source.ts';
-import { hostilePage } from '../support/guidelines/hostile-pages.ts';
-import { harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
+import type { PublishedPage } from '../../src/sources/publication.ts';
+import { hostilePage, readablePages } from '../support/guidelines/hostile-pages.ts';
+import { addressesIn, addressesOf, harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
 
 const p = (...content: unknown[]) => ({ type: 'paragraph', content });
 const t = (text: string, ...marks: unknown[]) => ({ type: 'text', text, marks });
@@ -55,7 +55,7 @@ describe('guidelines from a publication', () => {
       '',
       '## What counts',
       '',
-      'Every **whole** car &amp; van, see [the list](<https://example.com/?a=1&amp;b=2>)',
+      'Every **whole** car &amp; van, see [the list](<https://example.com/?a=1&b=2>)',
       '',
       '- red',
       '- blue',
@@ -77,6 +77,22 @@ describe('guidelines from a publication', () => {
       '> two',
     ]);
     expect(notes).toEqual([]);
+  });
+
+  it('lead to the address that stands in the manual, whatever signs it has', () => {
+    const { markdown } = write(page(p(t('**here**', { type: 'bold' }, linkTo('http://a.example/?)*=~~[x](y)')))));
+    const [link, ...others] = shownByMarkdown(markdown).querySelectorAll('a');
+    expect([link?.getAttribute('href'), link?.textContent, others]).toEqual([
+      'http://a.example/?%29%2A=%7E%7E%5Bx%5D%28y%29',
+      '**here**',
+      [],
+    ]);
+  });
+
+  it('have nothing for what is empty: a title, a quote, a list', () => {
+    const empty = ['blockquote', 'bulletList', 'heading'].map((type) => ({ type, content: [] }));
+    const { html, markdown } = write({ title: ' ', depth: 1, content: doc(p(t('Every car')), ...empty) });
+    expect([html, markdown]).toEqual(['<p>Every car</p>', 'Every car']);
   });
 
   it('show the same text in both formats', () => {
@@ -135,19 +151,32 @@ describe('guidelines from a publication', () => {
     );
   });
 
-  it('have nothing that runs, and no address that is not http or https, whatever the manual says', () => {
+  it('have nothing that runs, and no address but the http and https ones of the manual, whatever it says', () => {
     let read = 0;
     fc.assert(
       fc.property(fc.array(hostilePage, { minLength: 1, maxLength: 2 }), (pages) => {
         const guideline = readable(pages);
         if (guideline === null) return;
         read += 1;
-        expect(harmIn(readHtml(toHtml(guideline.blocks)))).toEqual([]);
-        expect(harmIn(shownByMarkdown(toMarkdown(guideline.blocks)))).toEqual([]);
+        const said = addressesOf(pages);
+        for (const shown of [readHtml(toHtml(guideline.blocks)), shownByMarkdown(toMarkdown(guideline.blocks))]) {
+          expect(harmIn(shown)).toEqual([]);
+          expect(addressesIn(shown).filter((address) => !said.has(address))).toEqual([]);
+        }
       }),
       { numRuns: 3000 },
     );
     expect(read).toBeGreaterThan(1000);
+  });
+
+  it('begin and end with what is seen, as tools cut off the rest, whatever the manual says', () => {
+    fc.assert(
+      fc.property(readablePages, (pages) => {
+        const { html, markdown } = write(...pages);
+        expect([html, markdown]).toEqual([html.trim(), markdown.trim()]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 });
 
@@ -162,7 +191,11 @@ function readable(pages: PublishedPage[]): Guideline | null {
 }
 
 function linked(text: string, href: string) {
-  return t(text, { type: 'link', attrs: { href } });
+  return t(text, linkTo(href));
+}
+
+function linkTo(href: string) {
+  return { type: 'link', attrs: { href } };
 }
 
 function item(...content: unknown[]) {

@@ -18,6 +18,7 @@ const at = '2026-03-15T12:00:00.000Z';
 const box = createSecretBox(randomBytes(32));
 const acme: ConnectedInstall = {
   install: 'acme',
+  source: 'platform',
   token: 'ot_ptk_acme',
   tool: 'studio',
   projects: ['acme-*'],
@@ -63,6 +64,13 @@ describeEachDatabase('the registry of installs', (openFresh) => {
       },
     });
     expect([...registry.sources.keys()]).toEqual(['globex', 'acme']);
+  });
+
+  it('has those of an employer as what they were connected as', async () => {
+    await save({ source: 'employer', token: 'ot_pat_acme' });
+    await registry.load();
+    expect(registry.installs.get('acme')).toMatchObject({ source: 'employer', jobs: new Map() });
+    expect(registry.sources.get('acme')?.hasSilentEnds).toBe(true);
   });
 
   it('sees in Maps it handed out before what another instance changes', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { AlertNotice } from '../../src/domain/notice.ts';
 import { composeDigest } from '../../src/notify/compose-digest.ts';
 import { newNotice } from '../support/notices.ts';
 
@@ -64,5 +65,20 @@ describe('a digest', () => {
     const contractId = `c\n@everyone \u202e\u001b[31m${'x'.repeat(500)}`;
     const { lines } = composeDigest([newNotice({ contractId })], 2000);
     expect(lines).toEqual([expect.stringMatching(/^LOW · contract c \(at\)everyone x{80,90} of acme/)]);
+  });
+
+  it('shows where a person acts, and no other address of a stranger', () => {
+    const notice: AlertNotice = {
+      kind: 'alert.payment_waiting',
+      isOver: false,
+      isRepeat: false,
+      endsAtOnce: false,
+      since: '2026-03-15T11:59:00.000Z',
+      occurredAt: '2026-03-15T11:59:00.000Z',
+      message: 'A payment waits',
+      about: { payment: 'https://evil.example', url: 'https://pay.example/inv?a=1&b=2' },
+    };
+    const { lines } = composeDigest([notice], 2000);
+    expect(lines[0]).toMatch(/^ALERT · A payment waits · payment … · url https:\/\/pay\.example\/inv\?a=1&b=2 · 2026/);
   });
 });

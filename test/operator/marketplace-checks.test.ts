@@ -111,7 +111,7 @@ describe('a check of the endpoints', () => {
   const endpoint = (changes: object = {}) =>
     WebhookEndpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
   const look = (...endpoints: object[]) =>
-    checkEndpoints('acme', { eventTypes }, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
+    checkEndpoints('acme', eventTypes, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 
   it('is of the address below the public one', () => {
     expect(url).toBe('https://bridge.example.com/webhooks/acme');
@@ -161,11 +161,11 @@ describe('a check of the endpoints', () => {
 
   it('fails where the marketplace would not deliver at all', () => {
     const plain = endpointUrlOf('http://bridge.example.com', 'acme');
-    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: plain })], plain)).toMatchObject([
+    expect(checkEndpoints('acme', eventTypes, [endpoint({ url: plain })], plain)).toMatchObject([
       { status: 'failure', says: expect.stringMatching(/^the marketplace delivers to https only/) },
     ]);
     const local = endpointUrlOf('http://localhost:8787', 'acme');
-    expect(checkEndpoints('acme', { eventTypes }, [endpoint({ url: local })], local)).toEqual([]);
+    expect(checkEndpoints('acme', eventTypes, [endpoint({ url: local })], local)).toEqual([]);
   });
 });
 

@@ -178,6 +178,26 @@ describe('the feed of updates', () => {
   });
 });
 
+describe('what waits for money', () => {
+  it('is listed newest first with its event, and gone when it is paid', async () => {
+    const { sandbox, jobId, api } = await openAccount();
+    const { contractId } = sandbox.hire({ jobId });
+    const [first, second] = [sandbox.billContract(contractId), sandbox.billContract(contractId, { amountUsd: 7 })];
+    const { payments } = (await api('GET', '/payments/pending')).body;
+    expect(payments).toMatchObject([
+      { id: second.id, amountUsd: 7, status: 'PENDING_FUNDING', invoiceKind: 'FUNDING', viewerRole: 'EMPLOYER' },
+      { id: first.id, job: { id: jobId }, milestone: { id: null } },
+    ]);
+    expect((await updates(api)).events.slice(1)).toMatchObject([
+      { type: 'payment.pending', resourceId: first.id, data: { invoiceId: first.id, contractId } },
+      { type: 'payment.pending', resourceId: second.id },
+    ]);
+    sandbox.settlePayment(first.id);
+    expect((await api('GET', '/payments/pending')).body.payments).toMatchObject([{ id: second.id }]);
+    expect((await updates(api)).events.at(-1)).toMatchObject({ type: 'milestone.status_changed' });
+  });
+});
+
 describe('what goes wrong', () => {
   it('loses doorbells and repeats them, and the feed has each event once', async () => {
     const { sandbox, accountId, jobId, api } = await openAccount();

@@ -73,6 +73,20 @@ describe('the instructions of an account', () => {
     expect(await titles(world, manualId, 2, '?audience=WORKER')).toEqual(['For all']);
   });
 
+  it('are bound anew, and gone once they are archived', async () => {
+    const { sandbox, accountId, api } = await openAccount();
+    const { manualId } = sandbox.createManual(accountId, { pages: [{ title: 'Cars' }] });
+    sandbox.publishManual(manualId);
+    const bindings = [{ kind: 'JOB' as const, targetId: 'job_1', precedence: 2 }];
+    sandbox.bindManual(manualId, { bindings });
+    const path = `/instructions/manuals/${manualId}`;
+    expect((await api('GET', path)).body.manual.bindings).toEqual(bindings);
+    sandbox.archiveManual(manualId);
+    expect((await api('GET', path)).status).toBe(404);
+    expect((await api('GET', `${path}/publications`)).status).toBe(404);
+    expect(() => sandbox.archiveManual(manualId)).toThrow('No manual');
+  });
+
   it('are listed in pages', async () => {
     const { sandbox, accountId, api } = await openAccount();
     const ids = ['a', 'b', 'c'].map((title) => sandbox.createManual(accountId, { pages: [{ title }] }).manualId);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { describePlatformApi, type OpenapiOperation } from '../../src/sandbox/openapi.ts';
 import { platformRoutes } from '../../src/sandbox/platform-router.ts';
 import { clock, openWorld, request, today, type World } from './sandbox-harness.ts';
+import { toStrictSchema } from './strict-schema.ts';
 
 /** What each operation needs and how it succeeds, from the specification and not from the code. */
 interface Example {
@@ -237,19 +237,3 @@ async function describedOperation(world: World, { method, path }: Example): Prom
 }
 
 /** Refuses undescribed properties, so that the description and the answers stay equal. */
-function toStrictSchema(schema: unknown): z.ZodType {
-  return z.fromJSONSchema(inline(schema) as Parameters<typeof z.fromJSONSchema>[0]);
-}
-
-function inline(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(inline);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const { $ref, ...rest } = schema as { $ref?: string };
-  if ($ref !== undefined) {
-    const name = $ref.replace('#/components/schemas/', '');
-    return inline(describePlatformApi(false).components.schemas[name]);
-  }
-  const entries = Object.entries(rest).map(([key, value]) => [key, inline(value)]);
-  const closed = 'properties' in rest ? { additionalProperties: false } : {};
-  return { ...Object.fromEntries(entries), ...closed };
-}

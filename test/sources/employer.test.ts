@@ -25,6 +25,7 @@ const open: OpenSite = async ({ hasCursors = false } = {}) => {
     hire: (opentrainUserId) => sandbox.hire({ jobId, trainers: [{ opentrainUserId }] }).contractId,
     end: (contractId) => void sandbox.endContract(contractId),
     fund: (contractId) => void sandbox.fundMilestone(contractId),
+    bill: (contractId) => void sandbox.billContract(contractId),
     withdrawAddress: (opentrainUserId) =>
       void sandbox.hire({ jobId, trainers: [{ opentrainUserId, workEmail: null }] }),
     revokeToken: () => void sandbox.revokeAccountTokens(accountId),
@@ -46,6 +47,7 @@ const capabilities = [
   'readUpdates',
   'endContract',
   'readApproval',
+  'listPendingPayments',
 ] as const;
 
 describeSource("an employer's own account", open, capabilities, { holdsLinks: false });

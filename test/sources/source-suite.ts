@@ -115,7 +115,8 @@ export function describeSource(
     });
 
     it('makes, finds and deletes a webhook endpoint for all its events', async () => {
-      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes: source.eventTypes };
+      const eventTypes = await source.listEventTypes(signal);
+      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes };
       const { endpoint, secret } = await source.createEndpoint(wanted, signal);
       expect(secret).toMatch(/^whsec_/);
       expect(endpoint).toMatchObject({ ...wanted, status: 'ACTIVE' });
@@ -128,9 +129,10 @@ export function describeSource(
     });
 
     declareWhere('updateEndpoint', 'changes a webhook endpoint, and has deliveries sent again', async () => {
-      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes: source.eventTypes.slice(0, 1) };
+      const eventTypes = await source.listEventTypes(signal);
+      const wanted = { url: 'https://bridge.example.com/webhooks/acme', eventTypes: eventTypes.slice(0, 1) };
       const { endpoint } = await source.createEndpoint(wanted, signal);
-      const changes = { eventTypes: source.eventTypes, status: 'DISABLED' } as const;
+      const changes = { eventTypes, status: 'DISABLED' } as const;
       expect(await source.updateEndpoint?.(endpoint.id, changes, signal)).toMatchObject(changes);
       await source.updateEndpoint?.(endpoint.id, { status: 'ACTIVE' }, signal);
       expect(await source.redeliver?.(endpoint.id, undefined, signal)).toBe(can('redeliver') ? 0 : undefined);
@@ -200,6 +202,22 @@ export function describeSource(
       expect(await failureOf(source.readApproval?.('apr_unknown', signal))).toMatchObject({ code: 'not_found' });
     });
 
+    declareWhere('listPendingPayments', 'lists what waits for money, and where a person sees to it', async () => {
+      const contract = site.hire('trainer-1');
+      expect(await source.listPendingPayments?.(signal)).toEqual([]);
+      site.bill?.(contract);
+      expect(await source.listPendingPayments?.(signal)).toEqual([
+        {
+          id: expect.any(String),
+          invoiceNumber: expect.any(Number),
+          amountUsd: 200,
+          createdAt: expect.any(String),
+          jobId: site.jobId,
+          url: expect.stringMatching(/^https?:/),
+        },
+      ]);
+    });
+
     it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
       expect(await source.findDeviations(signal)).toEqual([]);
@@ -238,6 +256,7 @@ export const allCapabilities = [
   'readUpdates',
   'endContract',
   'readApproval',
+  'listPendingPayments',
 ] as const;
 export type Capability = (typeof allCapabilities)[number];
 
@@ -258,6 +277,8 @@ export interface SourceSite {
   end(contractId: string): void;
   /** Money lies on the contract from now on. */
   fund?(contractId: string): void;
+  /** A payment for the contract waits for a person. */
+  bill?(contractId: string): void;
   /** From now on no address of the trainer is shared. */
   withdrawAddress(trainerId: string): void;
   revokeToken(): void;

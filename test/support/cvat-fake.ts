@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
+import { type CvatAnswer, refuse } from './cvat-answer.ts';
 import type { CvatEvent } from './cvat-events.ts';
-import { type CvatAnswer, createCvatRoutes, refuse } from './cvat-routes.ts';
+import { createCvatRoutes } from './cvat-routes.ts';
 import { type CvatOptions, type CvatState, createCvatState } from './cvat-state.ts';
 
 export interface CvatFakeOptions extends CvatOptions {

@@ -1,14 +1,7 @@
+import { brokenDown, type CvatAnswer, refuse } from './cvat-answer.ts';
 import { type CvatEvent, isSince, toEventsCsv } from './cvat-events.ts';
+import { createCvatGuides } from './cvat-guides.ts';
 import type { CvatAssignable, CvatKind, CvatMembership, CvatOptions, CvatState, CvatUser } from './cvat-state.ts';
-
-export interface CvatAnswer {
-  status: number;
-  body?: unknown;
-  /** Instead of a body of JSON. */
-  csv?: string;
-  html?: string;
-  headers?: Record<string, string>;
-}
 
 export interface CvatRequest {
   method: string;
@@ -22,6 +15,7 @@ const maxPageSize = 3;
 
 /** What CVAT answers to a user who is logged in. */
 export function createCvatRoutes(state: CvatState, options: CvatOptions, events: CvatEvent[]) {
+  const guides = createCvatGuides(state);
   const exports = new Map<string, { query: URLSearchParams; polls: number }>();
 
   const show = ({ id, username }: CvatUser) => ({ id, username, first_name: '', last_name: '' });
@@ -102,7 +96,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
       id,
       assignee: showById(assigneeId),
       state: is,
-      ...(kind !== 'projects' && { project_id: projectId }),
+      ...(kind === 'projects' ? { guide_id: guides.ofProject(id)?.id ?? null } : { project_id: projectId }),
     });
     return toPage(request, found, showWork);
   }
@@ -162,6 +156,7 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
       },
     ],
     ['POST invitations', createInvitation],
+    ['POST guides', ({ body }, org) => guides.create(body, org)],
     ...(['jobs', 'tasks', 'projects'] as const).map(
       (kind): [string, (request: CvatRequest, org: string) => CvatAnswer] => [
         `GET ${kind}`,
@@ -228,6 +223,10 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
       case 'PATCH tasks':
       case 'PATCH projects':
         return change(kind as CvatKind, id, request.body);
+      case 'GET guides':
+        return guides.show(Number(id));
+      case 'PATCH guides':
+        return guides.change(Number(id), request.body);
       default:
         return refuse(404, 'Not found.');
     }
@@ -249,7 +248,6 @@ export function createCvatRoutes(state: CvatState, options: CvatOptions, events:
 }
 
 const noMail: CvatAnswer = { status: 500, body: 'Email backend is not configured.' };
-const brokenDown: CvatAnswer = { status: 500, html: '<h1>Server Error (500)</h1>' };
 
 function toResent(state: CvatState, membership: CvatMembership | undefined): CvatAnswer {
   const waitSeconds = state.throttleResend();
@@ -262,10 +260,6 @@ function toResent(state: CvatState, membership: CvatMembership | undefined): Cva
   if (outcome === 'no mail') return noMail;
   if (outcome === 'sent') return { status: 204 };
   return { status: 400, body: 'This invitation is already accepted.' };
-}
-
-export function refuse(status: number, detail: string): CvatAnswer {
-  return { status, body: { detail } };
 }
 
 interface Rule {

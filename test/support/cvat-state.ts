@@ -55,6 +55,15 @@ export interface CvatAssignable {
   state: string;
 }
 
+/** The guide of a project. */
+export interface CvatGuide {
+  id: number;
+  projectId: number;
+  markdown: string;
+  /** Its images, by their uuid. */
+  assets: string[];
+}
+
 export type CvatKind = 'jobs' | 'tasks' | 'projects';
 
 const expiryMs = 7 * 86_400_000;
@@ -69,6 +78,7 @@ export function createCvatState(options: CvatOptions) {
   const users: CvatUser[] = [];
   const memberships: CvatMembership[] = [];
   const work: Record<CvatKind, CvatAssignable[]> = { jobs: [], tasks: [], projects: [] };
+  const guides: CvatGuide[] = [];
   const organizations = new Map<string, number>();
   /** By its short name, when it was made: an instant. */
   const madeAt = new Map<string, string>();
@@ -175,6 +185,13 @@ export function createCvatState(options: CvatOptions) {
     return made;
   }
 
+  /** A project has one at most. */
+  function addGuide(projectId: number, markdown: string, assets: string[] = []): CvatGuide {
+    const guide = { id: ++lastId, projectId, markdown, assets };
+    guides.push(guide);
+    return guide;
+  }
+
   /** A member opens what is assigned to them; one of the group `worker` does so without being one. */
   function jobsOpenTo(userId: number): number[] {
     const isWorker = users.some(({ id, groups }) => id === userId && groups.includes('worker'));
@@ -196,6 +213,8 @@ export function createCvatState(options: CvatOptions) {
     users,
     memberships,
     work,
+    guides,
+    addGuide,
     organizations,
     madeAt,
     own,

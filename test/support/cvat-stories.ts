@@ -36,6 +36,7 @@ export const cvatStories: readonly CvatStory[] = [
   { name: 'shows who came in by an invitation whose answer was lost', run: showsNewcomers },
   { name: 'renews more invitations than CVAT sends again in an hour', run: renewsMany },
   { name: 'takes away what is assigned, in one project or in all', run: endsAssignments },
+  { name: 'keeps a guide of each project, without spaces at its ends', run: keepsGuides },
 ];
 
 const { signal } = new AbortController();
@@ -138,6 +139,19 @@ async function endsAssignments(site: CvatSite): Promise<void> {
   // They are no member any more, and no answer has their name.
   await end(adapter, org, added);
   expect(await assignees()).toEqual([null, null]);
+}
+
+async function keepsGuides(site: CvatSite): Promise<void> {
+  const adapter = adapterOf(site);
+  const [one, other] = [String(await site.makeProject()), String(await site.makeProject())];
+  const read = async (project: string) => await adapter.readGuidelines?.(project, signal);
+  expect([await read(one), await read(other)]).toEqual(['', '']);
+  const asset = '(/api/assets/0d6c2f4e-8a57-4a5e-9a31-6f0a4b1e2c3d)';
+  for (const text of ['# Cars', `# Whole cars\n\n<script>alert(1)</script> ${asset}`, '']) {
+    await adapter.writeGuidelines?.(one, ` ${text}\n`, signal);
+    expect([await read(one), await read(other)]).toEqual([text.replace('(/', '(\\/'), '']);
+  }
+  await expect(adapter.writeGuidelines?.(one, 'a\0b', signal)).rejects.toMatchObject({ code: 'invalid' });
 }
 
 /** The fake as such a site. */

@@ -39,6 +39,7 @@ export const doccanoFacts: readonly DoccanoFact[] = [
     run: showsExamples,
   },
   { name: 'cannot count labels while a user who made some is gone', run: countsLabels },
+  { name: 'keeps a guideline as it is written, but for spaces at its ends', run: keepsGuidelines },
   { name: 'lets people rename themselves, and change the password', run: letsRename },
   { name: 'lets staff make accounts, and act where they are project_admin', run: limitsStaff },
 ];
@@ -196,6 +197,26 @@ async function countsLabels(site: DoccanoSite): Promise<void> {
   expect(await admin.ask('GET', `${path}/member-progress`)).toEqual({ total: 1, progress });
   await addRow(admin, project, person.id);
   expect(await admin.ask('GET', `${path}/category-distribution`)).toEqual(counted);
+}
+
+async function keepsGuidelines(site: DoccanoSite): Promise<void> {
+  const admin = await actAs(site, site.admin);
+  const project = await makeProject(admin, 'guided');
+  const person = await makePerson(site, admin);
+  await addRow(admin, project, person.id);
+  const path = `/projects/${project}`;
+  const write = async (guideline: unknown, user = admin) => (await user.call('PATCH', path, { guideline })).status;
+  const seen = async () => (await person.ask<{ guideline: string }>('GET', path)).guideline;
+  expect(await seen()).toBe('');
+  const text = '# Cars\r\n\n<script>alert(1)</script> <!-- --> [x](javascript:alert(1))\n\n    e\u0301 \u{1F600}';
+  expect(await write(`\n ${text}\u2028\n`)).toBe(200);
+  expect(await seen()).toBe(text);
+  for (const refused of [null, 'a\0b', 'a\ud800b', 'x'.repeat(3_000_000)]) expect(await write(refused)).toBe(400);
+  expect(await write('mine', person)).toBe(403);
+  expect(await seen()).toBe(text);
+  expect(await write('')).toBe(200);
+  expect(await seen()).toBe('');
+  expect(await admin.call('PATCH', '/projects/99999', { guideline: 'x' })).toMatchObject({ status: 404 });
 }
 
 async function letsRename(site: DoccanoSite): Promise<void> {

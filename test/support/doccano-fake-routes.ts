@@ -38,6 +38,8 @@ const bad = (field: string, text: string): FakeAnswer => ({ status: 400, body: {
 
 type Route = (call: FakeCall) => FakeAnswer;
 
+const maxBodyBytes = 2_621_440;
+
 /** What the fake doccano answers, by method and path; `:` stands for a number. */
 export const fakeRoutes = new Map<string, Route>([
   ['GET /me', ({ user }) => ok(showUser(user))],
@@ -146,9 +148,14 @@ function showProject({ state, ids: [id] }: FakeCall): FakeAnswer {
 function changeProject({ state, ids: [id], body }: FakeCall): FakeAnswer {
   const project = state.projects.find((one) => one.id === id);
   if (project === undefined) return missing;
-  if (body['resourcetype'] !== project.resourcetype) return bad('resourcetype', 'This field is required.');
+  const { guideline = project.guideline } = body;
+  if (guideline === null) return bad('guideline', 'This field may not be null.');
+  const text = String(guideline);
+  // The default of Django, which reads no larger body.
+  if (JSON.stringify(body).length > maxBodyBytes) return { status: 400, body: '<h1>Bad Request (400)</h1>' };
+  if (text.includes('\0') || !text.isWellFormed()) return bad('guideline', 'Such characters are not allowed.');
   // Spaces at both ends are cut off, as of every text.
-  project.guideline = String(body['guideline']).trim();
+  project.guideline = text.trim();
   return ok(project);
 }
 

@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
-import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { MembershipRow } from '../../src/db/tables.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
@@ -12,10 +11,13 @@ import { lastTick } from '../../src/lib/last-tick.ts';
 import { silentSchedule } from '../../src/reconcile/runs/schedule-worker.ts';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createApiClient } from './api-client.ts';
+import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
-import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
+import { openFront } from './front.ts';
+import { hardlyEver, liveThrough, untilNothingIsDue } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 import { readRoster } from './roster.ts';
@@ -23,8 +25,8 @@ import { until } from './until.ts';
 import { consoleTokens } from './visitor.ts';
 
 /**
- * An employer with an account of their own, the bridge, and a roster as their tool. Two jobs lead to two projects.
- * Time stands still until the test moves it.
+ * An employer with an account of their own, the bridge, and a roster (or a real tool) as their tool. Two jobs lead to
+ * two projects. Time stands still until the test moves it.
  */
 export interface EmployerJourney {
   sandbox: Sandbox;
@@ -35,21 +37,31 @@ export interface EmployerJourney {
   signs: Job;
   lamps: Job;
   consoleUrl: string;
+  receiverUrl: string;
+  /** The address at which the marketplace reaches the bridge, where it does. */
+  door: FrontDoor;
   roster(): Record<string, string[]>;
   memberships(): Promise<MembershipRow[]>;
   /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
   /** Moves the time on, and resolves when all that became due by then was tried. */
   live(ms: number): Promise<void>;
-  /** Moves the time on, at least by a minute, and waits until the account was read by then, or could not be. */
+  /** Every request of the bridge since the last one was asked for, as its path. Only where they are counted. */
+  asked(): string[];
+  /**
+   * Moves the time on, by so much that a reading is due, and waits until the account was read by then, or could not
+   * be. The first is due after a minute, the others after `readEveryMs`.
+   */
   pass(ms: number): Promise<void>;
   /** Resolves when the feed was read by now. The account was read before, so that it is known whose feed it is. */
   feedIsRead(): Promise<void>;
+  /** The webhooks of the account, as the marketplace has them. */
+  webhooks(): Promise<{ id: string; status: string }[]>;
   /** Asks the marketplace to end a contract. @returns the id of the approval that a person must confirm */
   askForEnd(contractId: string): Promise<string>;
 }
 
-interface Job {
+export interface Job {
   id: string;
   project: string;
 }
@@ -57,53 +69,84 @@ interface Job {
 export interface EmployerOptions extends Pick<NewAccount, 'scopes' | 'isClaimed' | 'featuresOff'> {
   /** Whether the marketplace can reach the bridge, so that it has a webhook. */
   isReachable?: boolean;
+  /** A tool that really runs, by its settings, with a project for each job. */
+  tool?: { settings: object; projects: readonly [signs: string, lamps: string] };
+  /** What is connected to the running bridge: an account that its configuration does not have, or the one that it has. */
+  connects?: 'unknown' | 'configured';
+  /** What the webhook is subscribed to; what is of use by default. */
+  eventTypes?: readonly string[];
+  /** Whether the requests of the bridge are counted. */
+  isCounted?: boolean;
+  /** Whether installs are read as often as where no schedule is configured; hardly ever by default. */
+  hasUsualSchedule?: boolean;
+  notifications?: object;
   removals?: { max: number; maxFraction: number };
+  /** More keys of the install. */
+  own?: object;
+  /** More installs of the same tool. */
+  others?(sandbox: Sandbox, jobs: readonly [Job, Job]): object;
 }
 
+/** How often the account is read as a whole, where its feed is. */
+export const readEveryMs = 4 * 60_000;
 const minuteMs = 60_000;
 
 export async function openEmployerJourney(
   dialect: Pick<Dialect, 'createMigrated'>,
-  { isReachable = false, removals, ...account }: EmployerOptions = {},
+  {
+    isReachable = false,
+    eventTypes = employerEventTypes,
+    isCounted = false,
+    hasUsualSchedule = false,
+    tool,
+    own,
+    others,
+    connects,
+    removals,
+    notifications,
+    ...account
+  }: EmployerOptions = {},
 ): Promise<EmployerJourney> {
+  const reconcile = hasUsualSchedule ? undefined : { schedule: hardlyEver };
+  const sections = { reconcile, removals, notifications };
   const clock = createFakeClock(new Date().toISOString());
   const log = createLogLines();
   const sandbox = createSandbox({ timeScale: 0, clock });
   const { baseUrl, employerBaseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
   const { accountId, token } = sandbox.createAccount(account);
-  const [signs, lamps] = ['signs', 'lamps'].map((project) => ({ id: sandbox.createJob({ accountId }).id, project }));
-  if (signs === undefined || lamps === undefined) throw new Error('there are two jobs');
+  const createJob = (project: string) => ({ id: sandbox.createJob({ accountId }).id, project });
+  const projects = tool?.projects ?? (['signs', 'lamps'] as const);
+  const [signs, lamps] = [createJob(projects[0]), createJob(projects[1])];
 
   const rosterFile = path.join(createFolder(), 'roster.json');
   const storage = await openStorage(await dialect.createMigrated(), randomBytes(32));
   onTestFinished(() => storage.database.close());
-  const port = isReachable ? await takeFreePort() : 0;
-  const publicUrl = `http://127.0.0.1:${port}`;
+  const door = await openFrontDoor();
   const api = async <T>(method: string, at: string, body?: object): Promise<T> => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const response = await fetch(`${employerBaseUrl}${at}`, { method, headers, body: JSON.stringify(body ?? {}) });
+    const response = await fetch(`${employerBaseUrl}${at}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
     return (await response.json()) as T;
   };
-  const subscribe = () =>
-    api<{ secret: string }>('POST', '/webhooks', { url: `${publicUrl}/webhooks/own`, eventTypes: employerEventTypes });
-  const webhookSecrets = isReachable ? [(await subscribe()).secret] : [];
+  const subscribe = () => api<{ secret: string }>('POST', '/webhooks', { url: `${door.url}/webhooks/own`, eventTypes });
+  const webhookSecrets = isReachable && connects === undefined ? [(await subscribe()).secret] : [];
+  const jobs = [signs, lamps];
+  const front = isCounted ? await openFront(employerBaseUrl) : undefined;
+  const configured = { source: 'employer', token, webhookSecrets, tool: 'list', jobs: toConfigured(jobs), ...own };
   const config = Config.parse({
-    receiver: { host: '127.0.0.1', port, drain: '0s', ...(isReachable && { publicUrl }) },
+    receiver: { host: '127.0.0.1', port: 0, drain: '0s', ...(isReachable && { publicUrl: door.url }) },
     console: { port: 0, tokens: consoleTokens },
-    marketplace: { baseUrl, employerBaseUrl },
-    reconcile: { schedule: hardlyEver },
-    ...(removals && { removals }),
+    marketplace: { baseUrl, employerBaseUrl: front?.baseUrl ?? employerBaseUrl },
     installs: {
-      own: {
-        source: 'employer',
-        token,
-        webhookSecrets,
-        tool: 'list',
-        jobs: { [signs.id]: signs.project, [lamps.id]: lamps.project },
-      },
+      ...(connects !== 'unknown' && { own: configured }),
+      ...others?.(sandbox, [signs, lamps]),
     },
-    tools: { list: { adapter: 'roster', path: rosterFile } },
+    tools: { list: tool?.settings ?? { adapter: 'roster', path: rosterFile } },
+    ...sections,
   });
   const app = createApp({
     config,
@@ -116,15 +159,14 @@ export async function openEmployerJourney(
     hasStorageThread: false,
   });
   onTestFinished(() => app.stop());
-  const { consoleUrl } = await app.start();
+  const { consoleUrl, receiverUrl } = await app.start();
+  door.leadTo(receiverUrl);
+  let isRead = connects !== undefined;
+  if (connects !== undefined) await connectOwn(consoleUrl, connects === 'unknown' ? { token, jobs } : null);
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    await until(
-      'nothing is due',
-      () => listUnfinished(storage, clock),
-      ({ length }) => length === 0,
-    );
+    await untilNothingIsDue(storage, clock, tool !== undefined);
   }
 
   /** A reading may have failed. */
@@ -162,11 +204,19 @@ export async function openEmployerJourney(
     signs,
     lamps,
     consoleUrl,
+    receiverUrl,
+    door,
     quiet,
     roster: () => readRoster(rosterFile),
     memberships: () => storage.database.kysely.selectFrom('membership').selectAll().orderBy('groupId').execute(),
+    asked() {
+      const paths = (front?.asked() ?? []).map((asked) => asked.replace(/\?.*/, ''));
+      front?.meddle();
+      return paths;
+    },
     async pass(ms) {
-      if (ms < minuteMs) throw new Error('no tick may lie in a shorter time');
+      if (ms < (isRead ? readEveryMs : minuteMs)) throw new Error('no tick may lie in a shorter time');
+      isRead = true;
       const before = clock.now().toISOString();
       await liveThrough(storage, clock, ms);
       await untilReadSince(before);
@@ -187,10 +237,22 @@ export async function openEmployerJourney(
       await untilFeedIsTried();
       await quiet();
     },
+    webhooks: async () => (await api<{ webhooks: { id: string; status: string }[] }>('GET', '/webhooks')).webhooks,
     async askForEnd(contractId) {
       sandbox.fundMilestone(contractId);
       const { approval } = await api<{ approval: { id: string } }>('POST', `/contracts/${contractId}/end`);
       return approval.id;
     },
   };
+}
+
+function toConfigured(jobs: readonly Job[]): Record<string, string> {
+  return Object.fromEntries(jobs.map(({ id, project }) => [id, project]));
+}
+
+/** @param unknown an account that the configuration does not have */
+async function connectOwn(consoleUrl: string, unknown: { token: string; jobs: readonly Job[] } | null): Promise<void> {
+  const jobs = unknown?.jobs.map(({ id: job, project }) => ({ job, project }));
+  const body = unknown === null ? {} : { source: 'employer', token: unknown.token, jobs };
+  await createApiClient(consoleUrl).ask('connectInstall', { params: { install: 'own' }, body });
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
+import { wantPaymentsRead } from '../../src/budget/payment-store.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { MembershipRow, Tables } from '../../src/db/tables.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
@@ -138,6 +139,7 @@ export function createEngine(
     canReturn,
     staleAfterMs: monthMs,
     wantInstallRead: installStates.wantRead,
+    wantPaymentsRead,
     report: createReportEvidence(walls, alerts, clock),
     lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,

@@ -121,12 +121,7 @@ export async function openJourney(
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    const goOn = options.isToolReal === true ? followRealTime(storage, clock) : undefined;
-    const look = async () => {
-      await goOn?.();
-      return await listUnfinished(storage, clock);
-    };
-    await until('nothing is due', look, ({ length }) => length === 0);
+    await untilNothingIsDue(storage, clock, options.isToolReal);
   }
 
   return {
@@ -217,6 +212,16 @@ function toConfig(
     mail: sections.mail,
     notifications: sections.notifications,
   });
+}
+
+/** @param isToolReal whether a call of it may fail, so that the clock has to go on before it is tried again */
+export async function untilNothingIsDue(storage: Storage, clock: FakeClock, isToolReal = false): Promise<void> {
+  const goOn = isToolReal ? followRealTime(storage, clock) : undefined;
+  const look = async () => {
+    await goOn?.();
+    return await listUnfinished(storage, clock);
+  };
+  await until('nothing is due', look, ({ length }) => length === 0);
 }
 
 const patienceMs = 10_000;

@@ -63,7 +63,12 @@ export async function openLoop(adapter: Adapter, project: number): Promise<Loop>
   };
 }
 
-function toHired({ storage }: Journey, trainerId: string, email: string, contractId: string): Hired {
+export function toHired(
+  { storage }: Pick<Journey, 'storage'>,
+  trainerId: string,
+  email: string,
+  contractId: string,
+): Hired {
   const { kysely } = storage.database;
   return {
     trainerId,

@@ -1,6 +1,7 @@
 import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkCvat, identifyCvat } from './check-cvat.ts';
 import { createCvatApi } from './cvat-api.ts';
+import { createCvatGuidelines } from './cvat-guidelines.ts';
 import type { CvatSettings } from './cvat-schema.ts';
 import { createEndAssignments } from './end-assignments.ts';
 import { createCvatMembers, isNewcomer, toMember } from './find-members.ts';
@@ -47,6 +48,8 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
       settings.analytics
         ? readEventUsage(api, settings, { project, request, signal })
         : readJobUsage(api, settings, { project, signal }),
+
+    ...createCvatGuidelines(settings, api),
   };
 }
 
@@ -60,5 +63,6 @@ function toCapabilities({ analytics }: CvatSettings): Capabilities {
     usage: analytics
       ? { counts: ['seconds', 'tasks', 'labels'], outlivesRemoval: true }
       : { counts: ['tasks'], outlivesRemoval: false },
+    guidelines: 'markdown',
   };
 }

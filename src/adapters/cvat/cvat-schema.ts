@@ -109,6 +109,10 @@ export type Assigned = z.output<typeof Assigned>;
 
 /** Jobs, tasks and projects, with their assignee. */
 export const readAssigned = pageReader(Assigned);
+const Guided = z.object({ id, guide_id: id.nullish() });
+/** Projects, with their guide. */
+export const readGuided = pageReader(Guided);
+export const readGuide = reader(z.object({ markdown: z.string() }));
 export const readStartedExport = reader(z.object({ rq_id: z.string().min(1) }));
 export const readExport = reader(Export);
 

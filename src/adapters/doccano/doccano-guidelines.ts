@@ -2,23 +2,19 @@ import type { Adapter } from '../adapter.ts';
 import { type DoccanoApi, projectPath } from './doccano-api.ts';
 import { Project } from './doccano-schema.ts';
 
-/** The guideline of a project, which its members open as a page. */
+/** The guideline of a project, which its members open beside an example. */
 export function createDoccanoGuidelines(
   api: DoccanoApi,
 ): Required<Pick<Adapter, 'readGuidelines' | 'writeGuidelines'>> {
-  async function readProject(project: string, signal: AbortSignal) {
-    return await api.send({ path: projectPath(project), purpose: 'read the guideline' }, Project, signal);
-  }
-
   return {
-    readGuidelines: async (project, signal) => (await readProject(project, signal)).guideline ?? '',
+    async readGuidelines(project, signal) {
+      const request = { path: projectPath(project), purpose: 'read the guideline' };
+      return (await api.send(request, Project, signal)).guideline ?? '';
+    },
 
     async writeGuidelines(project, guideline, signal) {
-      // doccano must be reminded of the type of a project with every change of it.
-      const { resourcetype } = await readProject(project, signal);
-      const body = { ...(resourcetype !== undefined && { resourcetype }), guideline };
-      const request = { method: 'PATCH', path: projectPath(project), body, purpose: 'write the guideline' } as const;
-      await api.run(request, signal);
+      const path = projectPath(project);
+      await api.run({ method: 'PATCH', path, body: { guideline }, purpose: 'write the guideline' }, signal);
     },
   };
 }

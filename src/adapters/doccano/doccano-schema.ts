@@ -67,7 +67,6 @@ export const MemberRows = z.array(MemberRow);
 export const Project = z.object({
   id,
   project_type: z.string(),
-  resourcetype: z.string().optional(),
   /** Markdown. */
   guideline: z.string().nullish(),
 });

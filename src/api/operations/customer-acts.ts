@@ -7,8 +7,8 @@ import { createInstallStore } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
-import { type Connecting, establishInstall } from '../../operator/connect/connect-install.ts';
-import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
+import { establishInstall } from '../../operator/connect/connect-install.ts';
+import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
@@ -77,22 +77,25 @@ const connectInstall = defineOperation({
   id: 'connectInstall',
   method: 'post',
   path: '/installs/{install}/connect',
-  summary: 'Connect a customer, or connect them again with another token',
+  summary: 'Connect a customer or your own account, or connect them again with another token',
   tag,
   params: installParams,
   body: connectBody,
   answer: connectedAnswer,
   async run({ params: { install }, body, by, signal }, parts) {
     const { customers, adapters, database, box } = parts;
-    const { token, tool, projects, move: mayMove = false, relink = false } = body;
+    const { token, jobs = [], tool, projects, move: mayMove = false, relink = false } = body;
     const installStore = createInstallStore(database, box);
     const hasToken = token !== undefined;
-    const { destination, configured } = settleWish(parts, { install, hasToken, tool, projects });
+    const wanted = { install, source: body.source, jobs, hasToken, tool, projects };
+    const { source, destination, configured } = settleWish(parts, wanted);
     const used = configured ?? (hasToken ? toToken(token) : (await installStore.find(install))?.token);
     if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
     const wish: Connecting = {
       install,
+      source,
       token: used,
+      jobs,
       destination,
       acceptsOrphans: body.acceptOrphans === true,
       acceptsOtherCustomer: body.acceptOtherCustomer === true,

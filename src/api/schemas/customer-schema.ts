@@ -3,6 +3,7 @@ import { nameRule, projectRule } from '../../config/text-rules.ts';
 import { budgetStates } from '../../domain/budget.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
 import { runTriggers } from '../../domain/run.ts';
+import { sourceKinds } from '../../domain/source-kind.ts';
 import { removalCauses } from '../../domain/standing.ts';
 import { check, count, flag, instant, maybeInstant, maybeText, pageSchema, paging, text } from './common-schema.ts';
 
@@ -114,7 +115,18 @@ const project = z
   .meta({ pattern: '^[^*\\u0000-\\u001f\\u007f-\\u009f]+\\*?$|^\\*$' });
 
 export const connectBody = z.strictObject({
-  token: z.string().min(1).max(10_000).optional().describe('The platform token; without it the stored one is kept.'),
+  source: z
+    .enum(sourceKinds)
+    .optional()
+    .describe(
+      '"employer" for your own account, with a personal token; without it, what the install is, or a platform.',
+    ),
+  token: z.string().min(1).max(10_000).optional().describe('The token; without it the stored one is kept.'),
+  jobs: z
+    .array(z.strictObject({ job: text, project: text }))
+    .max(1000)
+    .optional()
+    .describe('Of your own account: whose people work in which project. They are added to those that are linked.'),
   tool: text.optional(),
   projects: z.array(project).min(1).max(1000).optional(),
   relink: z.boolean().optional().describe('Link projects again that were linked before the customer connected again.'),

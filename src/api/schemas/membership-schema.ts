@@ -140,7 +140,7 @@ const budget = z
   .meta({ id: 'Budget' });
 
 export const attention = z
-  .object({ says: z.string(), action: z.string(), page: z.string().optional() })
+  .object({ says: z.string(), action: z.string(), page: z.string().optional(), url: z.string().optional() })
   .meta({ id: 'Attention', description: 'Something that an operator has to look at, and what to do about it.' });
 
 export const explainQuery = z.strictObject({

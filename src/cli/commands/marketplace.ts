@@ -72,6 +72,62 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
   }),
 ]);
 
+const onlyProject = option('<project>', 'only this one');
+const guidelinesStatus = 'Ends with 3 if a person has to decide, 1 if something could not be read or written.';
+
+export const guidelinesCommand = defineGroup(
+  'guidelines',
+  'what manuals publish for trainers, as the guidelines of projects in the tools',
+  [
+    defineCommand({
+      name: 'list',
+      description: 'list what was written into which project, and what the last look found',
+      options: { install: ofInstall },
+      json: jsonInsteadOfTable,
+      opens: 'storage',
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesList,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesList,
+    }),
+    defineCommand({
+      name: 'diff',
+      description: 'show what a sync would change, line by line; nothing is written',
+      options: { install: ofInstall, project: onlyProject },
+      notes: `${guidelinesStatus} Ends with 2 if a sync would write something.`,
+      opens: 'services',
+      callsTools: true,
+      isDry: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesDiff,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesDiff,
+    }),
+    defineCommand({
+      name: 'sync',
+      description: 'write what is published now, where the tool still shows what was written last',
+      options: {
+        install: ofInstall,
+        project: onlyProject,
+        overwrite: flag('replace texts too that were edited in the tool, or that Gangway did not write'),
+      },
+      json: jsonInsteadOfTable,
+      notes: guidelinesStatus,
+      opens: 'services',
+      callsTools: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesSync,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesSync,
+    }),
+    defineCommand({
+      name: 'show',
+      description: 'show what is published for a project, what was left out of it, and what the tool shows',
+      arguments: { project: argument('<project>', "the tool's id of it") },
+      options: { install: ofInstall },
+      opens: 'services',
+      callsTools: true,
+      isDry: true,
+      run: async () => (await import('../guidelines-command.ts')).runGuidelinesShow,
+      remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesShow,
+    }),
+  ],
+);
+
 const contract = argument('<contract>', 'its id');
 const installOfContract = option('<name>', 'of which install, where several have one of this id');
 

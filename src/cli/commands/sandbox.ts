@@ -53,6 +53,26 @@ const fund = defineCommand({
   local,
 });
 
+const bill = defineCommand({
+  name: 'bill',
+  description: "have a payment for a contract wait for a person of the employer's own account",
+  arguments: { contract },
+  options: { url, amount: withDefault('<usd>', 'how much is to be paid, in US dollars', 200, toAmount) },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxBill,
+  local,
+});
+
+const pay = defineCommand({
+  name: 'pay',
+  description: 'pay what waits, which funds a milestone',
+  arguments: { payment: argument('<payment>', 'the id of the payment') },
+  options: { url, cancel: flag('have it cancelled instead, which no event says') },
+  json,
+  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxPay,
+  local,
+});
+
 const install = argument('<install>', 'the id of the install');
 
 const consent = defineCommand({
@@ -123,7 +143,7 @@ export const sandboxCommand = defineCommand({
   },
   run: async () => (await import('../sandbox-command.ts')).runSandbox,
   local,
-  subcommands: [hire, end, fund, consent, reconnect, account, setFaults, state],
+  subcommands: [hire, end, fund, bill, pay, consent, reconnect, account, setFaults, state],
 });
 
 function toPort(text: string): number {

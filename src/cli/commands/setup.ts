@@ -1,6 +1,6 @@
 import { builtInAdapters } from '../../adapters/built-in-adapters.ts';
 import { configFileName } from '../../config/find-configuration.ts';
-import { nameRule, projectRule } from '../../config/text-rules.ts';
+import { jobRule, nameRule, projectRule } from '../../config/text-rules.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
 import {
   argument,
@@ -38,11 +38,17 @@ export const initCommand = defineCommand({
 
 export const connectCommand = defineCommand({
   name: 'connect',
-  description: 'connect a customer: from their platform token to people in your tool',
+  description: 'connect a customer, or your own account: from a token to people in your tool',
   arguments: {
-    install: withDefault('[install]', 'your name for the customer', 'default', keepsTo(nameRule)),
+    install: withDefault('[install]', 'your name for the customer or the account', 'default', keepsTo(nameRule)),
   },
   options: {
+    employer: flag('it is your own account at the marketplace, with a personal token, and no platform of a customer'),
+    job: repeatedOption(
+      '<job=project>',
+      'with --employer: whose people work in which project, such as job_1=street-signs; may be repeated',
+      keepsTo(jobRule),
+    ),
     tokenFile: option('<file>', 'the file with the token; without it, the token is asked for'),
     tool: option('<name>', 'the tool of the configuration that gets the people'),
     projects: option('<patterns>', 'the projects of the customer: ids or prefix*, separated by commas', toPatterns),
@@ -56,7 +62,9 @@ export const connectCommand = defineCommand({
   },
   notes: `The command asks for the token without showing it, or takes it from --token-file or
 GANGWAY_CONNECT_TOKEN. It is stored encrypted in the database. It is harmless to run this again. With
-another token it connects a customer again who has disconnected. Exit status: as of gangway reconcile.`,
+another token it connects a customer again who has disconnected. A personal token needs the scopes
+payments:read, messages:read, participant_work_email:read and webhooks:manage; what it may do beyond that
+is said before it is stored. Exit status: as of gangway reconcile.`,
   opens: 'services',
   callsTools: true,
   run: async () => (await import('../connect-command.ts')).runConnect,

@@ -8,6 +8,8 @@ import type { ListedDispatch } from '../../notify/dispatch-store.ts';
 import type { ContractDecision } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import type { ExportedCertificate } from '../../operator/export-certificate.ts';
+import type { ComparedGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
+import type { SyncedGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ListedLinks } from '../../operator/links/list-links.ts';
 import type { ListedContract } from '../../operator/list-contracts.ts';
 import type { ToolServer } from '../../operator/tool-servers.ts';
@@ -31,6 +33,14 @@ import {
 } from '../deliveries-command.ts';
 import { printChecks } from '../doctor-command.ts';
 import { type Described, printEndpoints, printRedelivered, printRotated } from '../endpoint-command.ts';
+import {
+  type ListedGuideline,
+  type OfProject,
+  printDiff,
+  printGuidelines,
+  printShown,
+  printSynced,
+} from '../guidelines-command.ts';
 import { type ListedInstall, printInstalls, printRemoved } from '../installs-command.ts';
 import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
 import { printNotifications, printTrials } from '../notifications-command.ts';
@@ -74,6 +84,31 @@ export async function askLinksRemove(
   const found = links.find(({ linkId }) => linkId === link) ?? links.find(({ project }) => project === link);
   if (found === undefined) return remote.misuse(`there is no link ${link}, and none of such a project`);
   return printUnlinked({ install, linkId: found.linkId, project: found.project }, false);
+}
+
+export async function askGuidelinesList({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
+  const { guidelines } = await remote.ask<{ guidelines: ListedGuideline[] }>('GET /guidelines', { query: { install } });
+  return printGuidelines(guidelines);
+}
+
+export async function askGuidelinesDiff(given: OfProject, remote: RemoteSession): Promise<Printed> {
+  return printDiff(await askCompared(given, remote));
+}
+
+export async function askGuidelinesShow(given: OfProject, remote: RemoteSession): Promise<Printed> {
+  return printShown(await askCompared(given, remote));
+}
+
+async function askCompared({ install, project }: OfProject, remote: RemoteSession): Promise<ComparedGuidelines> {
+  return await remote.ask<ComparedGuidelines>('GET /guidelines/compared', { query: { install, project } });
+}
+
+export async function askGuidelinesSync(
+  { install, project, overwrite }: OfProject & { overwrite: boolean },
+  remote: RemoteSession,
+): Promise<Printed> {
+  const body = { install, project, overwrite };
+  return printSynced(await remote.ask<SyncedGuidelines>('POST /guidelines/sync', { body }));
 }
 
 export async function askContractsList(

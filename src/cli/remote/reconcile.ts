@@ -7,7 +7,7 @@ import type { Reconciled } from '../../operator/reconcile-now.ts';
 import type { ListedRun } from '../../reconcile/runs/run-store.ts';
 import type { Plan } from '../../removals/plan-store.ts';
 import { askSecret } from '../ask.ts';
-import { type ConnectOptions, printConnected, readToken } from '../connect-command.ts';
+import { type ConnectOptions, printConnected, readToken, toAccount, toTokenName } from '../connect-command.ts';
 import type { Printed } from '../define-command.ts';
 import { printPreviewed, printReconciled, type ReconcileOptions } from '../reconcile-command.ts';
 import type { RemoteSession } from '../session.ts';
@@ -37,8 +37,9 @@ export async function askReconcile(
 export async function askConnect(options: ConnectOptions, remote: RemoteSession): Promise<Printed> {
   const { install, tokenFile, tool, projects, yes: relink, move, acceptOrphans, acceptOtherCustomer } = options;
   const { terminal } = remote;
-  const token = readToken(tokenFile, remote.line.envFile) ?? (await askToken(remote, install));
-  const body = { token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer };
+  const { source, jobs } = toAccount(options);
+  const token = readToken(tokenFile, remote.line.envFile) ?? (await askToken(remote, toTokenName(source, install)));
+  const body = { source, jobs, token, tool, projects, relink, move, acceptOrphans, acceptOtherCustomer };
   const { checks, wantedAt, ...established } = await remote.ask<Established>('POST /installs/{install}/connect', {
     params: { install },
     body,
@@ -51,9 +52,9 @@ export async function askConnect(options: ConnectOptions, remote: RemoteSession)
 type Established = Omit<Connected, keyof Reconciled> & { checks: Check[]; wantedAt: string };
 
 /** Undefined if stdin is no terminal, or nothing is typed. */
-async function askToken({ terminal }: RemoteSession, install: string): Promise<string | undefined> {
+async function askToken({ terminal }: RemoteSession, name: string): Promise<string | undefined> {
   if (terminal.stdin.isTTY !== true) return undefined;
-  const typed = await askSecret(terminal, `Platform token of ${install} (nothing keeps the one it has): `);
+  const typed = await askSecret(terminal, `${name} (nothing keeps the one it has): `);
   return typed === '' ? undefined : typed;
 }
 

@@ -5,8 +5,9 @@ import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { maskText } from '../../lib/mask.ts';
-import { type Connecting, type Established, establishInstall } from '../../operator/connect/connect-install.ts';
-import { settleWish, toToken } from '../../operator/connect/settle-wish.ts';
+import { type Established, establishInstall } from '../../operator/connect/connect-install.ts';
+import { toWantedJobs, type WantedJob } from '../../operator/connect/link-jobs.ts';
+import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type Check, warning } from '../../operator/doctor-checks.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
@@ -35,8 +36,9 @@ function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchPar
       ${
         asked.operator.role === 'operator'
           ? html`<p>
-              The customer makes a platform token at the marketplace. With it, Gangway reads their contracts. To connect
-              an install again is harmless; with another token, the customer is connected again.
+              The customer makes a platform token at the marketplace, or you make a personal one for your own account.
+              With it, Gangway reads the contracts. To connect an install again is harmless; with another token, the
+              customer is connected again.
             </p>`
           : html`<p class="empty">Only an operator can connect a customer.</p>`
       }
@@ -44,9 +46,15 @@ function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchPar
         asked,
         '/connect/now',
         html`<div class="sign-in">
-          <label>Your name for the customer<br /><input name="install" value="${given.get('install')}" required /></label>
+          <label>Your name for the customer or the account<br /><input name="install" value="${given.get('install')}" required /></label>
           <label
-            >Platform token<br /><input type="password" name="token" autocomplete="off" /><br /><span class="quiet"
+            >What it is<br /><select name="source">
+              <option value="">a customer’s platform, or what it is now</option>
+              <option value="employer" ${given.get('source') === 'employer' ? html`selected` : ''}>my own account</option>
+            </select></label
+          >
+          <label
+            >Token<br /><input type="password" name="token" autocomplete="off" /><br /><span class="quiet"
               >Empty keeps the token that is stored.</span
             ></label
           >
@@ -60,6 +68,11 @@ function connectPage(asked: Asked, { config }: ConsoleParts, given: URLSearchPar
             >Projects of the customer<br /><input name="projects" value="${given.get('projects')}" /><br /><span
               class="quiet"
               >Ids or prefix*, separated by commas. Needed where another customer uses the tool.</span
+            ></label
+          >
+          <label
+            >Jobs of my own account<br /><input name="jobs" value="${given.get('jobs')}" /><br /><span class="quiet"
+              >Whose people work in which project: job_1=street-signs, separated by commas.</span
             ></label
           >
           ${choices.map(([name, says]) => checkbox(name, says, given.has(name)))}
@@ -102,8 +115,11 @@ async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Pr
   if (!nameRule.pattern.test(install)) throw new AppError('invalid', `The name of a customer: ${nameRule.says}`);
   const typed = textIn(form, 'token');
   const isConfigured = parts.config.installs.has(install);
-  const { destination, configured } = settleWish(parts, {
+  const jobs = toJobs(textIn(form, 'jobs'));
+  const { source, destination, configured } = settleWish(parts, {
     install,
+    source: textIn(form, 'source') === 'employer' ? 'employer' : undefined,
+    jobs,
     hasToken: typed !== undefined,
     // A list with one tool has no other choice.
     tool: isConfigured ? undefined : textIn(form, 'tool'),
@@ -113,7 +129,11 @@ async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Pr
   const token = configured ?? (typed === undefined ? stored?.token : toToken(typed));
   if (token === undefined) throw new AppError('invalid', `There is no token for ${install} yet: fill it in`);
   const [acceptsOrphans, acceptsOtherCustomer] = [form.has('acceptOrphans'), form.has('acceptOtherCustomer')];
-  return { install, token, destination, acceptsOrphans, acceptsOtherCustomer };
+  return { install, source, token, jobs, destination, acceptsOrphans, acceptsOtherCustomer };
+}
+
+function toJobs(text: string | undefined): WantedJob[] {
+  return toWantedJobs(text?.split(',').map((job) => job.trim()) ?? []);
 }
 
 function toProjects(text: string | undefined): string[] | undefined {

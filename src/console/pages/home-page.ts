@@ -66,9 +66,9 @@ function attentionOf(attention: readonly Attention[]): Html {
   if (attention.length === 0) return html`<p class="empty">Nothing does.</p>`;
   return html`<ul class="cards">
     ${attention.map(
-      ({ says, action, page }) =>
+      ({ says, action, page, url = page }) =>
         html`<li>
-          <p class="warn">${page === undefined ? says : html`<a href="${page}">${says}</a>`}</p>
+          <p class="warn">${url === undefined ? says : html`<a href="${url}">${says}</a>`}</p>
           <p class="quiet">${page === undefined ? action : `On the command line: ${action}`}</p>
         </li>`,
     )}

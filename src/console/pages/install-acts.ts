@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
+import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
@@ -19,6 +20,7 @@ export const installActViews: readonly View<ConsoleParts>[] = [
 
 export const installActs: readonly Act<ConsoleParts>[] = [
   { path: '/installs/:name/read', act: read },
+  { path: '/installs/:name/guidelines', act: syncGuidelinesOf },
   { path: '/installs/:name/link', act: link },
   { path: '/installs/:name/unlink/:link', act: unlink },
   { path: '/installs/:name/rotate', act: rotate },
@@ -30,6 +32,16 @@ const patience = () => AbortSignal.timeout(120_000);
 async function read(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
   await wantRead({ ...parts.customers, by: asked.by }, [name]);
+  return { redirect: pathOf(name) };
+}
+
+/** What came of it stands on the page of the install. */
+async function syncGuidelinesOf(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  const wish = { project: undefined, overwrites: asked.form.get('overwrite') === 'on', by: asked.by };
+  const { unread } = await syncGuidelines(parts.services.guidelines, [name], wish, patience());
+  const [failed] = unread;
+  if (failed !== undefined) throw new AppError('conflict', failed.failure);
   return { redirect: pathOf(name) };
 }
 

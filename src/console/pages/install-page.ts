@@ -3,6 +3,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
 import { createLinkStore } from '../../evidence/link-store.ts';
+import { takesGuidelines } from '../../guidelines/read-targets.ts';
 import type { Install } from '../../installs/install.ts';
 import { maskText } from '../../lib/mask.ts';
 import { outsideOf } from '../../memberships/wall.ts';
@@ -11,6 +12,7 @@ import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { reportOf } from '../view/checks.ts';
+import { guidelinesSection } from '../view/guidelines-section.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 
@@ -76,6 +78,7 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
       <h2>Links</h2>
       ${tableOf('The projects that are linked to jobs, as last read', links, linkColumns(asked, parts, name), noLinks)}
       ${linkForm(asked, name)}
+      ${await guidelinesOf(asked, parts, name)}
       <h2>Webhook endpoint</h2>
       ${await endpointOf(asked, parts, name)}
       ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
@@ -133,6 +136,14 @@ function linkForm(asked: Asked, name: string): Html | string {
       <button>Link the project</button>
     </div>`,
   );
+}
+
+/** Only an account of its own has manuals. */
+async function guidelinesOf(asked: Asked, { services }: ConsoleParts, name: string): Promise<Html | string> {
+  const { guidelines } = services;
+  if (!takesGuidelines(guidelines, name)) return '';
+  const rows = (await guidelines.guidelines.list()).filter(({ install }) => install === name);
+  return guidelinesSection(asked, rows, `${pathOf(name)}/guidelines`);
 }
 
 async function endpointOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Promise<Html> {

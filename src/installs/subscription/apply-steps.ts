@@ -1,12 +1,12 @@
 import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { EventType } from '../../domain/event.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { EndpointChanges } from '../../sources/source.ts';
+import type { Endpoint, EndpointChanges } from '../../sources/source.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
+import { toShownHost } from './troubles.ts';
 
 /**
  * Applies the steps in order. A step that may have lost deliveries has the whole install read.
@@ -77,7 +77,7 @@ async function create(
   deps: SubscriptionDeps,
   look: Look,
   hold: SubscriptionHold,
-  { replaces, eventTypes: types = look.source.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
+  { replaces, eventTypes: types = look.view.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
   signal: AbortSignal,
   onCreated = deps.subscriptions.created,
 ): Promise<string> {
@@ -90,16 +90,25 @@ async function create(
   }
   await hold.renew();
   const wanted = { url: view.url, eventTypes: types };
-  const { endpoint, secret } = await source.createEndpoint(wanted, signal).catch(async (error: unknown) => {
+  const { endpoint, secret } = await source.createEndpoint(wanted, signal).catch(async (thrown: unknown) => {
+    const error = toAppError(thrown);
     // If endpoints were deleted for it, the next check must still make one.
-    const isRefused = (toAppError(error).status ?? 500) < 500 && replaces.length === 0;
+    const isRefused = (error.status ?? 500) < 500 && replaces.length === 0;
     if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
-    throw error;
+    const others = view.listed.filter(({ id }) => !replaces.includes(id));
+    throw error.code === 'conflict' && others.length > 0 ? toTooMany(error, others) : error;
   });
   await endpoints.save({ install, endpointId: endpoint.id, secret, storedAt: now(deps) });
   await onCreated(install);
   await wantRead(deps, install);
   return endpoint.id;
+}
+
+/** None but our own is ever deleted, so the operator has to know which there are. */
+function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
+  const { message, status } = error;
+  const there = others.map(({ id, url }) => `${id} to ${toShownHost(url)}`).join(', ');
+  return new AppError('conflict', `${message}. There is: ${there}`, { cause: error, ...(status && { status }) });
 }
 
 async function adopt(deps: SubscriptionDeps, install: string, endpointId: string): Promise<void> {
@@ -138,7 +147,7 @@ export async function createBeside(
   deps: SubscriptionDeps,
   look: Look,
   hold: SubscriptionHold,
-  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly EventType[] },
+  { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly string[] },
   signal: AbortSignal,
   onCreated = deps.subscriptions.created,
 ): Promise<{ endpointId: string; hadGap: boolean }> {

@@ -48,15 +48,18 @@ function keep(view: SubscriptionView, sorted: SortedEndpoints, current: Endpoint
   return { how: 'kept', endpointId: current.id, steps };
 }
 
-/** One of ours that delivers to another address; if none is known as ours, the only one of the install. */
+/**
+ * One of ours that delivers to another address; if none is known as ours, the only one of the install. One that cannot
+ * be changed would be deleted instead, and may be in use: it is the account's.
+ */
 function findDistant(
-  { listed, stored }: SubscriptionView,
+  { listed, stored, isChangeable }: SubscriptionView,
   { elsewhere: [moved] }: SortedEndpoints,
   mayMove: boolean,
 ): Endpoint | undefined {
   if (moved !== undefined) return moved;
   const isOnlyOne = stored.length === 0 && listed.length === 1;
-  return mayMove && isOnlyOne ? listed[0] : undefined;
+  return mayMove && isOnlyOne && isChangeable ? listed[0] : undefined;
 }
 
 function move(view: SubscriptionView, sorted: SortedEndpoints, distant: Endpoint): EnsureDecision {

@@ -1,4 +1,4 @@
-import type { EventType } from '../../domain/event.ts';
+import { isEventType } from '../../domain/event.ts';
 import type { Endpoint } from '../../sources/source.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { type Trouble, toTroubles } from './troubles.ts';
@@ -6,7 +6,7 @@ import { type Trouble, toTroubles } from './troubles.ts';
 /** One change at the marketplace, or of what is stored about it. */
 export type SubscriptionStep =
   /** Deletes the replaced ones first, because the number of endpoints is limited. All event types by default. */
-  | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly EventType[] }
+  | { kind: 'create'; replaces: readonly string[]; eventTypes?: readonly string[] }
   /** Makes another one beside this one, which takes over. The watch deletes this one later. */
   | { kind: 'renew'; endpointId: string }
   /** No endpoint is being created any more. */
@@ -106,12 +106,15 @@ function forget(gone: readonly string[]): SubscriptionStep[] {
   return gone.map((endpointId) => ({ kind: 'forget', endpointId }));
 }
 
-/** If the marketplace does not show the event types, none counts as missing. */
+/**
+ * Those that mean something here: for no other an endpoint is changed. If the marketplace does not show the event types,
+ * none counts as missing.
+ */
 export function missingTypesOf(
   { eventTypes }: Pick<SubscriptionView, 'eventTypes'>,
   { eventTypes: types }: Endpoint,
 ): string[] {
-  return types === undefined ? [] : eventTypes.filter((type) => !types.includes(type));
+  return types === undefined ? [] : eventTypes.filter((type) => isEventType(type) && !types.includes(type));
 }
 
 /** Has the endpoint enabled, and subscribed to what it misses. */

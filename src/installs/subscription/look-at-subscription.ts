@@ -61,7 +61,7 @@ export async function lookAtSubscription(deps: SubscriptionDeps, install: string
   }));
   const view = {
     url,
-    eventTypes: source.eventTypes,
+    eventTypes: await source.listEventTypes(signal),
     isChangeable: source.updateEndpoint !== undefined,
     listed,
     stored: known,

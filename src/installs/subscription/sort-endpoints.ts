@@ -1,4 +1,3 @@
-import type { EventType } from '../../domain/event.ts';
 import type { Endpoint } from '../../sources/source.ts';
 import { isAt } from './endpoint-url.ts';
 
@@ -7,7 +6,7 @@ export interface SubscriptionView {
   /** The address to which the marketplace should deliver. */
   url: string;
   /** The events that should be delivered. */
-  eventTypes: readonly EventType[];
+  eventTypes: readonly string[];
   /** Whether an endpoint can be changed. If not, another one is made to take over from it. */
   isChangeable: boolean;
   /** The endpoints that the marketplace has. Stored ones were also asked for by their ids. */

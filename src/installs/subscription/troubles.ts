@@ -52,15 +52,20 @@ export function toShownUrl(url: string | undefined): string {
   return url === undefined ? 'an address that the marketplace does not show' : maskText(url).slice(0, 200);
 }
 
+/** Of an endpoint that may be another program's: its address may be all that it takes to write to it. */
+export function toShownHost(url: string | undefined): string {
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : toShownUrl(undefined);
+}
+
 /** The marketplace refused a request or did not answer. */
 export function troubleOfError(install: string, error: AppError): Trouble {
   const says = `${install}'s webhook endpoint could not be checked or changed: ${maskText(error.message)}`;
   if (error.code === 'unauthenticated' || error.code === 'forbidden') {
-    const action = `check the token of ${install}, and that it has the scope webhooks:manage`;
+    const action = `see that the token of ${install} is good and has the scope webhooks:manage, and that webhooks are on for the account; then: gangway connect ${install}`;
     return { says, action };
   }
   if (error.code === 'conflict') {
-    return { says, action: 'delete an endpoint that is not needed at the marketplace' };
+    return { says, action: `delete one that is not needed at the marketplace, then: gangway connect ${install}` };
   }
   const action = isTransient(error)
     ? 'it is tried again by itself; if it keeps failing, check marketplace.baseUrl'

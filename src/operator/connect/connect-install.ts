@@ -5,40 +5,34 @@ import { createLinkStore } from '../../evidence/link-store.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
+import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
+import { troubleOfError } from '../../installs/subscription/troubles.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { Patience } from '../do-work.ts';
-import type { Check } from '../doctor-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered } from '../install-checks.ts';
+import { type Check, ok, warning } from '../doctor-checks.ts';
+import { checkJobs, checkUnanswered, checkUnread } from '../install-checks.ts';
+import type { ChangeDeps } from '../links/change-links.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
+import { type ExamineTokenDeps, examineToken } from './examine-token.ts';
 import { type KeepInstallDeps, keepInstall } from './keep-install.ts';
+import { linkJobs } from './link-jobs.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
-import type { Destination } from './settle-destination.ts';
+import type { Connecting } from './settle-wish.ts';
 
-export interface EstablishDeps extends KeepInstallDeps {
+export interface EstablishDeps extends KeepInstallDeps, ExamineTokenDeps {
+  installStates: ChangeDeps['installStates'];
   clock: Clock;
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];
-  /** Gets a message for every step, and for every problem. */
-  onStep(check: Check): void;
 }
 
 export interface ConnectDeps extends ReconcileNowDeps, Omit<EstablishDeps, keyof ReconcileNowDeps> {}
 
-export interface Connecting {
-  install: string;
-  token: string;
-  /** Null where the install is in the configuration file, which says it then. */
-  destination: Destination | null;
-  acceptsOrphans: boolean;
-  /** Whether the install may belong to another customer from now on. */
-  acceptsOtherCustomer: boolean;
-}
-
 export interface Established {
   grant: string;
-  /** Null without `receiver.publicUrl`: then the install is polled every minute. */
+  /** Null without `receiver.publicUrl`, and where the marketplace refuses it: then the install is polled. */
   endpoint: Ensured | null;
   /** How many projects are linked. */
   links: number;
@@ -49,8 +43,8 @@ export interface Established {
 export interface Connected extends Reconciled, Established {}
 
 /**
- * Takes a customer's token to a working installation: grant, webhook endpoint, links, and a first reconciliation. To
- * repeat it is harmless; with another token it reconnects the install.
+ * Takes the token of a customer, or of an employer's own account, to a working installation: grant, links, webhook
+ * endpoint, and a first reconciliation. To repeat it is harmless; with another token it reconnects the install.
  *
  * @throws AppError where the token is not good enough, with what to do about it
  */
@@ -67,15 +61,15 @@ export async function establishInstall(
   wish: Connecting,
   signal: AbortSignal,
 ): Promise<Established> {
-  const { registry, ensureEndpoint, onStep } = deps;
-  const { install } = wish;
-  const source = registry.openSource(wish.token);
-  const grant = await readGrant(deps, source, wish, signal);
+  const { registry, onStep } = deps;
+  const { install, jobs } = wish;
+  const grant = await examineToken(deps, wish, signal);
   const known = await createGrantStore(deps.database).of(install);
   await keep(deps, wish, grant);
   await bind(deps, wish, grant);
-  const endpoint = ensureEndpoint === null ? null : await ensureEndpoint(install, signal);
-  onStep(says(endpoint === null ? polled : `events are delivered here: its webhook endpoint was ${endpoint.how}`));
+  const source = sourceOf(registry, install);
+  await linkJobs({ ...deps, installs: registry.installs }, source, install, jobs, signal);
+  const endpoint = await ensure(deps, install, signal);
   const links = createLinkStore(deps.database);
   const relinked = await relink(
     { source, links, confirm: deps.confirm },
@@ -83,52 +77,47 @@ export async function establishInstall(
     known.some((grantId) => grantId !== grant.id),
     signal,
   );
-  onStep(says(`projects that are linked: ${relinked.links.length}`));
+  onStep(ok('connect', `projects that are linked: ${relinked.links.length}`));
   for (const check of checkJobs(install, relinked.links)) onStep(check);
+  if (wish.acceptsOtherCustomer) for (const check of await checkContracts(source, install, signal)) onStep(check);
   const { relinked: again, missing } = relinked;
   return { grant: grant.id, endpoint, relinked: again, missing, links: relinked.links.length };
 }
 
+/** Links that are kept here outlive the account whose jobs they name: the people of its jobs stay until they are removed. */
+async function checkContracts(source: Source, install: string, signal: AbortSignal): Promise<Check[]> {
+  try {
+    const { unreadLinks = [] } = await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
+    return checkUnread(install, unreadLinks);
+  } catch (error) {
+    return [checkUnanswered(install, source, toAppError(error))];
+  }
+}
+
 const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
 
-function says(what: string): Check {
-  return { name: 'connect', status: 'ok', says: what, action: null };
-}
-
-/** The grant of the token, and whether the token is good enough. */
-async function readGrant(
-  { onStep, ...deps }: EstablishDeps,
-  source: Source,
-  { install, acceptsOtherCustomer }: Connecting,
-  signal: AbortSignal,
-): Promise<Grant> {
-  const grant = await source.readGrant(signal).catch((error: unknown) => {
-    const { says: why, action } = checkUnanswered(install, source, toAppError(error));
-    throw new AppError(toAppError(error).code, `${why}. ${action}`);
-  });
-  const checks = checkGrant(install, source, grant);
-  const fatal = checks.find(({ status }) => status === 'failure');
-  if (fatal !== undefined) throw new AppError('forbidden', `${fatal.says}. ${fatal.action}`);
-  await refuseShared(deps, install, grant.id);
-  if (!acceptsOtherCustomer) {
-    const installs = new Set(deps.registry.installs.keys());
-    await createBindingStore(deps.database).check(install, grant, installs);
-  }
-  onStep(says(`the token is good: ${grant.id}`));
-  for (const check of checks) onStep(check);
-  return grant;
-}
-
-/** Two installs with one grant would each act on all of it. */
-async function refuseShared(
-  { database, registry }: Pick<EstablishDeps, 'database' | 'registry'>,
+/** An account that may have no webhook is read all the same. */
+async function ensure(
+  { ensureEndpoint, onStep }: EstablishDeps,
   install: string,
-  grantId: string,
-): Promise<void> {
-  const holders = await createGrantStore(database).holdersOf(grantId);
-  const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
-  if (other === undefined) return;
-  throw new AppError('conflict', `The token is of ${other}, which is connected already`);
+  signal: AbortSignal,
+): Promise<Ensured | null> {
+  if (ensureEndpoint === null) {
+    onStep(ok('connect', polled));
+    return null;
+  }
+  try {
+    const endpoint = await ensureEndpoint(install, signal);
+    onStep(ok('connect', `events are delivered here: its webhook endpoint was ${endpoint.how}`));
+    return endpoint;
+  } catch (error) {
+    const { code, status } = toAppError(error);
+    const trouble = troubleOfError(install, toAppError(error));
+    if (code === 'conflict' && status !== undefined) throw new AppError(code, `${trouble.says}: ${trouble.action}`);
+    if (code !== 'forbidden') throw error;
+    onStep(warning('connect', trouble.says, trouble.action));
+    return null;
+  }
 }
 
 /** From now on the install is this customer's, even if it was another's. */
@@ -146,12 +135,14 @@ async function bind(
 /** An install in the configuration file is not stored in the database. */
 async function keep(
   deps: EstablishDeps,
-  { install, token, destination, acceptsOrphans }: Connecting,
+  { install, source, token, destination, acceptsOrphans }: Connecting,
   { id: grantId, organizationId = null }: Grant,
 ): Promise<void> {
   if (destination === null) return;
   const connectedAt = toInstant(deps.clock.now());
-  const connected = { install, token, ...destination, grantId, organizationId, connectedAt };
+  const connected = { install, source, token, ...destination, grantId, organizationId, connectedAt };
   await keepInstall(deps, connected, acceptsOrphans);
-  deps.onStep(says(`${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`));
+  deps.onStep(
+    ok('connect', `${install} leads to ${destination.tool}, for the projects ${destination.projects.join(', ')}`),
+  );
 }

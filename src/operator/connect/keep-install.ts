@@ -1,13 +1,13 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import { type By, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
-import { type Install, ofPlatform } from '../../installs/install.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
 import type { ConnectedInstall, InstallStore } from '../../installs/install-store.ts';
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../../memberships/find-orphans.ts';
-import { createLinkRouter, type RouteLink } from '../../memberships/link-router.ts';
-import { describeDestination } from './settle-destination.ts';
+import { createLinkRouter } from '../../memberships/link-router.ts';
+import type { RoutedInstalls } from '../../memberships/wall.ts';
+import { type Destination, describeDestination } from './settle-destination.ts';
 
 export interface KeepInstallDeps extends OrphanDeps {
   registry: InstallRegistry;
@@ -27,8 +27,9 @@ export async function keepInstall(
   install: ConnectedInstall,
   acceptsOrphans: boolean,
 ): Promise<void> {
-  const { database, registry, installStore, by } = deps;
-  if (!acceptsOrphans) await refuseOrphaning(deps, routeWith(deps, install));
+  const { database, registry, installStore, adapters, by } = deps;
+  const next = installsWith(registry, install.install, install);
+  if (!acceptsOrphans) await refuseOrphaning(deps, createLinkRouter(next, adapters));
   const before = registry.installs.get(install.install);
   await installStore.save(install);
   const change = {
@@ -39,10 +40,7 @@ export async function keepInstall(
   await registry.load();
 }
 
-/** Where everything would lead with an install as it is to be. */
-function routeWith({ registry, adapters }: KeepInstallDeps, connected: ConnectedInstall): RouteLink {
-  const { token, tool, projects } = connected;
-  const install: Install = { ...ofPlatform, token, tool, projects, webhookSecrets: [], livesIn: 'database' };
-  const installs = new Map([...registry.installs, [connected.install, install]]);
-  return createLinkRouter(installs, adapters);
+/** All installs, with one of them as it is to be. */
+export function installsWith({ installs }: InstallRegistry, install: string, next: Destination): RoutedInstalls {
+  return new Map([...installs, [install, next]]);
 }

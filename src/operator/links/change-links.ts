@@ -6,7 +6,7 @@ import type { InstallStateStore } from '../../reconcile/read/install-state-store
 import type { Link, NewLink, Source } from '../../sources/source.ts';
 import { explainCrossing } from '../explain-crossing.ts';
 
-interface ChangeDeps {
+export interface ChangeDeps {
   database: Database;
   installStates: Pick<InstallStateStore, 'wantRead'>;
   by: By;
@@ -28,16 +28,19 @@ export async function addLink(
   signal: AbortSignal,
 ): Promise<Link> {
   if (source.createLink === undefined) throw unchangeable(install);
-  const { externalProjectId } = wanted;
-  const project = { install, externalProjectId, externalProjectName: null };
-  const crossing = crossingOf(deps, project);
-  if (crossing !== null) {
-    const { says } = explainCrossing(crossing, project);
-    throw new AppError('conflict', `${says}: no trainer would get in by that link`);
-  }
+  refuseOutside(deps, install, wanted.externalProjectId);
   const link = await source.createLink(wanted, signal);
   await note(deps, install, 'links add', link.id, { after: describeLink(link) });
   return link;
+}
+
+/** @throws AppError `conflict` where the project is outside the install's wall */
+export function refuseOutside(walls: Walls, install: string, externalProjectId: string): void {
+  const project = { install, externalProjectId, externalProjectName: null };
+  const crossing = crossingOf(walls, project);
+  if (crossing === null) return;
+  const { says } = explainCrossing(crossing, project);
+  throw new AppError('conflict', `${says}: no trainer would get in by that link`);
 }
 
 /**

@@ -13,8 +13,8 @@ export interface ScheduleDeps extends Polling {
   schedule: string;
   /** Where the last tick is stored; `reconcile_tick` by default. */
   tickName?: 'reconcile_tick' | 'silent_tick';
-  /** Which installs it is for; all by default. */
-  isFor?(install: string): boolean;
+  /** Which installs are to be read at a tick; all by default. */
+  choose?(): Promise<readonly string[]>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   logger: Logger;
@@ -23,7 +23,7 @@ export interface ScheduleDeps extends Polling {
   onReadWanted(): void;
 }
 
-/** Sources that do not tell of every end are read so often: each end is found within five minutes. */
+/** How often it is looked which silent installs are to be read. */
 export const silentSchedule = '* * * * *';
 
 /** Has installs read at each tick of the schedule. */
@@ -52,13 +52,13 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
  * @returns whether reads were requested
  */
 export async function wantTick(
-  { database, installStates, installs, isFor = () => true, tickName = 'reconcile_tick', clock }: ScheduleDeps,
+  { database, installStates, installs, choose, tickName = 'reconcile_tick', clock }: ScheduleDeps,
   tick: string,
 ): Promise<boolean> {
+  const wanted = (await choose?.()) ?? [...installs.keys()];
   return await inTransaction(database, async (tx) => {
     await keepSetting(tx, tickName, tick);
     if (!(await raiseSetting(tx, tickName, tick))) return false;
-    const wanted = [...installs.keys()].filter(isFor);
     await installStates.wantRead(tx, wanted, toInstant(clock.now()), 'schedule');
     return wanted.length > 0;
   });

@@ -30,6 +30,7 @@ export function createAccount(marketplace: Marketplace, wanted: NewAccount = {})
     featuresOff: new Set(wanted.featuresOff),
     tokens: [],
     approvals: [],
+    payments: [],
     feed: [],
     manuals: [],
   };

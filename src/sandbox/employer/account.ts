@@ -51,6 +51,18 @@ export interface Approval {
   resolvedAt: string | null;
 }
 
+/** An invoice that waits for a person (spec: part A section 2.7). It is gone when it is settled. */
+export interface PendingPayment {
+  id: string;
+  status: 'PENDING_FUNDING' | 'PENDING_PAYOUT';
+  contractId: string;
+  amountUsd: number;
+  createdAt: string;
+  invoiceNumber: number;
+  /** Assumed: where it is paid; the specification shows no such field. */
+  paymentUrl?: string;
+}
+
 /** An event of the feed, as its webhook deliveries have it too. */
 export interface FeedEvent {
   id: string;
@@ -71,6 +83,8 @@ export interface SandboxAccount {
   featuresOff: Set<string>;
   tokens: PersonalToken[];
   approvals: Approval[];
+  /** Oldest first. */
+  payments: PendingPayment[];
   feed: FeedEvent[];
   manuals: Manual[];
 }

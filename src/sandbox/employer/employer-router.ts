@@ -11,6 +11,7 @@ import { type EmployerCall, type EmployerRoute, isGranted } from './employer-rou
 import { instructionRoutes } from './instruction-routes.ts';
 import { jobsRoute } from './jobs-route.ts';
 import { describeEmployerApi } from './openapi.ts';
+import { paymentRoute } from './payment-route.ts';
 import { isValid, tokenRoutes } from './token-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
@@ -19,6 +20,7 @@ export const employerRoutes: readonly EmployerRoute[] = [
   ...tokenRoutes,
   jobsRoute,
   ...contractRoutes,
+  paymentRoute,
   ...webhookRoutes,
   ...instructionRoutes,
 ];

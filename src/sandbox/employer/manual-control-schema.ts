@@ -27,6 +27,10 @@ export const NewManual = z.strictObject({
 });
 export type NewManual = z.input<typeof NewManual>;
 
+/** All that a manual is bound to from now on. */
+export const NewBindings = z.strictObject({ bindings: z.array(Binding) });
+export type NewBindings = z.input<typeof NewBindings>;
+
 /** Fields that are left out keep their value. */
 export const PageEdit = z.strictObject({ title: z.string().optional(), content: z.unknown().optional() });
 export type PageEdit = z.input<typeof PageEdit>;

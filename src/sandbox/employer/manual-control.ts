@@ -4,7 +4,7 @@ import type { Marketplace } from '../marketplace.ts';
 import { parseRequest } from '../platform-request-schema.ts';
 import { findAccount } from './find-account.ts';
 import type { Manual, ManualPage } from './manual.ts';
-import { NewManual, NewPublication, type PageEdit } from './manual-control-schema.ts';
+import { NewBindings, NewManual, NewPublication, type PageEdit } from './manual-control-schema.ts';
 
 /** What people do with the manuals of their account: they write, edit and publish. No event says any of it. */
 
@@ -58,8 +58,7 @@ export function publishManual(
   wanted: NewPublication = {},
 ): { manualId: string; publicationNumber: number } {
   const { audiences, note } = parseRequest(NewPublication, wanted);
-  const manual = [...state.accounts.values()].flatMap(({ manuals }) => manuals).find(({ id }) => id === manualId);
-  if (manual === undefined) throw new AppError('not_found', `No manual ${manualId}`);
+  const manual = findManual(state, manualId);
   const publicationNumber = manual.publications.length + 1;
   manual.publications.push({
     publicationNumber,
@@ -72,4 +71,22 @@ export function publishManual(
       .map((page) => ({ page, revision: page.revisions.length })),
   });
   return { manualId, publicationNumber };
+}
+
+export function bindManual({ state }: Marketplace, manualId: string, wanted: NewBindings): { manualId: string } {
+  findManual(state, manualId).bindings = parseRequest(NewBindings, wanted).bindings;
+  return { manualId };
+}
+
+/** From then on the API does not have it, nor what it has published (spec: part B section 3). */
+export function archiveManual({ state }: Marketplace, manualId: string): { manualId: string } {
+  const archived = findManual(state, manualId);
+  for (const account of state.accounts.values()) account.manuals = account.manuals.filter((one) => one !== archived);
+  return { manualId };
+}
+
+function findManual({ accounts }: Marketplace['state'], manualId: string): Manual {
+  const manual = [...accounts.values()].flatMap(({ manuals }) => manuals).find(({ id }) => id === manualId);
+  if (manual === undefined) throw new AppError('not_found', `No manual ${manualId}`);
+  return manual;
 }

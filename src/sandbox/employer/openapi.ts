@@ -1,47 +1,37 @@
-import { listOf, nullableText, type OpenapiSchema, oneOf, record, ref, schemas, text } from '../openapi-schemas.ts';
-import { paymentTypes } from '../sandbox-state.ts';
+import {
+  listOf,
+  nullableText,
+  type OpenapiSchema,
+  oneOf,
+  record,
+  schemas,
+  text,
+  trueOrFalse,
+} from '../openapi-schemas.ts';
 import { employerEventTypes, employerScopes } from './account.ts';
+import { audiences } from './manual.ts';
+import {
+  account,
+  approval,
+  contract,
+  contractInFull,
+  job,
+  manifest,
+  manual,
+  member,
+  page,
+  paged,
+  payment,
+  publication,
+  token,
+  updates,
+  webhook,
+} from './openapi-schemas.ts';
 
-const contract = record({
-  id: text,
-  status: oneOf(['active', 'ended']),
-  title: nullableText,
-  jobId: nullableText,
-  paymentType: oneOf([...paymentTypes, null]),
-  startDate: nullableText,
-  endDate: nullableText,
-  createdAt: text,
-  freelancer: record({ userId: text, displayName: text }),
-});
-const webhook = record({
-  id: text,
-  url: text,
-  eventTypes: listOf(oneOf(employerEventTypes)),
-  status: oneOf(['ACTIVE', 'DISABLED']),
-  createdAt: text,
-  disabledAt: nullableText,
-  disabledReason: nullableText,
-});
-const inFull = {
-  ...contract,
-  properties: { ...contract.properties, jobDmConversationId: nullableText, budget: ref('Budget') },
-};
-const event = record({
-  id: text,
-  type: text,
-  createdAt: text,
-  resourceId: text,
-  jobId: nullableText,
-  data: { type: 'object' },
-});
-const account = record({
-  actor: record({ userId: text, email: text }),
-  token: record({ id: text, label: text, scopes: listOf(oneOf(employerScopes)) }),
-  account: record({ kind: text, organizationId: nullableText, ownerUserId: nullableText }),
-});
-const count: OpenapiSchema = { type: 'integer', minimum: 1, maximum: 200 };
-
-/** What `/openapi.json` of the employers' API answers: the operations that the sandbox has, written by hand. */
+/**
+ * What `/openapi.json` of the employers' API answers. It is written by hand, so that a test can compare it with the
+ * routes and their answers.
+ */
 export function describeEmployerApi() {
   return {
     openapi: '3.1.0',
@@ -49,60 +39,135 @@ export function describeEmployerApi() {
     servers: [{ url: '/api/public/v1' }],
     paths: {
       '/auth/me': { get: operation({ answer: account }) },
-      '/contracts': {
-        get: operation({
-          query: { jobId: text, status: oneOf(['active', 'ended']) },
-          answer: record({ contracts: listOf(contract) }),
-        }),
-      },
-      '/contracts/{id}': { get: operation({ id: true, answer: record({ contract: inFull }) }) },
-      '/messaging/management/messaging_management.members.get': {
-        get: operation({
-          query: { conversationId: text, contractId: text, includeWorkEmail: { type: 'boolean' } },
-          answer: record({
-            membership: { anyOf: [record({ userId: text, workEmail: nullableText }, ['workEmail']), text] },
-          }),
-        }),
-      },
-      '/updates': {
-        get: operation({
-          query: { cursor: text, limit: count },
-          answer: record({ events: listOf(event), nextCursor: nullableText, hasMore: { type: 'boolean' } }),
-        }),
-      },
-      '/webhooks': {
-        get: operation({ answer: record({ webhooks: listOf(webhook) }) }),
-        post: operation({
-          body: record({ url: text, eventTypes: listOf(oneOf(employerEventTypes)) }),
-          answer: record({ webhook, secret: text, message: text }),
-          status: 201,
-        }),
-      },
-      '/webhooks/{id}': {
-        get: operation({ id: true, answer: record({ webhook }) }),
-        delete: operation({ id: true, answer: record({ webhook }) }),
-      },
+      ...describeTokens(),
+      ...describeContracts(),
+      ...describeWebhooks(),
+      ...describeInstructions(),
     },
     components: { schemas },
   };
 }
 
-interface Described {
-  id?: true;
-  query?: Record<string, OpenapiSchema>;
-  body?: OpenapiSchema;
-  status?: 201;
-  answer: OpenapiSchema;
+type Paths = Record<string, Partial<Record<'get' | 'post' | 'delete', ReturnType<typeof operation>>>>;
+
+function describeTokens(): Paths {
+  const wanted = { name: text, scopes: listOf(oneOf(employerScopes)), expiresAt: nullableText };
+  return {
+    '/tokens': {
+      get: operation({ answer: record({ tokens: listOf(token) }) }),
+      post: operation({
+        body: record(wanted, Object.keys(wanted)),
+        needsBody: false,
+        answer: record({ token: text, tokenType: oneOf(['bearer']), metadata: token }),
+        status: 201,
+      }),
+    },
+    '/tokens/{id}': { delete: operation({ id: true, answer: record({ token }) }) },
+  };
 }
 
-function operation({ id, query = {}, body, status, answer }: Described) {
+function describeContracts(): Paths {
+  const ended = record({ ok: trueOrFalse, contractId: text, status: oneOf(['ended']) });
+  return {
+    '/jobs/mine': {
+      get: operation({ query: { cursor: text, limit: upTo(100) }, answer: record({ jobs: listOf(job), ...paged }) }),
+    },
+    '/contracts': {
+      get: operation({
+        query: { jobId: text, status: oneOf(['active', 'ended']) },
+        answer: record({ contracts: listOf(contract) }),
+      }),
+    },
+    '/contracts/{id}': { get: operation({ id: true, answer: record({ contract: contractInFull }) }) },
+    '/contracts/{id}/end': {
+      post: operation({ id: true, answer: ended, accepted: record({ approval, message: text }) }),
+    },
+    '/approvals/{id}': { get: operation({ id: true, answer: record({ approval }) }) },
+    '/payments/pending': { get: operation({ answer: record({ payments: listOf(payment) }) }) },
+    '/messaging/management/messaging_management.members.get': {
+      get: operation({
+        query: { conversationId: text, contractId: text, includeWorkEmail: trueOrFalse },
+        answer: record({ membership: member }),
+      }),
+    },
+  };
+}
+
+function describeWebhooks(): Paths {
+  return {
+    '/updates': { get: operation({ query: { cursor: text, limit: upTo(200) }, answer: updates }) },
+    '/webhooks': {
+      get: operation({ answer: record({ webhooks: listOf(webhook) }) }),
+      post: operation({
+        body: record({ url: text, eventTypes: listOf(oneOf(employerEventTypes)) }),
+        answer: record({ webhook, secret: text, message: text }),
+        status: 201,
+      }),
+    },
+    '/webhooks/{id}': {
+      get: operation({ id: true, answer: record({ webhook }) }),
+      delete: operation({ id: true, answer: record({ webhook }) }),
+    },
+  };
+}
+
+function describeInstructions(): Paths {
+  const query = { cursor: text, limit: upTo(100) };
+  const list = (name: string, item: OpenapiSchema) => record({ [name]: listOf(item), ...paged });
+  return {
+    '/instructions/workspaces': {
+      get: operation({ query, answer: list('workspaces', record({ id: text, name: text })) }),
+    },
+    '/instructions/workspaces/{id}/manuals': {
+      get: operation({ id: true, query, answer: list('manuals', manual) }),
+    },
+    '/instructions/manuals/{id}': { get: operation({ id: true, answer: record({ manual }) }) },
+    '/instructions/manuals/{id}/publications': {
+      get: operation({ id: true, query, answer: list('publications', publication) }),
+    },
+    '/instructions/manuals/{id}/publications/{number}/manifest': {
+      get: operation({ id: true, number: true, query: { audience: oneOf(audiences) }, answer: manifest }),
+    },
+    '/instructions/pages/{id}': {
+      get: operation({
+        id: true,
+        query: { revision: { type: 'integer', minimum: 1 }, format: oneOf(['json', 'html', 'markdown']) },
+        answer: record({ page }),
+      }),
+    },
+  };
+}
+
+function upTo(maximum: number): OpenapiSchema {
+  return { type: 'integer', minimum: 1, maximum };
+}
+
+interface Described {
+  id?: true;
+  number?: true;
+  query?: Record<string, OpenapiSchema>;
+  body?: OpenapiSchema;
+  /** It does by default, where there is one. */
+  needsBody?: boolean;
+  status?: 201;
+  answer: OpenapiSchema;
+  /** What is answered with 202, where a person must confirm it first. */
+  accepted?: OpenapiSchema;
+}
+
+function operation({ id, number, query = {}, body, needsBody = true, status, answer, accepted }: Described) {
+  const inPath = (name: string) => ({ name, in: 'path', required: true, schema: text });
   return {
     parameters: [
-      ...(id ? [{ name: 'id', in: 'path', required: true, schema: text }] : []),
+      ...(id ? [inPath('id')] : []),
+      ...(number ? [inPath('number')] : []),
       ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
     ],
-    ...(body && { requestBody: { required: true, content: toContent(body) } }),
-    responses: { [status ?? 200]: { description: 'Done', content: toContent(answer) } },
+    ...(body && { requestBody: { required: needsBody, content: toContent(body) } }),
+    responses: {
+      [status ?? 200]: { description: 'Done', content: toContent(answer) },
+      ...(accepted && { 202: { description: 'A person must confirm it', content: toContent(accepted) } }),
+    },
   };
 }
 

@@ -1,5 +1,4 @@
 import { AppError } from '../../domain/errors.ts';
-import { employerEventTypes } from '../../domain/event.ts';
 import { type CallOptions, createCaller } from '../http/caller.ts';
 import { compareOpenapi } from '../http/compare-openapi.ts';
 import { OpenapiDocument } from '../http/openapi-schema.ts';
@@ -8,8 +7,10 @@ import type { Grant, Source } from '../source.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { Account } from './employer-schema.ts';
 import { createEndCalls } from './end-calls.ts';
+import { eventTypesOf } from './event-scopes.ts';
 import { createInstructionCalls } from './instruction-calls.ts';
-import { neededScopes } from './needed-scopes.ts';
+import { neededScopes, optionalScopes } from './needed-scopes.ts';
+import { createListPendingPayments } from './payment-calls.ts';
 import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
@@ -30,9 +31,16 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     return await links.list();
   }
 
+  async function readGrant(signal: AbortSignal) {
+    const operation = { path: '/auth/me', purpose: 'read the account', answer: Account };
+    const account = await call(operation, signal);
+    scopes = account.token.scopes;
+    return toGrant(account);
+  }
+
   return {
-    eventTypes: employerEventTypes,
     neededScopes,
+    optionalScopes,
     remedies,
     hasSilentEnds: true,
     ...createContractCalls(
@@ -44,14 +52,14 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ...createInstructionCalls(call),
     ...createEndCalls(call),
     readUpdates: createReadUpdates(call),
+    listPendingPayments: createListPendingPayments(call, { baseUrl: options.baseUrl, listLinks }),
 
-    async readGrant(signal) {
-      const operation = { path: '/auth/me', purpose: 'read the account', answer: Account };
-      const account = await call(operation, signal);
-      scopes = account.token.scopes;
-      return toGrant(account);
+    async listEventTypes(signal) {
+      if (scopes === undefined) await readGrant(signal);
+      return eventTypesOf(scopes ?? []);
     },
 
+    readGrant,
     listLinks,
 
     async readLink(linkId, signal) {

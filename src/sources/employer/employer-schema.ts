@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { toEmail, toId, toInstantText, toText } from '../../domain/marketplace-text.ts';
 import { Budget } from '../http/budget-schema.ts';
 import {
+  Amount,
   Id,
   Instant,
   lenient,
@@ -68,6 +69,24 @@ export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
 /** Without an approval it has ended. */
 export const EndAnswer = z.object({ approval: Approval.optional() });
 export type EndAnswer = z.infer<typeof EndAnswer>;
+
+// --- What waits for money (part A sections 2.7 and 4.7)
+
+const JobOfPayment = lenient(z.object({ id: NullableId }).nullable());
+
+export const Payment = z.object({
+  id: Id,
+  viewerRole: optional(toText),
+  amountUsd: Amount,
+  createdAt: lenient(Instant),
+  invoiceNumber: Amount,
+  job: JobOfPayment,
+  /** Assumed, by the names of other addresses: none is shown. */
+  paymentUrl: WebUrl,
+});
+export type Payment = z.infer<typeof Payment>;
+
+export const PaymentList = z.object({ payments: z.array(Payment), ...paging });
 
 // --- The post-hire conversation (part B section 4.2). What is not there is not shared: nothing says why.
 

@@ -1,7 +1,8 @@
 import type { Call } from '../http/caller.ts';
 import { toSegment } from '../http/id-segment.ts';
 import { listWhole } from '../http/list-whole.ts';
-import type { Publication, Source } from '../source.ts';
+import type { Publication } from '../publication.ts';
+import type { Source } from '../source.ts';
 import { type Manual, ManualAnswer, ManualList, WorkspaceList } from './instruction-schema.ts';
 import { createReadPublication, toManualPath } from './read-publication.ts';
 

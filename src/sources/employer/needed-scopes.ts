@@ -1,4 +1,4 @@
-import type { NeededScope } from '../source.ts';
+import type { NeededScope, OptionalScopes } from '../source.ts';
 
 /** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
 export const neededScopes: readonly NeededScope[] = [
@@ -6,7 +6,7 @@ export const neededScopes: readonly NeededScope[] = [
     scope: 'payments:read',
     without: 'nothing tells who is hired, and budgets are not known',
     isVital: true,
-    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates'],
+    operations: ['listContracts', 'listParticipants', 'readBudget', 'readUpdates', 'listPendingPayments'],
   },
   {
     scope: 'messages:read',
@@ -26,4 +26,22 @@ export const neededScopes: readonly NeededScope[] = [
     isVital: false,
     operations: ['listEndpoints', 'readEndpoint', 'createEndpoint', 'deleteEndpoint'],
   },
+  {
+    scope: 'instructions:read',
+    without: 'manuals cannot be read, and so none becomes the guidelines of a project',
+    isVital: false,
+    operations: ['readPublications'],
+  },
 ];
+
+/** The needed ones, for the text of a remedy. */
+export const allNeeded = neededScopes.map(({ scope }) => scope).join(', ');
+
+export const optionalScopes: OptionalScopes = {
+  uses: new Map([
+    ['payments:write', 'only for gangway contracts end --at-marketplace'],
+    ['proposals:read', 'only to count what is delivered of proposals'],
+  ]),
+  remedy: (install) =>
+    `gangway token rotate ${install} makes one with ${allNeeded}; or make it in the settings of your account at the marketplace, and run again with it: gangway connect ${install} --employer`,
+};

@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Call } from '../http/caller.ts';
 import { toSegment } from '../http/id-segment.ts';
 import { listWhole } from '../http/list-whole.ts';
-import type { Publication, PublishedPage } from '../source.ts';
+import type { Publication, PublishedPage } from '../publication.ts';
 import {
   Manifest,
   type ManifestPage,

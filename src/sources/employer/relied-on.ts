@@ -31,6 +31,56 @@ const webhook: Fields = {
 
 const update: Fields = { id: 'id', type: 'text', 'createdAt?': 'text', 'resourceId?': 'id' };
 
+const approval: Fields = {
+  id: 'id',
+  status: words('pending', 'confirmed', 'declined', 'expired'),
+  ...maybe('id', 'contractId'),
+  ...maybe('text', 'approvalUrl', 'expiresAt'),
+};
+
+const payment: Fields = {
+  id: 'id',
+  ...maybe('text', 'viewerRole', 'createdAt'),
+  ...maybe('number', 'amountUsd', 'invoiceNumber'),
+  'job?': { 'id?': 'id' },
+};
+
+const manual: Fields = { id: 'id', 'bindings?': [{ kind: 'text', targetId: 'id', precedence: 'number' }] };
+
+const manifestPage: Fields = {
+  pageId: 'id',
+  revision: 'number',
+  ...maybe('id', 'parentId'),
+  ...maybe('text', 'title', 'audience', 'checksum'),
+  'position?': 'number',
+};
+
+const instructions = '/instructions/manuals/{id}';
+
+/** What people get in and out by goes on without these. */
+const beside: readonly ReliedOperation[] = [
+  { operation: 'POST /contracts/{id}/end', answer: {} },
+  { operation: 'GET /approvals/{id}', answer: { approval } },
+  { operation: 'GET /payments/pending', answer: { payments: [payment] } },
+  { operation: 'GET /instructions/workspaces', answer: { workspaces: [{ id: 'id' }] } },
+  { operation: 'GET /instructions/workspaces/{id}/manuals', answer: { manuals: [manual] } },
+  { operation: `GET ${instructions}`, answer: { manual } },
+  {
+    operation: `GET ${instructions}/publications`,
+    answer: { publications: [{ publicationNumber: 'number', audiences: ['text'] }] },
+  },
+  {
+    operation: `GET ${instructions}/publications/{number}/manifest`,
+    query: { audience: words('WORKER') },
+    answer: { publicationNumber: 'number', pages: [manifestPage] },
+  },
+  {
+    operation: 'GET /instructions/pages/{id}',
+    query: { revision: 'number', format: words('json') },
+    answer: { page: { ...maybe('number', 'revision'), ...maybe('text', 'checksum') } },
+  },
+];
+
 /** What is asked of the API for employers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /auth/me', answer: account },
@@ -50,4 +100,5 @@ export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'POST /webhooks', body: { url: 'text', eventTypes: ['text'] }, answer: { webhook, secret: 'text' } },
   { operation: 'GET /webhooks/{id}', answer: { webhook } },
   { operation: 'DELETE /webhooks/{id}', answer: {} },
+  ...beside.map((one) => ({ ...one, isBeside: true })),
 ];

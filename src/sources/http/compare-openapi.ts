@@ -12,9 +12,11 @@ export function compareOpenapi(document: OpenapiDocument, reliedOperations: read
   return reliedOperations.flatMap((relied) => {
     const where = relied.operation;
     const operation = served.get(toKey(where));
-    if (operation === undefined) return [{ where, says: 'this operation is no longer there', isFailure: true }];
+    const isFailure = relied.isBeside !== true;
+    if (operation === undefined) return [{ where, says: 'this operation is no longer there', isFailure }];
     return compareOperation(document, relied, operation).map((deviation) => ({
       ...deviation,
+      isFailure: isFailure && deviation.isFailure,
       where: deviation.where === '' ? where : `${where}: ${deviation.where}`,
     }));
   });

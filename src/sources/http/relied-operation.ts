@@ -15,6 +15,8 @@ export interface ReliedOperation {
   query?: Fields;
   body?: Fields;
   answer: Fields;
+  /** Whether what is at the heart goes on without it: then a change is only information. */
+  isBeside?: boolean;
 }
 
 export const words = (...all: string[]): Shape => new Set(all);

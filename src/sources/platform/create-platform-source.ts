@@ -11,22 +11,29 @@ import { InstallAnswer } from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/** It has every capability but those of an account: manuals, a feed, and the end of a contract. */
+/**
+ * It has every capability but those of an account: a token of one's own, manuals, a feed, the end of a contract, and
+ * what waits for money.
+ */
 export type PlatformSource = Required<
-  Omit<Source, 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval'>
+  Omit<
+    Source,
+    'optionalScopes' | 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval' | 'listPendingPayments'
+  >
 >;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
   const { call, clockDriftMs } = createCaller(options);
   return {
-    eventTypes: platformEventTypes,
     neededScopes,
     remedies,
     hasSilentEnds: false,
     ...createLinkCalls(call),
     ...createContractCalls(call),
     ...createEndpointCalls(call),
+
+    listEventTypes: async () => platformEventTypes,
 
     async readGrant(signal) {
       const operation = { path: '/installs/current', purpose: 'read the install' };

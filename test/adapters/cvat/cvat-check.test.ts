@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
+import type { CvatAnswer } from '../../support/cvat-answer.ts';
 import { type CvatFakeOptions, openCvatFake } from '../../support/cvat-fake.ts';
-import type { CvatAnswer } from '../../support/cvat-routes.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const { signal } = new AbortController();

@@ -49,6 +49,9 @@ describe('the requests of the adapter doccano', () => {
     expect(lines()).toEqual(['GET /roles', 'GET /users', 'POST /auth/login/', `POST ${members}`, `GET ${members}`]);
     await adapter.check(signal);
     expect(lines()).toEqual(['GET /me', 'GET /roles']);
+    await adapter.writeGuidelines?.(project, '# Cars', signal);
+    await adapter.readGuidelines?.(project, signal);
+    expect(lines()).toEqual([`PATCH /projects/${project}`, `GET /projects/${project}`]);
     const usage = { timeZone: 'UTC', firstDay: '2026-01-01', changedSince: null };
     await Array.fromAsync(adapter.readUsage?.(project, usage, signal) ?? []);
     const metrics = `/projects/${project}/metrics`;

@@ -85,6 +85,7 @@ const cases: Case[] = [
     [],
     null,
   ],
+  ['one that lacks what is only counted', { ...known, eventTypes: [...eventTypes, 'proposal.received'] }, [], null],
   ['one that tells no event types', { ...known, listed: [endpoint('a', { eventTypes: undefined })] }, [], null],
 
   ['one by hand, with a secret configured', { listed: [endpoint('a')], ...byHand }, [adopt('a')], null],
@@ -312,6 +313,7 @@ const anySteps: EnsureCase[] = [
   ],
   ['an unknown one elsewhere', far, false, 'created', [create()]],
   ['an unknown one elsewhere, to be moved', far, true, 'replaced', [create('a')]],
+  ['an unknown one elsewhere that cannot be changed', { ...far, ...fixed }, true, 'created', [create()]],
   ['one by hand elsewhere', { ...far, ...byHand }, true, 'moved', [move, adopt('a')]],
   ['one of ours elsewhere', { ...far, stored: [stored('a')] }, true, 'moved', [move]],
   [

@@ -196,3 +196,42 @@ it.each<[string, object, RegExp]>([
     message: expect.stringMatching(message),
   });
 });
+
+const payment = { id: 'inv_1', amountUsd: '12.50', job: { id: 'job_signs' }, viewerRole: 'EMPLOYER' };
+
+it.each([
+  ['https://pay.example/1', 'https://pay.example/1'],
+  ['javascript:alert(1)', 'site'],
+  ['data:text/html,pay', 'site'],
+  [7, 'site'],
+  [undefined, 'site'],
+])('shows where a payment is paid only by http or https, else the site of the marketplace: %s', async (at, shown) => {
+  const { source } = await open({ '/payments/pending': { payments: [{ ...payment, paymentUrl: at }] } });
+  const [{ url = '', ...found } = { url: '' }] = (await source.listPendingPayments?.(signal)) ?? [];
+  expect(found).toEqual({ id: 'inv_1', amountUsd: 12.5, invoiceNumber: null, createdAt: null, jobId: 'job_signs' });
+  if (shown === 'site') expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  else expect(url).toBe(shown);
+});
+
+it('lists what waits for money on its own jobs and on none, and that the account is not the one who gets', async () => {
+  const payments = [
+    payment,
+    { ...payment, id: 'of_no_job', job: { id: null } },
+    { ...payment, id: 'of_another_job', job: { id: 'job_other' } },
+    { ...payment, id: 'gets', viewerRole: 'FREELANCER' },
+    { ...payment, id: 'newer', viewerRole: 'SOMETHING_NEW' },
+  ];
+  const { source } = await open({ '/payments/pending': { payments } });
+  const found = (await source.listPendingPayments?.(signal)) ?? [];
+  expect(found.map(({ id }) => id)).toEqual(['inv_1', 'of_no_job', 'newer']);
+});
+
+it.each([
+  [{ payments: [payment], hasMore: true }, 'unavailable'],
+  [{ payments: [{ ...payment, id: null }] }, 'invalid'],
+  [{}, 'invalid'],
+  [[403, { error: 'no scope' }], 'forbidden'],
+])('has no half list of what waits for money: %j', async (answer, code) => {
+  const { source } = await open({ '/payments/pending': answer });
+  expect(await failureOf(source.listPendingPayments?.(signal))).toMatchObject({ code });
+});

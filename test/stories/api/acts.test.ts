@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createApiClient } from '../../support/api-client.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
+import { openEmployerJourney } from '../../support/employer-journey.ts';
 import { openHeldPlan } from '../../support/held-plan.ts';
 import { createLoginTool } from '../../support/inviting-tool.ts';
 import { openJourney } from '../../support/journey.ts';
@@ -191,6 +192,35 @@ describe('an act by the API', () => {
     expect(await api.ask('removeInstall', { params, body: {} })).toEqual(params);
     expect(await api.send('readInstalls', { body: params })).toMatchObject({ status: 404 });
     expect(await api.send('removeInstall', { params: { install: 'acme' } })).toMatchObject({ status: 422 });
+  });
+
+  it("connects an employer's own account only if that is said, and with a token of that kind", async () => {
+    const { sandbox, consoleUrl, quiet } = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const api = createApiClient(consoleUrl);
+    const { accountId, token } = sandbox.createAccount();
+    const { id: job } = sandbox.createJob({ accountId });
+    const params = { install: 'night' };
+    const jobs = [{ job, project: 'night-1' }];
+    const there = { tool: 'list', projects: ['night-*'] };
+    const refusals = [
+      [{ token }, 'with --employer'],
+      [{ token, jobs }, 'for your own account alone'],
+      [{ token: sandbox.createInstall().token, source: 'employer' }, 'without --employer'],
+      [{ token, source: 'employer', jobs: [{ job, project: 'day-1' }] }, 'outside the projects of night'],
+      [{ token, source: 'employer', jobs: [{ job: 'job_gone', project: 'night-1' }] }, 'There is no such job'],
+    ] as const;
+    for (const [body, detail] of refusals) {
+      const { status, body: problem } = await api.send('connectInstall', { params, body: { ...there, ...body } });
+      expect([status, problem['detail']]).toEqual([
+        expect.toSatisfy((code) => code >= 400 && code < 500),
+        expect.stringContaining(detail),
+      ]);
+    }
+    const connected = await api.ask('connectInstall', { params, body: { ...there, token, source: 'employer', jobs } });
+    expect(connected).toMatchObject({ install: 'night', grant: accountId, links: 1 });
+    expect(JSON.stringify(connected['checks'])).toContain('more than is needed');
+    await quiet();
+    expect(await api.send('connectInstall', { params, body: { source: 'platform' } })).toMatchObject({ status: 409 });
   });
 
   it('looks at everything as the doctor does, and keeps what was found', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
+import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { openPublicAddress } from '../../support/public-address.ts';
 import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
@@ -64,11 +65,32 @@ describe('the installs', () => {
     ]);
   });
 
+  it("may be an employer's own account, whose jobs are named on the page", async () => {
+    const { sandbox, consoleUrl, quiet, roster, pass } = await openEmployerJourney(sqlite, { connects: 'unknown' });
+    const { accountId, token } = sandbox.createAccount();
+    const { id: job } = sandbox.createJob({ accountId });
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('otto');
+    const typed = { ...fields, token, jobs: `${job}=beta-1, ${job}=beta-2` };
+    const refused = await visitor.press(await visitor.visit('/connect'), 'Connect', typed);
+    expect(refused.text).toContain('for your own account alone');
+    expect(refused.body).toContain(`${job}=beta-1, ${job}=beta-2`);
+    const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...typed, source: 'employer' });
+    expect(page).toMatchObject({ status: 200, path: '/installs/beta' });
+    expect(page.text).toContain('its token may do more than is needed');
+    expect(page.body).not.toContain(token);
+    await quiet();
+    const { trainers } = sandbox.hire({ jobId: job });
+    await pass(readEveryMs);
+    const people = [trainers[0]?.opentrainUserId];
+    expect(roster()).toEqual({ 'beta-1': people, 'beta-2': people });
+  });
+
   it('are not kept with a wrong token, and the page says so without the token', async () => {
     const journey = await openJourney(sqlite, { projects: ['acme-*'] });
     const visitor = createVisitor(journey.consoleUrl);
     await visitor.signIn('otto');
-    const token = 'ot_pat_wrong-token-of-beta';
+    const token = 'ot_ptk_wrong-token-of-beta';
     const page = await visitor.press(await visitor.visit('/connect'), 'Connect', { ...fields, token });
     expect(page.status).toBe(401);
     expect(page.text).toContain('token is not good');

@@ -1,26 +1,133 @@
 import { expect, it } from 'vitest';
-import { type EmployerOptions, openEmployerJourney } from '../../support/employer-journey.ts';
+import { createEndpointStore } from '../../../src/installs/endpoint-store.ts';
+import { createSubscriptionStore } from '../../../src/installs/subscription/subscription-store.ts';
+import {
+  type EmployerJourney,
+  type EmployerOptions,
+  openEmployerJourney,
+  readEveryMs,
+} from '../../support/employer-journey.ts';
+import { post } from '../../support/receiver-harness.ts';
+import { sign } from '../../support/sign.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
+/** The webhooks that are known here, oldest first. */
+const knownTo = ({ storage: { database, box } }: EmployerJourney) => createEndpointStore(database, box).listOf('own');
+
+/** How a delivery is answered that is signed with each secret, and means nothing. */
+async function answersTo({ receiverUrl, clock }: EmployerJourney, secrets: readonly (string | null)[]) {
+  const probes = secrets.map(async (secret, index) => {
+    const body = `{"type": "probe.sent", "resourceId": "${index}"}`;
+    const headers = { 'content-type': 'application/json' };
+    const signature = sign(body, secret ?? '', clock.seconds());
+    const { status } = await post(`${receiverUrl}/webhooks/own`, body, {
+      ...headers,
+      'x-service-signature': signature,
+    });
+    return status;
+  });
+  return await Promise.all(probes);
+}
+
 describeAnyDialect("an employer's own account", (dialect) => {
   it('brings who is hired in, and out again, with nothing that reaches the bridge', async () => {
     const { sandbox, signs, lamps, roster, memberships, pass } = await openEmployerJourney(dialect);
     const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
     const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
     expect(await memberships()).toMatchObject([
       { state: 'active', isOurs: 1 },
       { state: 'active', isOurs: 1 },
     ]);
     sandbox.endContract(ada?.contractId ?? '');
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [], lamps: [benId] });
     expect(sandbox.listDeliveries()).toEqual([]);
+  });
+
+  it('is connected by its token and its jobs alone, and people come in and go out', async () => {
+    const { sandbox, signs, lamps, roster, pass } = await openEmployerJourney(dialect, { connects: 'unknown' });
+    const [ada, ben] = [signs, lamps].map(({ id: jobId }) => sandbox.hire({ jobId }));
+    const [adaId, benId] = [ada, ben].map((hired) => hired?.trainers[0]?.opentrainUserId ?? '');
+    await pass(readEveryMs);
+    expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
+    sandbox.endContract(ada?.contractId ?? '');
+    await pass(readEveryMs);
+    expect(roster()).toEqual({ signs: [], lamps: [benId] });
+  });
+
+  it.each(['unknown', 'configured'] as const)(
+    'has its webhook made by connecting, and another once it is disabled, with no delivery refused: %s',
+    async (connects) => {
+      const journey = await openEmployerJourney(dialect, { connects, isReachable: true });
+      const { sandbox, signs, roster, quiet, clock, door, receiverUrl, webhooks } = journey;
+      const hire = () => sandbox.hire({ jobId: signs.id }).trainers[0]?.opentrainUserId ?? '';
+      const hired = [hire()];
+      await quiet();
+      expect(roster()).toEqual({ signs: hired });
+      const [first] = await knownTo(journey);
+
+      door.leadTo(null);
+      for (let count = 0; count < 10; count += 1) hired.push(hire());
+      await sandbox.advance(3 * hourMs);
+      expect(await webhooks()).toMatchObject([{ id: first?.endpointId, status: 'DISABLED' }]);
+      door.leadTo(receiverUrl);
+      const refused = door.answers().length;
+
+      clock.advance(5 * minuteMs);
+      const [, second] = await until(
+        'another takes over',
+        () => knownTo(journey),
+        ({ length }) => length === 2,
+      );
+      expect(await answersTo(journey, [first?.secret ?? null, second?.secret ?? null])).toEqual([200, 200]);
+      hired.push(hire());
+      await quiet();
+      clock.advance(5 * minuteMs);
+      await until(
+        'the first is deleted',
+        () => knownTo(journey),
+        ({ length }) => length === 1,
+      );
+      expect(await webhooks()).toMatchObject([{ id: second?.endpointId, status: 'ACTIVE' }]);
+      hired.push(hire());
+      await quiet();
+      expect(roster()['signs']?.sort()).toEqual(hired.sort());
+      expect(new Set(door.answers().slice(refused))).toEqual(new Set([200]));
+    },
+  );
+
+  it('has its people in without the webhook that it may not have, and says why it has none', async () => {
+    const { storage, sandbox, signs, roster, pass, log } = await openEmployerJourney(dialect, {
+      connects: 'unknown',
+      isReachable: true,
+      featuresOff: ['public_api_webhooks'],
+    });
+    const { trainers } = sandbox.hire({ jobId: signs.id });
+    await pass(readEveryMs);
+    expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
+    const [troubled] = await createSubscriptionStore(storage.database).listTroubled();
+    expect(troubled?.trouble.says).toContain('the feature public_api_webhooks is off for the account');
+    const alert = { alert: 'endpoint_trouble', msg: troubled?.trouble.says };
+    expect(log.lines()).toContainEqual(expect.objectContaining(alert));
+  });
+
+  it('keeps what is delivered of proposals and messages, and does nothing by it', async () => {
+    const { sandbox, accountId, quiet, roster, storage } = await openEmployerJourney(dialect, {
+      connects: 'unknown',
+      isReachable: true,
+    });
+    const types = ['proposal.received', 'proposal.status_changed', 'message.received'] as const;
+    for (const type of types) sandbox.raiseNews(accountId, { type, resourceId: 'res_1', data: {} });
+    await quiet();
+    const kept = storage.database.kysely.selectFrom('delivery').select(['eventType', 'state']).orderBy('eventType');
+    expect(await kept.execute()).toEqual([...types].sort().map((eventType) => ({ eventType, state: 'ignored' })));
+    expect(roster()).toEqual({});
   });
 
   it('hears of a hire by its webhook at once', async () => {
@@ -33,7 +140,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
 
   it('hears of a hire by the feed, where nothing reaches the bridge', async () => {
     const { sandbox, signs, roster, pass, feedIsRead, clock, storage } = await openEmployerJourney(dialect);
-    await pass(minuteMs);
+    await pass(readEveryMs);
     await feedIsRead();
     const { trainers, contractId } = sandbox.hire({ jobId: signs.id });
     clock.advance(30_000);
@@ -48,7 +155,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     const { sandbox, accountId, signs, roster, quiet, pass, feedIsRead, storage } = await openEmployerJourney(dialect, {
       isReachable: true,
     });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     await feedIsRead();
     sandbox.setFaults(accountId, { lose: 1 });
     const lost = sandbox.hire({ jobId: signs.id });
@@ -82,7 +189,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
   it('keeps its people through a revoked token, a job that is gone, and a list that is empty', async () => {
     const { sandbox, accountId, signs, roster, pass } = await openEmployerJourney(dialect);
     const { trainers } = sandbox.hire({ jobId: signs.id });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     const inSigns = { signs: [trainers[0]?.opentrainUserId] };
     expect(roster()).toEqual(inSigns);
     for (const answer of ['forbidden', 'cutOff', 'empty'] as const) {
@@ -102,7 +209,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
   ])('lets a trainer without a work address wait, and knows why: %s', async (addressMissing, account) => {
     const { sandbox, signs, memberships, pass, storage } = await openEmployerJourney(dialect, account);
     sandbox.hire({ jobId: signs.id });
-    await pass(minuteMs);
+    await pass(readEveryMs);
     expect(await memberships()).toMatchObject([{ state: 'waiting_email' }]);
     const person = storage.database.kysely.selectFrom('person').select('addressMissing');
     expect(await person.execute()).toEqual([{ addressMissing }]);

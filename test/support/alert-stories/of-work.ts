@@ -2,7 +2,9 @@ import { createNoticeStore } from '../../../src/notify/notice-store.ts';
 import { createAlerting } from '../alerting.ts';
 import { openBudgetWorld } from '../budget-world.ts';
 import type { OpenFresh } from '../databases.ts';
+import { openGuidelineWorld } from '../guidelines/guideline-world.ts';
 import { hours, minutes } from '../incident.ts';
+import { openPaymentWorld } from '../payment-world.ts';
 import { openUsageWorld } from '../usage-harness.ts';
 import type { AlertStage, AlertStories } from './alert-story.ts';
 
@@ -104,6 +106,45 @@ export const workStories = {
     };
   },
 
+  async guideline_unwritten(openFresh) {
+    const installs = new Map([['own', { tool: 'studio', projects: ['*'] }]]);
+    const alerting = createAlerting({ walls: { installs, adapters: new Map() } });
+    const { join, sync, tool, clock } = await openGuidelineWorld(await openFresh(), alerting.hears);
+    (await join('own', 'signs')).write('Every sign.').publish();
+    await sync();
+    tool.texts.set('signs', 'Ask Ben.');
+    return {
+      alerting,
+      async find() {
+        clock.advance(15 * minutes);
+        await sync();
+      },
+      end: () => sync('own', { overwrites: true }),
+    };
+  },
+
   budget_low: (openFresh) => openBudget(openFresh, 9),
   budget_depleted: (openFresh) => openBudget(openFresh, 10),
+
+  async payment_waiting(openFresh) {
+    const alerting = createAlerting();
+    const { sandbox, contractId, engine, read } = await openPaymentWorld(await openFresh(), alerting.hears);
+    let billed: string | undefined;
+    const look = async () => {
+      engine.clock.advance(hours);
+      await read();
+    };
+    return {
+      alerting,
+      async find() {
+        billed ??= sandbox.billContract(contractId).id;
+        await look();
+      },
+      async end() {
+        sandbox.settlePayment(billed ?? '');
+        await look();
+        await look();
+      },
+    };
+  },
 } satisfies AlertStories;

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { readCanonical } from '../../../src/guidelines/canonical-schema.ts';
 
 /** Pages that a manual may have: trees of known and unknown nodes, with the texts of people who mean harm. */
 
@@ -111,3 +112,9 @@ export const hostilePage = fc.record({
   depth: fc.integer({ min: 1, max: 9 }),
   content: fc.oneof({ weight: 9, arbitrary: node }, { weight: 1, arbitrary: fc.jsonValue() }),
 });
+
+/** The same, without those that are no pages at all. */
+export const readablePages = fc.array(
+  hostilePage.filter(({ content }) => readCanonical(content) !== null),
+  { minLength: 1, maxLength: 3 },
+);

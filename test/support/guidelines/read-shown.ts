@@ -36,3 +36,27 @@ function harmInAttribute(tag: string, name: string, value: string): string[] {
     (tag === 'OL' && name === 'start' && /^\d+$/.test(value));
   return isFine ? [] : [`<${tag} ${name}="${value}">`];
 }
+
+/** Every address that a reader can follow. */
+export function addressesIn(shown: HTMLElement): string[] {
+  return shown.querySelectorAll('[href]').map((one) => toPlain(one.getAttribute('href') ?? ''));
+}
+
+/** Every address that stands in a tree of nodes as the address of a link. */
+export function addressesOf(node: unknown): Set<string> {
+  if (typeof node !== 'object' || node === null) return new Set();
+  const own: unknown = Reflect.get(node, 'href');
+  const url = typeof own === 'string' ? URL.parse(own) : null;
+  const below = Object.values(node).flatMap((child) => [...addressesOf(child)]);
+  return new Set(url === null ? below : [...below, toPlain(url.href)]);
+}
+
+/**
+ * Writers and readers escape what may stand unescaped, or not: that makes it no other address. `marked` knows no entities
+ * in an address, as CommonMark does.
+ */
+function toPlain(address: string): string {
+  const bytes = (text: string) => Buffer.from(text).toString('latin1');
+  const toBytes = (escaped: string) => Buffer.from(escaped.replaceAll('%', ''), 'hex').toString('latin1');
+  return bytes(address.replaceAll('&amp;', '&')).replaceAll(/(?:%[0-9a-f]{2})+/gi, toBytes);
+}

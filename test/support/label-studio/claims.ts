@@ -18,6 +18,7 @@ export function describeLabelStudio(name: string, open: () => Promise<LabelStudi
   describe(`${name}: people`, () => describePeople(open));
   describe(`${name}: what is left after a removal`, () => describeRemovals(open));
   describe(`${name}: work`, () => describeWork(open));
+  describe(`${name}: instructions`, () => describeInstructions(open));
   describe(`${name}: the token`, () => describeTokens(open));
 }
 
@@ -238,6 +239,53 @@ function describeWork(open: () => Promise<LabelStudioSite>): void {
     await expect(missing).rejects.toMatchObject({ code: 'not_found', status: 404 });
     const odd = read(adapter, '../users', null);
     await expect(odd).rejects.toMatchObject({ code: 'invalid' });
+  });
+}
+
+function describeInstructions(open: () => Promise<LabelStudioSite>): void {
+  async function openProject() {
+    const site = await open();
+    const adapter = createLabelStudio(site);
+    const { id } = await addProject(site, 'Road works', 1);
+    const path = `/api/projects/${id}/`;
+    const write = async (html: unknown, authorization = `Token ${site.owner.legacyToken}`) =>
+      (await site.callAs(authorization, path, 'PATCH', { expert_instruction: html })).status;
+    return { site, adapter, path, project: String(id), write };
+  }
+
+  it('has none at first, and shows all members what was written', async () => {
+    const { site, adapter, path, project } = await openProject();
+    const html = '<p>Every &lt;b&gt; &amp;amp; "car"&nbsp;</p>\n\n<pre><code>a\n  b</code></pre><hr><br> ';
+    expect(await adapter.readGuidelines?.(project, signal)).toBe('');
+    const signing = createLabelStudio(site, { onboarding: 'sign_up' });
+    const member = await signing.addMember(group, person(140), signal);
+    const session = await signIn(site, person(140).email);
+    await adapter.writeGuidelines?.(project, html, signal);
+    expect(await session.call('GET', path)).toMatchObject({
+      body: { expert_instruction: html, show_instruction: true },
+    });
+    // Every member may change them.
+    const theirs = createLabelStudio(site, { token: await tokenOf(session) });
+    await theirs.writeGuidelines?.(project, '', signal);
+    expect(await adapter.readGuidelines?.(project, signal)).toBe('');
+    await signing.removeAccount?.(group, member, signal);
+  });
+
+  it('are hardly cleaned: what runs has to be kept out before', async () => {
+    const { adapter, project, write } = await openProject();
+    const kept = '<script>alert(1)</script><iframe src="https://evil.example"></iframe>';
+    expect(await write(`${kept}<a href="javascript:alert(1)" onclick="alert(1)">a\r\nb</a><!-- c -->`)).toBe(200);
+    expect(await adapter.readGuidelines?.(project, signal)).toBe(`${kept}<a>a\nb</a>`);
+  });
+
+  it('are refused where they are no text, and of a project that is not there', async () => {
+    const { adapter, project, write } = await openProject();
+    expect([await write(null), await write(7), await write('a\0b'), await write('a\ud800b')]).toEqual([
+      500, 500, 400, 400,
+    ]);
+    expect(await adapter.readGuidelines?.(project, signal)).toBe('');
+    const missing = adapter.writeGuidelines?.('999999', 'x', signal);
+    await expect(missing).rejects.toMatchObject({ code: 'not_found', status: 404 });
   });
 }
 

@@ -110,7 +110,14 @@ function workRoutes(work: FakeWork): [string, Route][] {
     [
       'PATCH /api/projects/:id',
       ({ id, body }) => {
-        const shown = work.changeProject(id, body);
+        const changes = { ...(body as Record<string, unknown>) };
+        if ('expert_instruction' in changes) {
+          const text = changes['expert_instruction'];
+          if (typeof text !== 'string') return refuse(500, 'argument must be of text type');
+          if (text.includes('\0') || !text.isWellFormed()) return refuse(400, 'Validation error');
+          changes['expert_instruction'] = cleanInstructions(text);
+        }
+        const shown = work.changeProject(id, changes);
         return shown === undefined ? refuse(404, 'No Project matches') : ok(shown);
       },
     ],
@@ -155,6 +162,14 @@ function workRoutes(work: FakeWork): [string, Route][] {
       ({ id }) => (work.deleteAnnotation(id) ? { status: 204 } : refuse(404, 'No Annotation')),
     ],
   ];
+}
+
+/** As far as it is asked here. Scripts and frames stay, as in the real one. */
+function cleanInstructions(html: string): string {
+  return html
+    .replaceAll(/\r\n?/g, '\n')
+    .replaceAll(/<!--.*?-->/gs, '')
+    .replaceAll(/ (?:on\w+="|href="javascript:)[^"]*"/g, '');
 }
 
 function ok(body: unknown): FakeAnswer {

@@ -3,6 +3,7 @@ import type { Adapter } from '../../../src/adapters/adapter.ts';
 import { createLoops } from '../../../src/app/loops.ts';
 import { createServices, type Services, type ServicesDeps } from '../../../src/app/services.ts';
 import { openStorage, type Storage } from '../../../src/app/storage.ts';
+import { wantPaymentsRead } from '../../../src/budget/payment-store.ts';
 import { Config } from '../../../src/config/config-schema.ts';
 import { convergeLeaseMs, createClaimStore } from '../../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../../src/converge/converge-membership.ts';
@@ -287,6 +288,7 @@ function createTakeIn(deps: ServicesDeps, services: Services): () => Promise<voi
       onReadWanted,
       staleAfterMs: deps.config.retention.deliveriesMs,
       wantInstallRead: installStates.wantRead,
+      wantPaymentsRead,
       isReceiverBusy: () => false,
     });
   const isDue = async () => (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());

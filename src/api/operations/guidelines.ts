@@ -1,0 +1,55 @@
+import { compareGuidelines, installsWithGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
+import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { defineOperation } from '../operation-schema.ts';
+import { ofInstallQuery } from '../schemas/customer-schema.ts';
+import { comparedAnswer, compareQuery, guidelinesAnswer, syncBody, syncedAnswer } from '../schemas/guideline-schema.ts';
+import { pickInstalls } from './customers.ts';
+
+/** What manuals publish, and what the tools show as guidelines. */
+
+const tag = 'guidelines';
+
+const listGuidelines = defineOperation({
+  id: 'listGuidelines',
+  method: 'get',
+  path: '/guidelines',
+  summary: 'What was written as the guidelines of projects, and what the last look found',
+  tag,
+  query: ofInstallQuery,
+  answer: guidelinesAnswer,
+  async run({ query: { install } }, { services }) {
+    const rows = await services.guidelines.guidelines.list();
+    return { guidelines: rows.filter((row) => install === undefined || row.install === install) };
+  },
+});
+
+const getComparedGuidelines = defineOperation({
+  id: 'compareGuidelines',
+  method: 'get',
+  path: '/guidelines/compared',
+  summary: 'What is published for projects, and what their tools show, both as they are now; nothing is changed',
+  tag,
+  query: compareQuery,
+  answer: comparedAnswer,
+  run: ({ query: { install, project }, signal }, parts) =>
+    compareGuidelines(parts.services.guidelines, pick(parts, install), project, signal),
+});
+
+const syncNow = defineOperation({
+  id: 'syncGuidelines',
+  method: 'post',
+  path: '/guidelines/sync',
+  summary: 'Write what is published into the tools, where they show what was written last',
+  tag,
+  body: syncBody,
+  answer: syncedAnswer,
+  run: ({ body: { install, project, overwrite = false }, by, signal }, parts) =>
+    syncGuidelines(parts.services.guidelines, pick(parts, install), { project, overwrites: overwrite, by }, signal),
+});
+
+function pick(parts: ApiParts, named: string | undefined): string[] {
+  return named === undefined ? installsWithGuidelines(parts.services.guidelines) : pickInstalls(parts, named);
+}
+
+export const guidelineOperations = [listGuidelines, getComparedGuidelines, syncNow];

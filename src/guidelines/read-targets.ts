@@ -1,0 +1,117 @@
+import { AppError, toAppError } from '../domain/errors.ts';
+import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
+import type { LinkStore } from '../evidence/link-store.ts';
+import { maskText } from '../lib/mask.ts';
+import { outsideOf, type Walls } from '../memberships/wall.ts';
+import type { Publication } from '../sources/publication.ts';
+import type { Source } from '../sources/source.ts';
+
+export interface TargetDeps {
+  links: Pick<LinkStore, 'liveOf'>;
+  walls: Walls;
+  /** By the name of the install. */
+  sources: ReadonlyMap<string, Pick<Source, 'readPublications'>>;
+}
+
+/** A project of an install for whose jobs something is published. */
+export interface Target {
+  tool: string;
+  project: string;
+  install: string;
+  /** What is published for the jobs of all installs that lead to the project; at least one. */
+  claims: Publication[];
+  /** Why it is not known what another install claims; null if all is known. */
+  unread: string | null;
+}
+
+interface JobLink {
+  install: string;
+  project: string;
+  jobId: string;
+}
+
+/**
+ * Reads what is published for the projects of an install. Other installs that lead to one of them are read too, because
+ * their manual may be another.
+ *
+ * @param only one project; all by default
+ * @throws AppError if the publications of the install cannot be read; `conflict` if it can have no guidelines
+ */
+export async function readTargets(
+  deps: TargetDeps,
+  install: string,
+  only: string | undefined,
+  signal: AbortSignal,
+): Promise<Target[]> {
+  const tool = toolOf(deps, install);
+  const own = (await linksOf(deps, install)).filter(({ project }) => only === undefined || project === only);
+  const projects = new Set(own.map(({ project }) => project));
+  const others = await listOtherLinks(deps, { tool, install, projects });
+  const published = new Map([[install, await readPublished(deps, install, own, signal)]]);
+  const failures = new Map<string, string>();
+  for (const [name, links] of others) {
+    try {
+      published.set(name, await readPublished(deps, name, links, signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.set(name, maskText(toAppError(error).message));
+    }
+  }
+  const all = Map.groupBy([...own, ...[...others.values()].flat()], ({ project }) => project);
+  return [...all].flatMap(([project, links]) => {
+    const claims = links.flatMap((link) => published.get(link.install)?.get(link.jobId) ?? []);
+    const [unread] = links.flatMap((link) => failures.get(link.install) ?? []);
+    return claims.length === 0 ? [] : [{ tool, project, install, claims, unread: unread ?? null }];
+  });
+}
+
+/** Whether an install has publications, and its tool shows guidelines. */
+export function takesGuidelines({ walls, sources }: Omit<TargetDeps, 'links'>, install: string): boolean {
+  const adapter = walls.adapters.get(walls.installs.get(install)?.tool ?? '');
+  return sources.get(install)?.readPublications !== undefined && adapter?.writeGuidelines !== undefined;
+}
+
+function toolOf(deps: TargetDeps, install: string): string {
+  const tool = deps.walls.installs.get(install)?.tool ?? '';
+  if (takesGuidelines(deps, install)) return tool;
+  const message =
+    deps.sources.get(install)?.readPublications === undefined
+      ? `${install} has no manuals: only an account of your own has`
+      : `The tool ${tool} shows no guidelines`;
+  throw new AppError('conflict', message);
+}
+
+/** The live links that give access, and that have a job. */
+async function linksOf({ links, walls }: TargetDeps, install: string): Promise<JobLink[]> {
+  return (await links.liveOf(install)).flatMap((link) => {
+    const { externalProjectId: project, jobId } = link;
+    if (project === null || jobId === null || statusOfLink(link) !== 'live') return [];
+    if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(walls, link) !== null) return [];
+    return [{ install, project, jobId }];
+  });
+}
+
+/** By the other installs on the tool that have manuals. */
+async function listOtherLinks(
+  deps: TargetDeps,
+  { tool, install, projects }: { tool: string; install: string; projects: ReadonlySet<string> },
+): Promise<Map<string, JobLink[]>> {
+  const found = new Map<string, JobLink[]>();
+  for (const [name, other] of deps.walls.installs) {
+    if (name === install || other.tool !== tool || !takesGuidelines(deps, name)) continue;
+    const shared = (await linksOf(deps, name)).filter(({ project }) => projects.has(project));
+    if (shared.length > 0) found.set(name, shared);
+  }
+  return found;
+}
+
+async function readPublished(
+  { sources }: TargetDeps,
+  install: string,
+  links: readonly JobLink[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Publication>> {
+  const jobIds = [...new Set(links.map(({ jobId }) => jobId))];
+  if (jobIds.length === 0) return new Map();
+  return (await sources.get(install)?.readPublications?.(jobIds, signal)) ?? new Map();
+}

@@ -1,0 +1,83 @@
+import type { GuidelineState } from '../domain/guideline-state.ts';
+import type { Alerts } from '../lib/alerts.ts';
+import { toInstant } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { readTargets, type Target, type TargetDeps } from './read-targets.ts';
+import { type SyncedProject, type SyncProjectDeps, type SyncWish, syncProject } from './sync-project.ts';
+
+export interface SyncInstallDeps extends TargetDeps, SyncProjectDeps {
+  alerts: Alerts;
+  logger: Logger;
+}
+
+export interface SyncInstallWish extends SyncWish {
+  install: string;
+  /** One project; all by default. */
+  project?: string | undefined;
+}
+
+export interface SyncedInstall {
+  projects: SyncedProject[];
+  /** How many were left, because the tool does not answer or the time was up. They are looked at first next time. */
+  left: number;
+}
+
+/** From so many looks without an answer on, an operator should know. */
+export const worryingLooks = 3;
+
+/**
+ * Brings the guidelines of an install's projects in line with what is published for its jobs. What is not published
+ * (any more) changes nothing.
+ *
+ * @param hasTime asked before each project
+ * @throws AppError if the publications cannot be read; then no project was looked at
+ */
+export async function syncInstall(
+  deps: SyncInstallDeps,
+  wish: SyncInstallWish,
+  signal: AbortSignal,
+  hasTime: () => boolean = () => true,
+): Promise<SyncedInstall> {
+  const { install, project: only } = wish;
+  const targets = await inOrder(deps, await readTargets(deps, install, only, signal));
+  const claimed = targets.map(({ project }) => project);
+  if (only === undefined) await deps.guidelines.noteClaims(install, claimed, toInstant(deps.clock.now()));
+  const projects: SyncedProject[] = [];
+  for (const target of targets) {
+    signal.throwIfAborted();
+    if (!hasTime()) break;
+    const synced = await syncProject(deps, target, wish, signal);
+    projects.push(synced);
+    await tell(deps, target, synced);
+    if (synced.result === 'failing' && target.unread === null) break;
+  }
+  return { projects, left: targets.length - projects.length };
+}
+
+/** Those that were not looked at for the longest time first, so that one that never answers holds up no other for good. */
+async function inOrder({ guidelines }: SyncInstallDeps, targets: readonly Target[]): Promise<Target[]> {
+  const lookedAt = new Map<Target, string>();
+  for (const target of targets) lookedAt.set(target, (await guidelines.find(target))?.lookedAt ?? '');
+  return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
+}
+
+/** What stands until an operator does something. */
+const blockedStates: ReadonlySet<GuidelineState> = new Set(['edited', 'foreign', 'disputed', 'refused']);
+
+/** Whether an operator should look at it. */
+export function isBlocked({ state, failures }: { state: GuidelineState; failures: number }): boolean {
+  return blockedStates.has(state) || (state === 'failing' && failures >= worryingLooks);
+}
+
+async function tell(
+  { guidelines, alerts, logger }: SyncInstallDeps,
+  target: Target,
+  synced: SyncedProject,
+): Promise<void> {
+  const { tool, project, publication, result, says } = synced;
+  if (result === 'written') logger.info({ tool, project, ...publication }, 'Guidelines were written');
+  const row = result === 'busy' ? undefined : await guidelines.find(target);
+  if (row === undefined || !isBlocked(row)) return;
+  const message = `The guidelines of a project are not what is published: ${says}`;
+  alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
+}

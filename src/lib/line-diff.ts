@@ -1,0 +1,57 @@
+import { diff } from 'node:util';
+
+/** A line that both texts have, or only the first (`-`) or only the second (`+`). */
+export interface DiffLine {
+  sign: ' ' | '-' | '+';
+  line: string;
+}
+
+const signs = new Map<number, DiffLine['sign']>([
+  [0, ' '],
+  [1, '-'],
+  [-1, '+'],
+]);
+
+/** Beyond it, what differs is one piece, because the time to compare grows with the square. */
+const maxCompared = 2000;
+
+/** What makes the second of two texts, line by line, out of the first. */
+export function diffLines(first: readonly string[], second: readonly string[]): DiffLine[] {
+  const before = countAlike(first, second);
+  const [restOfFirst, restOfSecond] = [first.slice(before), second.slice(before)];
+  const after = countAlike(restOfFirst.toReversed(), restOfSecond.toReversed());
+  const removed = restOfFirst.slice(0, restOfFirst.length - after);
+  const added = restOfSecond.slice(0, restOfSecond.length - after);
+  return [
+    ...mark(' ', first.slice(0, before)),
+    ...compare(removed, added),
+    ...mark(' ', first.slice(first.length - after)),
+  ];
+}
+
+/** Only the lines that differ, with so many around them, and `…` for what is left out. */
+export function shortenDiff(lines: readonly DiffLine[], around = 2): string[] {
+  const shown = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - around), index + around + 1).some(({ sign }) => sign !== ' '),
+  );
+  return lines.flatMap(({ sign, line }, index) => {
+    if (shown[index]) return [`${sign} ${line}`.trimEnd()];
+    return index === 0 || shown[index - 1] ? ['  …'] : [];
+  });
+}
+
+function countAlike(one: readonly string[], other: readonly string[]): number {
+  const differs = one.findIndex((line, index) => line !== other[index]);
+  return differs === -1 ? one.length : differs;
+}
+
+function compare(removed: readonly string[], added: readonly string[]): DiffLine[] {
+  if (removed.length === 0 || added.length === 0 || removed.length + added.length > maxCompared) {
+    return [...mark('-', removed), ...mark('+', added)];
+  }
+  return diff(removed, added).map(([operation, line]) => ({ sign: signs.get(operation) ?? ' ', line }));
+}
+
+function mark(sign: DiffLine['sign'], lines: readonly string[]): DiffLine[] {
+  return lines.map((line) => ({ sign, line }));
+}

@@ -1,0 +1,27 @@
+import { type SyncedInstall, type SyncInstallDeps, syncInstall } from '../../guidelines/sync-install.ts';
+import type { SyncWish } from '../../guidelines/sync-project.ts';
+import { forEachInstall, refuseUnknownProject, type UnreadInstall } from './compare-guidelines.ts';
+
+export interface SyncedGuidelines {
+  guidelines: ({ install: string } & Omit<SyncedInstall['projects'][number], 'retryAfterMs'>)[];
+  unread: UnreadInstall[];
+  /** How many projects were not looked at, because their tool does not answer. */
+  left: number;
+}
+
+/** Brings the guidelines of these installs in line now, for an operator. */
+export async function syncGuidelines(
+  deps: SyncInstallDeps,
+  installs: readonly string[],
+  { project, ...wish }: SyncWish & { project: string | undefined },
+  signal: AbortSignal,
+): Promise<SyncedGuidelines> {
+  const synced: SyncedGuidelines = { guidelines: [], unread: [], left: 0 };
+  synced.unread = await forEachInstall(installs, signal, async (install) => {
+    const { projects, left } = await syncInstall(deps, { ...wish, install, project }, signal);
+    synced.guidelines.push(...projects.map(({ retryAfterMs: _, ...one }) => ({ install, ...one })));
+    synced.left += left;
+  });
+  refuseUnknownProject(project, synced.guidelines.length + synced.unread.length);
+  return synced;
+}

@@ -1,0 +1,149 @@
+import { expect, it } from 'vitest';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { aboutPayments } from '../../src/operator/about-payments.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { openPaymentWorld } from '../support/payment-world.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+describeEachDatabase('what waits for money', (openFresh) => {
+  const open = async () => await openPaymentWorld(await openFresh());
+
+  it('is what the list says, and is over only after a second list without it', async () => {
+    const { sandbox, contractId, engine, read, waiting } = await open();
+    const { id } = sandbox.billContract(contractId);
+    await read();
+    expect(await waiting()).toEqual([id]);
+    sandbox.settlePayment(id);
+    engine.clock.advance(hourMs);
+    expect(await read()).toBe(true);
+    expect(await waiting()).toEqual([id]);
+    engine.clock.advance(9 * minuteMs);
+    expect(await read()).toBe(false);
+    engine.clock.advance(minuteMs);
+    expect(await read()).toBe(true);
+    expect(await waiting()).toEqual([]);
+  });
+
+  it.each(['one that is empty', 'one that fails', 'one that is cut off'])(
+    'is not over by a list that is wrong: %s',
+    async (wrong) => {
+      const { sandbox, contractId, engine, front, read, waiting } = await open();
+      const { id } = sandbox.billContract(contractId);
+      await read();
+      const instead = {
+        'one that is empty': { body: { payments: [] } },
+        'one that fails': { status: 403, body: { error: 'no' } },
+        'one that is cut off': { body: { payments: [], hasMore: true } },
+      }[wrong];
+      front.meddle(() => instead);
+      for (let count = 0; count < (wrong === 'one that is empty' ? 1 : 5); count += 1) {
+        engine.clock.advance(hourMs);
+        await read();
+      }
+      front.meddle();
+      for (let count = 0; count < 5; count += 1) {
+        expect(await waiting()).toEqual([id]);
+        engine.clock.advance(hourMs);
+        await read();
+      }
+      expect(await waiting()).toEqual([id]);
+    },
+  );
+
+  it('is read daily where nothing waits, hourly where something does, and soon after an event', async () => {
+    const { sandbox, contractId, engine, front, read, ask } = await open();
+    const readIn = async (ms: number) => {
+      engine.clock.advance(ms - 1);
+      expect(await read()).toBe(false);
+      engine.clock.advance(1);
+      expect(await read()).toBe(true);
+    };
+    await read();
+    await readIn(dayMs);
+    sandbox.billContract(contractId);
+    await ask();
+    expect(await read()).toBe(true);
+    await readIn(10 * minuteMs);
+    await readIn(hourMs);
+    expect(front.asked()).toHaveLength(5);
+  });
+
+  it('is read again where an event asks while it is being read', async () => {
+    const { sandbox, contractId, deps, read, ask, waiting, payments } = await open();
+    const { keep } = payments;
+    const asking = {
+      ...deps,
+      payments: {
+        ...payments,
+        async keep(...given: Parameters<typeof keep>) {
+          sandbox.billContract(contractId);
+          await ask();
+          return await keep(...given);
+        },
+      },
+    };
+    await read(asking);
+    expect(await waiting()).toEqual([]);
+    expect(await read()).toBe(true);
+    expect(await waiting()).toHaveLength(1);
+  });
+
+  it('is stored by the process that has the lease, and not by one that lost it', async () => {
+    const { sandbox, contractId, engine, deps, read, waiting, payments } = await open();
+    const { keep } = payments;
+    const frozen = {
+      ...deps,
+      payments: {
+        ...payments,
+        async keep(...given: Parameters<typeof keep>) {
+          sandbox.billContract(contractId);
+          engine.clock.advance(2 * minuteMs);
+          expect(await read()).toBe(true);
+          return await keep(...given);
+        },
+      },
+    };
+    await read(frozen);
+    expect(await waiting()).toHaveLength(1);
+    const now = toInstant(engine.clock.now());
+    expect(await payments.claim('acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
+  });
+
+  it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {
+    const { sandbox, contractId, engine, front, read, ask } = await open();
+    const configured = new Set(['acme']);
+    const { id } = sandbox.billContract(contractId, { amountUsd: 50, paymentUrl: 'https://pay.example/inv?a=1' });
+    await read();
+    const about = () => aboutPayments(engine.database, configured);
+    expect(await about()).toEqual([
+      {
+        says: expect.stringMatching(new RegExp(`^the payment ${id} of 50 USD for the job job_\\w+ of acme waits`)),
+        action: 'see to it at https://pay.example/inv?a=1',
+        url: 'https://pay.example/inv?a=1',
+      },
+    ]);
+    expect(await aboutPayments(engine.database, new Set())).toEqual([]);
+    front.meddle(() => ({ status: 403, body: { error: 'no scope' } }));
+    for (let count = 0; count < 3; count += 1) {
+      engine.clock.advance(hourMs);
+      expect(await read()).toBe(true);
+      await ask();
+      expect(await read()).toBe(false);
+    }
+    expect((await about()).slice(1)).toMatchObject([{ page: '/installs/acme', says: expect.stringContaining('acme') }]);
+    expect(engine.log.text()).not.toContain('pay.example');
+  });
+
+  it('is one alert, and a count beyond twenty, where very many wait', async () => {
+    const { sandbox, contractId, engine, read } = await open();
+    for (let count = 0; count < 520; count += 1) sandbox.billContract(contractId);
+    await read();
+    const about = await aboutPayments(engine.database, new Set(['acme']));
+    expect(about).toHaveLength(21);
+    expect(about.at(-1)?.says).toBe('other payments that wait for a person: 480');
+    expect(engine.log.lines().filter(({ alert }) => alert === 'payment_waiting')).toHaveLength(1);
+  });
+});

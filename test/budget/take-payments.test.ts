@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { type KnownPayment, takePayments } from '../../src/budget/take-payments.ts';
+import type { PendingPayment } from '../../src/sources/pending-payment.ts';
+
+const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
+
+function toPayment(id: string): PendingPayment {
+  return { id, invoiceNumber: null, amountUsd: null, createdAt: null, jobId: null, url: 'https://x.example' };
+}
+
+/** What is known after lists at these minutes. */
+function readAll(lists: readonly (readonly [minute: number, ids: readonly string[]])[]): string[] {
+  let known: KnownPayment[] = [];
+  for (const [minute, ids] of lists) {
+    const { listed, missed, over } = takePayments(known, ids.map(toPayment), at(minute));
+    const left = known.filter(({ paymentId }) => !over.includes(paymentId) && !ids.includes(paymentId));
+    const found = new Map(missed.map(({ paymentId, absences }) => [paymentId, absences]));
+    known = [
+      ...listed.map(({ id }) => ({ paymentId: id, seenAt: at(minute), absences: null })),
+      ...left.map((one) => ({ ...one, absences: found.get(one.paymentId) ?? one.absences })),
+    ];
+  }
+  return known.map(({ paymentId }) => paymentId).sort();
+}
+
+it.each([
+  [['a'], [[0, ['a']]]],
+  [
+    ['a'],
+    [
+      [0, ['a']],
+      [5, []],
+    ],
+  ],
+  [
+    ['a'],
+    [
+      [0, ['a']],
+      [5, []],
+      [14, []],
+    ],
+  ],
+  [
+    [],
+    [
+      [0, ['a']],
+      [5, []],
+      [15, []],
+    ],
+  ],
+  [
+    ['a'],
+    [
+      [0, ['a']],
+      [5, []],
+      [10, ['a']],
+      [15, []],
+    ],
+  ],
+  [
+    ['b'],
+    [
+      [0, ['a', 'b']],
+      [5, ['b']],
+      [15, ['b']],
+    ],
+  ],
+] as [string[], [number, string[]][]][])('%j waits after %j', (waiting, lists) => {
+  expect(readAll(lists)).toEqual(waiting);
+});
+
+it('is over only where two lists at least ten minutes apart leave it out, with none between that has it', () => {
+  const steps = fc.array(fc.tuple(fc.integer({ min: 1, max: 9 }), fc.boolean()), { maxLength: 20 });
+  fc.assert(
+    fc.property(steps, (taken) => {
+      let [minute, missingSince, mayBeOver] = [0, Number.POSITIVE_INFINITY, false];
+      const lists: [number, string[]][] = [[0, ['a']]];
+      for (const [step, isListed] of taken) {
+        minute += step;
+        lists.push([minute, isListed ? ['a'] : []]);
+        missingSince = isListed ? Number.POSITIVE_INFINITY : Math.min(missingSince, minute);
+        mayBeOver = !isListed && (mayBeOver || minute - missingSince >= 10);
+      }
+      expect(mayBeOver || readAll(lists).includes('a')).toBe(true);
+    }),
+  );
+});
+
+it('keeps what is known where there are more than there is room for', () => {
+  const ids = Array.from({ length: 600 }, (_, index) => `p${index}`);
+  const known = ids.slice(550).map((paymentId) => ({ paymentId, seenAt: at(0), absences: null }));
+  const { listed, missed, over } = takePayments(known, ids.map(toPayment), at(20));
+  expect([listed.length, missed, over]).toEqual([500, [], []]);
+  expect(known.every(({ paymentId }) => listed.some(({ id }) => id === paymentId))).toBe(true);
+});

@@ -1,0 +1,314 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
+import { openFront } from '../support/front.ts';
+import { readRoster } from '../support/roster.ts';
+import { createStdin, runCommand, startAt } from '../support/run-command.ts';
+
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+] as const;
+const publicUrl = 'http://127.0.0.1:9';
+const receiver = { host: '127.0.0.1', port: 0, drain: '0s', publicUrl };
+
+describe('gangway connect --employer', { timeout: 30_000 }, () => {
+  let sandbox: Sandbox;
+  let workspace: Workspace;
+  let account: { accountId: string; token: string };
+  let jobId: string;
+  let marketplace: { baseUrl: string; employerBaseUrl: string };
+
+  beforeEach(async () => {
+    sandbox = createSandbox();
+    const { baseUrl, employerBaseUrl } = await sandbox.start();
+    marketplace = { baseUrl, employerBaseUrl };
+    onTestFinished(() => sandbox.stop());
+    use(sandbox.createAccount({ scopes: [...needed] }));
+    workspace = createBridgeWorkspace({ marketplace, installs: {} });
+  });
+
+  function use(made: typeof account): void {
+    account = made;
+    jobId = sandbox.createJob({ accountId: made.accountId }).id;
+  }
+
+  function tokenFile(token = account.token): string {
+    const file = path.join(workspace.folder, `token-${token.slice(-6)}`);
+    writeFileSync(file, `${token}\n`);
+    return file;
+  }
+
+  const run = async (...argv: string[]) => await runCommand(...argv, '--config', workspace.configFile);
+  const connectAs = async (install: string, ...argv: string[]) =>
+    await run('connect', install, '--employer', '--token-file', tokenFile(), ...argv);
+  const connect = async (...argv: string[]) => await connectAs('own', ...argv);
+
+  async function said(...argv: string[]): Promise<Record<string, unknown>> {
+    const { status, stdout, stderr } = await run(...argv, '--json');
+    const data = JSON.parse(stdout) as Record<string, unknown>;
+    return { ...data, status, stderr };
+  }
+
+  async function ask<T>(method: string, at: string, body?: object, token = account.token): Promise<T> {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const given = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${marketplace.employerBaseUrl}${at}`, { method, headers, ...given });
+    return (await response.json()) as T;
+  }
+
+  const webhooks = async () => (await ask<{ webhooks: { url: string }[] }>('GET', '/webhooks')).webhooks;
+  const installs = async () => (await said('installs', 'list'))['installs'];
+
+  it('goes from a token and a job to people in the tool, and never shows the token', async () => {
+    const [lamps] = [sandbox.createJob({ accountId: account.accountId })];
+    const [ada, ben] = [jobId, lamps?.id ?? ''].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
+    const connected = await connect('--job', `${jobId}=street-signs`, '--job', `${lamps?.id}=street=lamps`);
+    expect(connected).toMatchObject({ status: 0 });
+    expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada], 'street=lamps': [ben] });
+    expect(connected.stderr).not.toContain('more than is needed');
+    expect(connected.stdout + connected.stderr).not.toContain(account.token);
+    expect(await installs()).toMatchObject([{ install: 'own', livesIn: 'database', tool: 'list' }]);
+  });
+
+  it('is harmless to repeat, and adds a job without a word about the account', async () => {
+    await connect('--job', `${jobId}=street-signs`);
+    const again = await said('connect', 'own', '--job', `${jobId}=street-signs`, '--job', `${jobId}=street-lamps`);
+    expect(again).toMatchObject({ status: 0, links: 2, grant: account.accountId, endpoint: null });
+  });
+
+  it('has its jobs still where it was removed and is connected again by the same name', async () => {
+    await connect('--job', `${jobId}=street-signs`);
+    const trainers = sandbox.hire({ jobId }).trainers.map(({ opentrainUserId }) => opentrainUserId);
+    await run('reconcile');
+    expect(await run('installs', 'remove', 'own', '--accept-orphans')).toMatchObject({ status: 0 });
+    expect(await connect()).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('projects that are linked: 1'),
+    });
+    expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': trainers });
+  });
+
+  it('asks for a personal token, and does not show what is typed', async () => {
+    const stdin = createStdin(account.token);
+    const command = startAt(stdin, 'connect', 'own', '--employer', '--config', workspace.configFile);
+    const { status, stdout, stderr } = await command.ended;
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('Personal token of own: \n') });
+    expect(stdout + stderr).not.toContain(account.token);
+  });
+
+  it('says before anything is stored what the token may do beyond need, and how to get a narrower one', async () => {
+    use(sandbox.createAccount());
+    const elsewhere = sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id;
+    const refused = await connect('--job', `${elsewhere}=street-signs`);
+    for (const { stderr } of [refused, await connect()]) {
+      expect(stderr).toContain('payments:write (only for gangway contracts end --at-marketplace)');
+      expect(stderr).toContain('jobs:write (for nothing)');
+      for (const scope of needed) expect(stderr).not.toContain(`${scope} (`);
+      expect(stderr).toContain(`gangway token rotate own makes one with ${needed.join(', ')}`);
+    }
+    expect([refused.status, (await connect()).status]).toEqual([1, 0]);
+  });
+
+  it('names each scope that is missing and what does not work without it, and stores nothing', async () => {
+    use(sandbox.createAccount({ scopes: ['jobs:read', 'messages:read'] }));
+    const { status, stderr } = await connect();
+    expect(status).toBe(1);
+    expect(stderr).toContain('lacks the scope payments:read: nothing tells who is hired');
+    expect(stderr).toContain('lacks the scope participant_work_email:read: no trainer has a work address');
+    expect(stderr).toContain(`make a token with ${needed.join(', ')}`);
+    expect(await installs()).toEqual([]);
+  });
+
+  it('goes on without the scope that only webhooks need, and says what that means', async () => {
+    use(sandbox.createAccount({ scopes: needed.slice(0, 3) }));
+    const { status, stderr } = await connect();
+    expect({ status, stderr }).toEqual({
+      status: 0,
+      stderr: expect.stringContaining('lacks the scope webhooks:manage'),
+    });
+  });
+
+  it.each([
+    ['a personal token', () => [], () => account.token, /personal token .*with --employer/],
+    ['a platform token', () => ['--employer'], () => sandbox.createInstall().token, /without --employer/],
+  ])('takes no %s for one of the other kind, and says what to do', async (_, options, token, message) => {
+    const { status, stderr } = await run('connect', 'own', ...options(), '--token-file', tokenFile(token()));
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    expect(await installs()).toEqual([]);
+  });
+
+  it.each<[string, () => string, RegExp]>([
+    [
+      "another account's",
+      () => sandbox.createJob({ accountId: sandbox.createAccount().accountId }).id,
+      /the job job_\w+: answered 403: The job is another account's\. Nothing was stored/,
+    ],
+    ['none', () => 'job_gone', /the job job_gone: answered 404: There is no such job\. Nothing was stored/],
+  ])('refuses a job that is %s beside one that is its own, and stores nothing', async (_, other, message) => {
+    const { status, stderr } = await connect('--job', `${jobId}=street-signs`, '--job', `${other()}=street-lamps`);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(message) });
+    expect(await installs()).toEqual([]);
+    expect((await connect('--job', `${other()}=street-signs`)).stderr).toMatch(message);
+  });
+
+  it.each<[string, string[], number, RegExp]>([
+    ['without a project', ['--employer', '--job', 'job_1'], 64, /"job_1": write the id of a job and the project/],
+    ['for a pattern', ['--employer', '--job', 'job_1=street-*'], 64, /write the id of a job and the project/],
+    ['of a customer', ['--job', 'job_1=street-signs'], 1, /for your own account alone, with --employer/],
+    ['outside the wall', ['--employer', '--job', 'job_1=signs', '--projects', 'lamps'], 1, /signs is outside/],
+    ['that is two projects', ['--employer', '--job', 'job_1=a/../b'], 1, /outside every wall/],
+  ])('refuses a job %s', async (_, argv, status, message) => {
+    const refused = await run('connect', 'own', '--token-file', tokenFile(), ...argv);
+    expect(refused).toMatchObject({ status, stderr: expect.stringMatching(message) });
+    expect(await installs()).toEqual([]);
+  });
+
+  it('takes another token of the same account, and one of another account only if it is said', async () => {
+    const hired = sandbox.hire({ jobId }).trainers[0]?.opentrainUserId;
+    await connect('--job', `${jobId}=street-signs`);
+    const { token } = await ask<{ token: string }>('POST', '/tokens', { scopes: needed });
+    const renewed = await run('connect', 'own', '--token-file', tokenFile(token));
+    expect(renewed).toMatchObject({ status: 0, stderr: expect.not.stringContaining('another customer') });
+    use(sandbox.createAccount({ scopes: [...needed] }));
+    expect(await connect()).toMatchObject({ status: 1, stderr: expect.stringContaining('of another customer') });
+    // The job is the other account's, and its people stay until its link is taken away.
+    const accepted = await connect('--job', `${jobId}=street-lamps`, '--accept-other-customer');
+    expect(accepted.stderr).toMatch(/another account's.*\n?.*gangway links remove lnk_\S+ --install own/);
+    expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [hired] });
+    const refused = expect.objectContaining({
+      action: expect.stringMatching(/gangway links remove lnk_\S+ --install own$/),
+    });
+    expect((await said('doctor'))['checks']).toContainEqual(refused);
+  });
+
+  it('lets two installs have one account, each with jobs of it', async () => {
+    const other = sandbox.createJob({ accountId: account.accountId }).id;
+    await connect('--job', `${jobId}=street-signs`, '--projects', 'street-signs');
+    const second = await connectAs('night', '--job', `${other}=street-lamps`, '--projects', 'street-lamps');
+    expect(second).toMatchObject({ status: 0 });
+    const trainers = [jobId, other].map((id) => sandbox.hire({ jobId: id }).trainers[0]?.opentrainUserId);
+    await run('reconcile');
+    expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [trainers[0]], 'street-lamps': [trainers[1]] });
+  });
+
+  it('does not make an account of a platform, nor the other way round', async () => {
+    await run('connect', 'acme', '--token-file', tokenFile(sandbox.createInstall().token));
+    const refused = await connectAs('acme', '--projects', 'a-*');
+    expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('acme is the platform of a customer') });
+  });
+
+  describe.each<[what: string, details: object, says: string]>([
+    [
+      'that nobody has claimed',
+      { reason: 'account_claim_required', claimUrl: 'https://app.example/claim/7' },
+      'claimed first, at https://app.example/claim/7',
+    ],
+    ['whose API is off', { featureKey: 'public_api' }, 'the feature public_api is off for the account'],
+  ])('an account %s', (_, details, says) => {
+    it('is not stored, and keeps its people if it was: what a person must do first is said', async () => {
+      const front = await openFront(marketplace.employerBaseUrl);
+      workspace = createBridgeWorkspace({
+        marketplace: { ...marketplace, employerBaseUrl: front.baseUrl },
+        installs: {},
+      });
+      for (const path of ['/auth/me', '/contracts']) {
+        const body = { error: 'No', code: 'FORBIDDEN', details };
+        front.meddle((asked) => (asked.path === path ? { status: 403, body } : undefined));
+        const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
+        expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(says) });
+        expect(await installs()).toEqual([]);
+      }
+
+      const [ada] = sandbox.hire({ jobId }).trainers;
+      front.meddle();
+      expect(await connect('--job', `${jobId}=street-signs`)).toMatchObject({ status: 0 });
+      const body = { error: 'No', code: 'FORBIDDEN', details };
+      front.meddle(() => ({ status: 403, body }));
+      expect(await run('reconcile')).toMatchObject({ status: 1, stderr: expect.stringContaining(says) });
+      expect(readRoster(workspace.rosterFile)).toEqual({ 'street-signs': [ada?.opentrainUserId] });
+      expect((await said('doctor'))['checks']).toContainEqual(
+        expect.objectContaining({ status: 'failure', says: expect.stringContaining(says) }),
+      );
+    });
+  });
+
+  describe('that can be reached', () => {
+    beforeEach(() => {
+      workspace = createBridgeWorkspace({ marketplace, receiver, installs: {} });
+    });
+
+    it('registers one webhook for all that the token may be told of, however often it is run', async () => {
+      expect(await said('connect', 'own', '--employer', '--token-file', tokenFile())).toMatchObject({
+        endpoint: { how: 'created' },
+      });
+      expect(await said('connect', 'own')).toMatchObject({ endpoint: { how: 'kept' } });
+      const eventTypes = expect.arrayContaining(['contract.created', 'approval.confirmed', 'message.received']);
+      expect(await webhooks()).toMatchObject([{ url: `${publicUrl}/webhooks/own`, status: 'ACTIVE', eventTypes }]);
+      expect(JSON.stringify(await webhooks())).not.toContain('proposal');
+    });
+
+    it('registers it for what a token with more scopes may be told of, and each event is counted', async () => {
+      use(sandbox.createAccount());
+      await connect();
+      const eventTypes = expect.arrayContaining(['proposal.received', 'proposal.status_changed', 'message.received']);
+      expect(await webhooks()).toMatchObject([{ eventTypes }]);
+    });
+
+    it('is connected although webhooks are off for the account, and says so', async () => {
+      use(sandbox.createAccount({ scopes: [...needed], featuresOff: ['public_api_webhooks'] }));
+      const { status, stderr } = await connect('--job', `${jobId}=street-signs`);
+      expect({ status, stderr }).toEqual({
+        status: 0,
+        stderr: expect.stringContaining('the feature public_api_webhooks is off for the account'),
+      });
+      expect(await installs()).toMatchObject([{ install: 'own' }]);
+      const checks = (await said('doctor'))['checks'];
+      expect(checks).toContainEqual(
+        expect.objectContaining({ status: 'failure', says: expect.stringContaining('public_api_webhooks is off') }),
+      );
+    });
+
+    it('says which webhooks are there where there may be no more, and deletes none', async () => {
+      const url = 'https://hooks.example.com/secret/path';
+      for (let count = 0; count < 10; count += 1) {
+        await ask('POST', '/webhooks', { url, eventTypes: ['contract.created'] });
+      }
+      for (const move of [[], ['--move']]) {
+        const { status, stderr } = await connect('--job', `${jobId}=street-signs`, ...move);
+        expect({ status, stderr }).toEqual({
+          status: 1,
+          stderr: expect.stringMatching(
+            /answered 409: .* There is: (wh_\w+ to hooks\.example\.com(, )?){10}: delete one/,
+          ),
+        });
+        expect(stderr).not.toContain('secret/path');
+      }
+      expect(await webhooks()).toHaveLength(10);
+      await ask('DELETE', `/webhooks/${((await webhooks())[0] as { id?: string } | undefined)?.id}`);
+      expect(await said('connect', 'own')).toMatchObject({ status: 0, endpoint: { how: 'created' } });
+    });
+
+    it('moves no webhook of another program, even if it is the only one', async () => {
+      const url = 'https://hooks.example.com/';
+      await ask('POST', '/webhooks', { url, eventTypes: ['contract.created'] });
+      expect(await connect('--move')).toMatchObject({ status: 0 });
+      expect(await webhooks()).toMatchObject([{ url }, { url: `${publicUrl}/webhooks/own` }]);
+    });
+
+    it('registers the webhook of one in the configuration', async () => {
+      const own = { source: 'employer', token: account.token, tool: 'list', jobs: { [jobId]: 'street-signs' } };
+      workspace = createBridgeWorkspace({ marketplace, receiver, installs: { own } });
+      expect(await said('connect', 'own')).toMatchObject({ status: 0, links: 1, endpoint: { how: 'created' } });
+      expect(await said('connect', 'own', '--employer')).toMatchObject({ endpoint: { how: 'kept' } });
+      expect(await webhooks()).toMatchObject([{ url: `${publicUrl}/webhooks/own`, status: 'ACTIVE' }]);
+      const changed = await run('connect', 'own', '--job', `${jobId}=street-lamps`);
+      expect(changed).toMatchObject({ status: 1, stderr: expect.stringContaining('stands in the configuration') });
+    });
+  });
+});

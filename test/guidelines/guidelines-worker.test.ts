@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest';
+import { createGuidelineReadingStore } from '../../src/guidelines/guideline-reading-store.ts';
+import { createGuidelinesWorker } from '../../src/guidelines/guidelines-worker.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { startLoops } from '../support/engine-harness.ts';
+import { openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
+import { until } from '../support/until.ts';
+
+const [everyMs, hourMs] = [15 * 60_000, 60 * 60_000];
+
+describeEachDatabase('manuals on a schedule', (openDatabase) => {
+  it('are read by one of two instances, only for installs that want it, and again when they are due', async () => {
+    const { world, read, start, untilRead } = await open();
+    (await world.join('own', 'signs')).write('Every sign.').publish();
+    await world.join('other', 'lamps');
+    start('own');
+    await untilRead();
+    expect([read('own'), read('other'), world.tool.writes]).toEqual([1, 0, 1]);
+    world.clock.advance(everyMs - 1);
+    await untilRead();
+    expect(read('own')).toBe(1);
+    world.clock.advance(1);
+    await untilRead();
+    expect([read('own'), world.tool.writes]).toEqual([2, 1]);
+  });
+
+  it('that cannot be read are tried again, later than usual, and hold up no other install', async () => {
+    const { world, read, start, untilRead, rows } = await open();
+    const { accountId } = await world.join('own', 'signs');
+    (await world.join('other', 'lamps')).write('Every lamp.').publish();
+    world.sandbox.revokeAccountTokens(accountId);
+    start('own', 'other');
+    await untilRead();
+    expect(world.tool.writes).toBe(1);
+    expect(await rows()).toMatchObject([
+      { install: 'other', failures: 0, failure: null },
+      { install: 'own', failures: 1, readAt: null },
+    ]);
+    expect(world.log.lines().map(({ alert }) => alert)).toContain('guideline_unwritten');
+    world.clock.advance(hourMs);
+    await untilRead();
+    expect([read('own'), (await rows())[1]?.failures]).toEqual([2, 2]);
+  });
+
+  async function open() {
+    const database = await openDatabase();
+    const world = await openGuidelineWorld(database);
+    const readings = createGuidelineReadingStore(database);
+    const counts = new Map<string, number>();
+    const workers: ReturnType<typeof createGuidelinesWorker>[] = [];
+    let wanted = 0;
+
+    return {
+      world,
+      rows: readings.list,
+      read: (install: string) => counts.get(install) ?? 0,
+      start(...wanting: string[]) {
+        wanted = wanting.length;
+        const counted = [...world.deps.sources].map(([install, { readPublications }]) => {
+          const read: typeof readPublications = async (jobIds, signal) => {
+            counts.set(install, (counts.get(install) ?? 0) + 1);
+            return (await readPublications?.(jobIds, signal)) ?? new Map();
+          };
+          return [install, { readPublications: read }] as const;
+        });
+        const deps = { ...world.deps, sources: new Map(counted), readings, wanting: () => wanting, everyMs, pollMs: 5 };
+        workers.push(createGuidelinesWorker(deps), createGuidelinesWorker(deps));
+        startLoops(...workers);
+      },
+      /** Nothing is due, and nothing is under way. */
+      async untilRead() {
+        for (const worker of workers) worker.wake();
+        const now = world.clock.now().toISOString();
+        await until('nothing is due', readings.list, (rows) => {
+          return rows.length === wanted && rows.every((row) => row.leasedUntil === null && row.nextReadAt > now);
+        });
+      },
+    };
+  }
+});

@@ -1,0 +1,293 @@
+import { expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import type { SyncInstallDeps } from '../../src/guidelines/sync-install.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { down, type GuidelineWorld, openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
+
+const htmlOf = (text: string) => `<h1>Signs</h1><p>${text}</p>`;
+const leaseOver = 60_000;
+
+describeEachDatabase('guidelines of a project', (openDatabase) => {
+  async function open() {
+    const world = await openGuidelineWorld(await openDatabase());
+    return { ...world, own: await world.join('own', 'signs') };
+  }
+
+  const resultsOf = async (synced: ReturnType<GuidelineWorld['sync']>) =>
+    (await synced).projects.map(({ project, result }) => `${project} ${result}`);
+
+  it('are written once for each publication', async () => {
+    const { own, sync, tool } = await open();
+    const manual = own.write('Every sign.');
+    expect(await resultsOf(sync())).toEqual([]);
+    manual.publish();
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+    manual.publish();
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+    expect([tool.texts.get('signs'), tool.writes]).toEqual([htmlOf('Every sign.'), 1]);
+  });
+
+  it('are known again however the tool cleans them', async () => {
+    const { own, sync, tool } = await open();
+    tool.clean = (text) => `${text.replaceAll(/<\/?h1>/g, '').replace('<p>', '<p dir="ltr">')}\n`;
+    const manual = own.write('Every sign.');
+    manual.publish();
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+    manual.edit('Every whole sign.');
+    manual.publish();
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    expect(tool.texts.get('signs')).toBe('Signs<p dir="ltr">Every whole sign.</p>\n');
+  });
+
+  it('that the tool cuts are reported, and not written again and again', async () => {
+    const { own, sync, tool, row } = await open();
+    tool.clean = (text) => text.slice(0, 22);
+    own.write('Every sign.').publish();
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect([tool.writes, (await row())?.says]).toEqual([1, expect.stringContaining('other words')]);
+  });
+
+  it('that the tool takes and does not show are tried again', async () => {
+    const { own, sync, tool, row } = await open();
+    own.write('Every sign.').publish();
+    tool.clean = () => '';
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect(await row()).toMatchObject({ says: 'The tool took the text, and does not show it', heldDigest: null });
+    tool.clean = (text) => text;
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+  });
+
+  it('that are longer than any tool takes are reported, and nothing of them is written', async () => {
+    const { own, sync, tool, row } = await open();
+    own.write('x'.repeat(500_000)).publish();
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect([tool.writes, (await row())?.says]).toEqual([0, expect.stringContaining('nothing of it was cut off')]);
+  });
+
+  it('are not emptied by a publication without a text', async () => {
+    const { sandbox, own, sync, tool } = await open();
+    tool.texts.set('signs', '');
+    const { manualId } = sandbox.createManual(own.accountId, {
+      bindings: [{ targetId: own.jobId }],
+      pages: [{ title: 'For reviewers', audience: 'REVIEWER' }],
+    });
+    sandbox.publishManual(manualId);
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect(tool.writes).toBe(0);
+  });
+
+  it('that a person has emptied or changed stay so, until an operator says otherwise', async () => {
+    const { own, sync, tool } = await open();
+    const manual = own.write('Every sign.');
+    manual.publish();
+    await sync();
+    for (const text of ['', htmlOf('Every <b>sign</b>.')]) {
+      tool.texts.set('signs', text);
+      manual.publish();
+      expect(await resultsOf(sync())).toEqual(['signs edited']);
+      expect(tool.texts.get('signs')).toBe(text);
+    }
+    expect(await resultsOf(sync('own', { overwrites: true }))).toEqual(['signs written']);
+    tool.texts.set('signs', '');
+    tool.texts.set('signs', htmlOf('Every sign.'));
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+  });
+
+  it('stay where nothing is published any more: archived, bound to nothing, or unlinked', async () => {
+    const { sandbox, own, sync, tool } = await open();
+    const [one, other] = [own.write('Every sign.'), own.write('No sign.', 7)];
+    one.publish();
+    await sync();
+    sandbox.bindManual(one.id, { bindings: [] });
+    expect(await resultsOf(sync())).toEqual([]);
+    sandbox.archiveManual(one.id);
+    expect(await resultsOf(sync())).toEqual([]);
+    expect(tool.texts.get('signs')).toBe(htmlOf('Every sign.'));
+    other.publish();
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    expect(tool.texts.get('signs')).toBe(htmlOf('No sign.'));
+  });
+
+  it('that were edited are of no concern once nothing is published for the project', async () => {
+    const { sandbox, own, sync, tool, row } = await open();
+    const manual = own.write('Every sign.');
+    manual.publish();
+    await sync();
+    tool.texts.set('signs', 'Ask Ben.');
+    await sync();
+    sandbox.archiveManual(manual.id);
+    await sync();
+    expect(await row()).toMatchObject({ state: 'unclaimed', says: null, manualId: manual.id });
+    expect(tool.texts.get('signs')).toBe('Ask Ben.');
+    own.write('Every lamp.').publish();
+    expect(await resultsOf(sync())).toEqual(['signs edited']);
+  });
+
+  it('are written by none of two jobs or installs that have different manuals', async () => {
+    const world = await open();
+    const { own, sync, tool, row } = world;
+    const manual = own.write('Every sign.');
+    manual.publish();
+    await sync();
+    const second = await own.link('signs');
+    const rival = own.writeFor(second, 'No sign.');
+    rival.publish();
+    expect(await resultsOf(sync())).toEqual(['signs disputed']);
+    world.sandbox.archiveManual(rival.id);
+    manual.edit('Every whole sign.');
+    manual.publish();
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    const globex = await world.join('globex', 'signs');
+    globex.write('Two signs.').publish();
+    for (const install of ['own', 'globex']) {
+      expect(await resultsOf(sync(install, { overwrites: true }))).toEqual(['signs disputed']);
+    }
+    expect(tool.texts.get('signs')).toBe(htmlOf('Every whole sign.'));
+    expect((await row())?.says).toContain('Several manuals claim the project: ');
+  });
+
+  it('wait while it cannot be read what another install has for the same project', async () => {
+    const world = await open();
+    const { own, sync, tool } = world;
+    own.write('Every sign.').publish();
+    const globex = await world.join('globex', 'signs');
+    world.sandbox.setFaults(globex.accountId, {
+      forbidden: { probability: 1, operations: ['GET /instructions/workspaces'] },
+    });
+    expect(await resultsOf(sync())).toEqual(['signs failing']);
+    await expect(sync('globex')).rejects.toMatchObject({ code: 'forbidden' });
+    world.sandbox.setFaults(globex.accountId);
+    expect([await resultsOf(sync()), tool.writes]).toEqual([['signs written'], 1]);
+  });
+
+  it('of an older reading do not replace newer ones', async () => {
+    const { own, sync, tool, deps } = await open();
+    const manual = own.write('Every sign.');
+    manual.publish();
+    const old = await deps.sources.get('own')?.readPublications?.([own.jobId], AbortSignal.timeout(5000));
+    manual.edit('Every whole sign.');
+    manual.publish();
+    await sync();
+    const late = new Map([['own', { readPublications: async () => old ?? new Map() }]]);
+    expect(await resultsOf(sync('own', { deps: { ...deps, sources: late } }))).toEqual(['signs shown']);
+    expect(tool.texts.get('signs')).toBe(htmlOf('Every whole sign.'));
+  });
+
+  it('are tried again after a tool was down, and other projects are not held up for good', async () => {
+    const { own, sync, tool } = await open();
+    own.write('Every sign.').publish();
+    own.writeFor(await own.link('lamps'), 'Every lamp.').publish();
+    tool.before = (_, project) => {
+      if (project === 'signs') throw down;
+    };
+    const { projects, left } = await sync();
+    expect([projects.length, left]).toEqual([1, 1]);
+    await sync();
+    expect(tool.texts.get('lamps')).toBe(htmlOf('Every lamp.'));
+    tool.before = () => undefined;
+    await sync();
+    expect(tool.texts.get('signs')).toBe(htmlOf('Every sign.'));
+  });
+
+  it('that the tool refuses are reported with what it said', async () => {
+    const { own, sync, tool, row, log } = await open();
+    own.write('Every sign.').publish();
+    tool.before = (call) => {
+      if (call === 'write') throw new AppError('invalid', 'Could not write: too long, says ada@example.com');
+    };
+    expect(await resultsOf(sync())).toEqual(['signs refused']);
+    expect((await row())?.says).toBe('Could not write: too long, says a…@example.com');
+    expect(log.lines().map(({ alert }) => alert)).toContain('guideline_unwritten');
+  });
+
+  it('are written by one process at a time', async () => {
+    const { own, sync, tool, clock } = await open();
+    own.write('Every sign.').publish();
+    let other: string[] = [];
+    tool.before = async (call) => {
+      if (call === 'write') other = await resultsOf(sync());
+    };
+    expect(await resultsOf(sync())).toEqual(['signs written']);
+    expect([other, tool.writes]).toEqual([['signs busy'], 1]);
+    clock.advance(leaseOver);
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+  });
+
+  it('are known as ours wherever the process was killed, and whatever was lost on the way', async () => {
+    const world = await open();
+    const { own, sync, tool, clock, deps, row } = world;
+    tool.clean = (text) => `${text.replaceAll(/<\/?h1>/g, '')} `;
+    const manual = own.write('Sign 0.');
+    manual.publish();
+    await sync();
+    let number = 0;
+    for (let awaits = 1; ; awaits += 1) {
+      number += 1;
+      manual.edit(`Sign ${number}.`);
+      manual.publish();
+      const hasEnded = await untilKilled(deps, awaits, (dying) => sync('own', { deps: dying }));
+      clock.advance(leaseOver);
+      expect(await resultsOf(sync())).not.toContain('signs edited');
+      expect(tool.texts.get('signs')).toBe(`Signs<p>Sign ${number}.</p> `);
+      expect(await row()).toMatchObject({ state: 'shown', beforeDigest: null });
+      if (hasEnded) break;
+    }
+    expect(number).toBeGreaterThan(6);
+    tool.texts.set('signs', 'Ask Ben.');
+    expect(await resultsOf(sync())).toEqual(['signs edited']);
+  });
+
+  it('are known as ours where the first text was written, and the answer was lost', async () => {
+    const { own, sync, tool, clock, row } = await open();
+    own.write('Every sign.').publish();
+    tool.afterWrite = () => {
+      throw down;
+    };
+    expect(await resultsOf(sync())).toEqual(['signs failing']);
+    expect(await resultsOf(sync())).toEqual(['signs busy']);
+    tool.afterWrite = () => undefined;
+    clock.advance(leaseOver);
+    expect(await resultsOf(sync())).toEqual(['signs shown']);
+    expect([tool.writes, (await row())?.beforeDigest]).toEqual([1, null]);
+  });
+});
+
+/**
+ * Ends the process at one of the calls to the database or the tool: that call and all after it are never answered.
+ *
+ * @returns whether the work had ended before
+ */
+async function untilKilled(
+  deps: SyncInstallDeps,
+  awaits: number,
+  work: (dying: SyncInstallDeps) => Promise<unknown>,
+): Promise<boolean> {
+  let left = awaits;
+  const { promise: death, resolve: die } = Promise.withResolvers<'killed'>();
+  const never = new Promise<never>(() => undefined);
+  const mortal = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        // A transaction that was begun is rolled back when its process dies, and none may stay open here.
+        if (typeof member !== 'function' || name === 'noteIn') return member;
+        return (...args: unknown[]) => {
+          left -= 1;
+          if (left > 0) return Reflect.apply(member, target, args);
+          die('killed');
+          return never;
+        };
+      },
+    });
+  const adapters = new Map([...deps.walls.adapters].map(([name, adapter]) => [name, mortal(adapter)]));
+  const dying: SyncInstallDeps = {
+    ...deps,
+    guidelines: mortal(deps.guidelines),
+    locks: mortal(deps.locks),
+    walls: { ...deps.walls, adapters },
+  };
+  return (await Promise.race([work(dying), death])) !== 'killed';
+}

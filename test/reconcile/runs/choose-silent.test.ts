@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { type Database, inTransaction } from '../../../src/db/database.ts';
+import { createChooseSilent } from '../../../src/reconcile/runs/choose-silent.ts';
+import { createSilentStore } from '../../../src/reconcile/runs/silent-store.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
+import { createFakeClock } from '../../support/fake-clock.ts';
+
+const minuteMs = 60_000;
+const sources = new Map([
+  ['own', { hasSilentEnds: true }],
+  ['acme', { hasSilentEnds: false }],
+]);
+
+describeEachDatabase('installs whose ends may be silent', (openFresh) => {
+  async function open() {
+    const database = await openFresh();
+    const clock = createFakeClock();
+    const choose = createChooseSilent({ silents: createSilentStore(database), sources, clock });
+    const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
+    return { database, clock, choose, ago };
+  }
+
+  async function keep(database: Database, readBeganAt: string, readAt: string): Promise<void> {
+    const ofFeed = { grantId: 'org', cursor: null, leasedUntil: null, failure: null };
+    await inTransaction(database, async (tx) => {
+      await tx.deleteFrom('installState').execute();
+      await tx.deleteFrom('feed').execute();
+      await tx.insertInto('installState').values({ install: 'own', readBeganAt }).execute();
+      await tx
+        .insertInto('feed')
+        .values({ install: 'own', nextReadAt: readAt, failures: 0, readAt, ...ofFeed })
+        .execute();
+    });
+  }
+
+  it('are read where they never were', async () => {
+    const { choose } = await open();
+    expect(await choose()).toEqual(['own']);
+  });
+
+  it.each([
+    [3, 0.5, []],
+    [3.01, 0.5, ['own']],
+    [1, 2, []],
+    [1, 2.01, ['own']],
+  ])('were read %f minutes ago, and their feed %f minutes: %j', async (read, heard, chosen) => {
+    const { database, choose, ago } = await open();
+    await keep(database, ago(read * minuteMs), ago(heard * minuteMs));
+    expect(await choose()).toEqual(chosen);
+  });
+
+  it('are chosen every four minutes where they are asked for each minute, whenever within it', async () => {
+    const { database, clock, choose, ago } = await open();
+    for (const lagMs of [0, 1, 5000, 59_999]) {
+      await keep(database, ago(-lagMs), ago(0));
+      let waitedMs = 0;
+      do {
+        clock.advance(minuteMs);
+        waitedMs += minuteMs;
+        await database.kysely
+          .updateTable('feed')
+          .set({ readAt: ago(0) })
+          .execute();
+      } while ((await choose()).length === 0);
+      expect([lagMs, waitedMs]).toEqual([lagMs, 4 * minuteMs]);
+      clock.advance(-waitedMs);
+    }
+  });
+});

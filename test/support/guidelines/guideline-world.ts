@@ -1,0 +1,164 @@
+import { onTestFinished } from 'vitest';
+import type { Adapter } from '../../../src/adapters/adapter.ts';
+import { type Database, inTransaction } from '../../../src/db/database.ts';
+import { createLockStore } from '../../../src/db/lock-store.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { emptyLink } from '../../../src/domain/evidence.ts';
+import { createLinkStore } from '../../../src/evidence/link-store.ts';
+import { createGuidelineStore, type GuidelineRow } from '../../../src/guidelines/guideline-store.ts';
+import { type SyncedInstall, type SyncInstallDeps, syncInstall } from '../../../src/guidelines/sync-install.ts';
+import { type Alerts, createAlerts } from '../../../src/lib/alerts.ts';
+import { createMetrics } from '../../../src/lib/metrics.ts';
+import { createSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
+import { fixedLinks } from '../../../src/sources/job-links.ts';
+import { createFakeClock, type FakeClock } from '../fake-clock.ts';
+import { createLogLines, type LogLines } from '../log-lines.ts';
+import { createMemoryTool } from '../memory-tool.ts';
+import { type Manual, pageOf } from './guideline-journey.ts';
+
+/** Accounts at the marketplace whose jobs lead to projects of one tool in memory, and what syncs them. */
+export interface GuidelineWorld {
+  sandbox: Sandbox;
+  clock: FakeClock;
+  log: LogLines;
+  tool: TextTool;
+  deps: SyncInstallDeps;
+  /** An install with an account of its own, whose one job leads to the project. */
+  join(install: string, project: string): Promise<Employer>;
+  /** One pass over an install, as an operator asks for it. */
+  sync(install?: string, wish?: { overwrites?: boolean; deps?: SyncInstallDeps }): Promise<SyncedInstall>;
+  row(project?: string): Promise<GuidelineRow | undefined>;
+}
+
+export interface Employer {
+  accountId: string;
+  jobId: string;
+  /** Puts a manual of one page on the job, not published yet. */
+  write(text: string, precedence?: number): Manual;
+  /** Another job of the account. */
+  writeFor(jobId: string, text: string): Manual;
+  link(project: string): Promise<string>;
+}
+
+/** It shows one text for each project. */
+export interface TextTool {
+  adapter: Adapter;
+  texts: Map<string, string>;
+  /** How it cleans what is written. */
+  clean: (text: string) => string;
+  /** Runs before each call takes effect. What it throws is what the tool answers. */
+  before: (call: 'read' | 'write', project: string) => Promise<void> | void;
+  /** Runs after a text was written, before that is answered. */
+  afterWrite: () => Promise<void> | void;
+  writes: number;
+}
+
+const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
+const by = { actor: 'otto', origin: 'command line' };
+
+function createTextTool(): TextTool {
+  const tool: TextTool = {
+    texts: new Map(),
+    clean: (text) => text,
+    before: () => undefined,
+    afterWrite: () => undefined,
+    writes: 0,
+    adapter: createMemoryTool().adapter,
+  };
+  tool.adapter = {
+    ...tool.adapter,
+    capabilities: { ...tool.adapter.capabilities, guidelines: 'html' },
+    async readGuidelines(project) {
+      await tool.before('read', project);
+      return tool.texts.get(project) ?? '';
+    },
+    async writeGuidelines(project, text) {
+      await tool.before('write', project);
+      tool.texts.set(project, tool.clean(text));
+      tool.writes += 1;
+      await tool.afterWrite();
+    },
+  };
+  return tool;
+}
+
+export async function openGuidelineWorld(
+  database: Database,
+  hears?: (parts: { database: Database; clock: FakeClock; logger: LogLines['logger'] }) => Alerts,
+): Promise<GuidelineWorld> {
+  const [clock, log, tool] = [createFakeClock(), createLogLines(), createTextTool()];
+  const sandbox = createSandbox({ timeScale: 0, clock });
+  const { employerBaseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const installs = new Map<string, { tool: string; projects: string[] }>();
+  const sources = new Map();
+  const guidelines = createGuidelineStore(database);
+  const deps: SyncInstallDeps = {
+    database,
+    guidelines,
+    sources,
+    clock,
+    locks: createLockStore(database),
+    links: createLinkStore(database),
+    walls: { installs, adapters: new Map([['studio', tool.adapter]]) },
+    timeoutOf: () => 5000,
+    alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
+    logger: log.logger,
+  };
+  let links = 0;
+
+  return {
+    sandbox,
+    clock,
+    log,
+    tool,
+    deps,
+    async join(install, project) {
+      const { accountId, token } = sandbox.createAccount();
+      installs.set(install, { tool: 'studio', projects: ['*'] });
+      sources.set(
+        install,
+        createEmployerSource({ baseUrl: employerBaseUrl, token, links: fixedLinks(new Map()), pacing }),
+      );
+      const link = async (to: string) => {
+        const { id } = sandbox.createJob({ accountId });
+        links += 1;
+        const seenAt = clock.now().toISOString();
+        const linked = {
+          ...emptyLink(install, `lnk_${links}`),
+          seenAt,
+          firstSeenAt: seenAt,
+          externalProjectId: to,
+          jobId: id,
+        };
+        await inTransaction(database, (tx) => tx.insertInto('link').values(linked).execute());
+        return id;
+      };
+      const jobId = await link(project);
+      const write = (job: string, text: string, precedence: number): Manual => {
+        const bindings = [{ kind: 'JOB' as const, targetId: job, precedence }];
+        const pages = [{ title: 'Signs', content: pageOf(text) }];
+        const { manualId, pageIds } = sandbox.createManual(accountId, { bindings, pages });
+        return {
+          id: manualId,
+          edit: (other) => void sandbox.editPage(pageIds[0] ?? '', { content: pageOf(other) }),
+          publish: () => void sandbox.publishManual(manualId),
+        };
+      };
+      return {
+        accountId,
+        jobId,
+        link,
+        write: (text, precedence = 0) => write(jobId, text, precedence),
+        writeFor: (job, text) => write(job, text, 0),
+      };
+    },
+    sync: (install = 'own', { overwrites = false, deps: given = deps } = {}) =>
+      syncInstall(given, { install, overwrites, by }, AbortSignal.timeout(60_000)),
+    row: (project = 'signs') => guidelines.find({ tool: 'studio', project }),
+  };
+}
+
+/** What a call answers that the tool cannot take now. */
+export const down = new AppError('unavailable', 'The tool answered 503', { status: 503 });

@@ -1,0 +1,67 @@
+import { onTestFinished } from 'vitest';
+import { createPaymentStore, type PaymentStore, wantPaymentsRead } from '../../src/budget/payment-store.ts';
+import { type PaymentDeps, readPayments } from '../../src/budget/payment-worker.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
+import { fixedLinks } from '../../src/sources/job-links.ts';
+import type { Alerting } from './alerting.ts';
+import { createEngine, type Engine } from './engine-harness.ts';
+import { type Front, openFront } from './front.ts';
+
+/** What waits for money at one account in the sandbox, and what reads it, without the loop around it. */
+export interface PaymentWorld {
+  engine: Engine;
+  sandbox: Sandbox;
+  /** Stands before the marketplace. */
+  front: Front;
+  accountId: string;
+  contractId: string;
+  payments: PaymentStore;
+  deps: PaymentDeps;
+  /** An event asks for a reading. */
+  ask(): Promise<void>;
+  /** Reads the list, if it is due. @returns whether it was */
+  read(deps?: PaymentDeps): Promise<boolean>;
+  /** The ids of what waits, by what was read. */
+  waiting(): Promise<string[]>;
+}
+
+const install = 'acme';
+const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
+
+export async function openPaymentWorld(database: Database, hears?: Alerting['hears']): Promise<PaymentWorld> {
+  const engine = createEngine(database, hears && { hears });
+  const { clock, alerts, logger } = engine;
+  const sandbox = createSandbox({ timeScale: 0, clock });
+  const { employerBaseUrl } = await sandbox.start();
+  onTestFinished(() => sandbox.stop());
+  const { accountId, token } = sandbox.createAccount();
+  const { id: jobId } = sandbox.createJob({ accountId });
+  const { contractId } = sandbox.hire({ jobId });
+  const front = await openFront(employerBaseUrl);
+  const links = fixedLinks(new Map([[jobId, 'signs']]));
+  const source = createEmployerSource({ baseUrl: front.baseUrl, token, links, pacing });
+  const payments = createPaymentStore(database);
+  const deps: PaymentDeps = { payments, sources: new Map([[install, source]]), alerts, logger, clock };
+  return {
+    engine,
+    sandbox,
+    front,
+    accountId,
+    contractId,
+    payments,
+    deps,
+    ask: () => inTransaction(database, (tx) => wantPaymentsRead(tx, [install], toInstant(clock.now()))),
+    async read(given = deps) {
+      const now = toInstant(clock.now());
+      const [due] = await given.payments.due([install], now);
+      const claim = due === undefined ? undefined : await given.payments.claim(due, now, instantIn(clock, 90_000));
+      if (claim === undefined) return false;
+      await readPayments(given, claim, AbortSignal.timeout(600_000));
+      return true;
+    },
+    waiting: async () => (await payments.list()).map(({ paymentId }) => paymentId),
+  };
+}
