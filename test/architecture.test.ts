@@ -16,7 +16,7 @@ const layers: readonly (readonly string[])[] = [
   ['evidence', 'removals'],
   ['converge'],
   ['mail', 'reconcile', 'guidelines', 'feed'],
-  ['notify', 'installs/subscription', 'usage/read'],
+  ['notify', 'installs/subscription', 'installs/tokens', 'usage/read'],
   ['usage/attribute', 'usage/import'],
   ['usage/report'],
   ['usage/compare'],

@@ -104,7 +104,12 @@ export function createApp({
     pollMs,
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
-  const heartbeat = createHeartbeat(storage.database, leaseClock, logger);
+  const heartbeat = createHeartbeat({
+    database: storage.database,
+    clock: leaseClock,
+    logger,
+    installsAgeMs: registry.tokens.ageMs,
+  });
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
     config,

@@ -4,6 +4,7 @@ import { type Budgets, createBudgets } from '../budget/budget-worker.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createResetStore } from '../converge/reset-store.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
+import { createInstanceStore } from '../db/instance-store.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
@@ -14,9 +15,12 @@ import { createGuidelineStore } from '../guidelines/guideline-store.ts';
 import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
+import { createGrantStore } from '../installs/grant-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
+import { createRotationStore } from '../installs/rotation-store.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
+import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
 import { createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -81,6 +85,8 @@ export interface Services extends ReconcileDeps, OrphanDeps {
   previewDrift: PreviewDrift;
   /** The webhook endpoint of each install. */
   subscription: SubscriptionDeps;
+  /** What replaces the tokens of employers' accounts. */
+  rotation: RotateDeps;
   usage: Usage;
   budgets: Budgets;
   /** What brings manuals into the tools. */
@@ -150,6 +156,7 @@ export function createServices(given: ServicesDeps): Services {
     ...createStores(storage),
     installStates,
     silence,
+    rotation: createRotation(given),
     beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
       gracePeriods,
@@ -182,6 +189,18 @@ export function createServices(given: ServicesDeps): Services {
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   const guidelines = createGuidelineDeps(deps, services);
   return { ...services, subscription, checkDrift, previewDrift, usage, budgets, guidelines, loops, onRemovalDue };
+}
+
+function createRotation({ storage: { database, box }, registry, logger, clock }: ServicesDeps): RotateDeps {
+  return {
+    rotations: createRotationStore(database, box),
+    instances: createInstanceStore(database),
+    grants: createGrantStore(database),
+    locks: createLockStore(database),
+    registry,
+    logger,
+    clock,
+  };
 }
 
 function createStores({ database, box }: Storage) {

@@ -37,6 +37,7 @@ import {
   startCommand,
   tryCommand,
 } from './commands/setup.ts';
+import { tokenCommand } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 import { Ending } from './define-command.ts';
 import type { Terminal } from './terminal.ts';
@@ -70,6 +71,7 @@ const commands = [
   toolsCommand,
   deliveriesCommand,
   endpointCommand,
+  tokenCommand,
   retireCommand,
   forgetCommand,
   auditCommand,

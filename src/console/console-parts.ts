@@ -6,6 +6,7 @@ import type { InboxStore } from '../inbox/inbox-store.ts';
 import type { Install } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
+import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
@@ -27,6 +28,7 @@ export interface CustomerServices extends OrphanDeps {
   /** To load has the loops follow what has changed. */
   registry: InstallRegistry;
   subscription: SubscriptionDeps;
+  rotation: RotateDeps;
   installStates: InstallStateStore;
 }
 

@@ -14,8 +14,16 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-/** @param clock the clock of the database, which the readers of the beats use too */
-export function createHeartbeat(database: Database, clock: Clock, logger: Logger): Heartbeat {
+interface HeartbeatDeps {
+  database: Database;
+  /** The clock of the database, which the readers of the beats use too. */
+  clock: Clock;
+  logger: Logger;
+  /** How long ago this instance last saw which installs and tokens there are. */
+  installsAgeMs(): number;
+}
+
+export function createHeartbeat({ database, clock, logger, installsAgeMs }: HeartbeatDeps): Heartbeat {
   const instances = createInstanceStore(database);
   const id = randomUUID();
   // Several instances may run on one machine.
@@ -25,7 +33,9 @@ export function createHeartbeat(database: Database, clock: Clock, logger: Logger
   async function beat(): Promise<void> {
     const beatAt = toInstant(clock.now());
     startedAt ??= beatAt;
-    await instances.beat({ id, name, version, startedAt, beatAt }, instantIn(clock, -keepForMs));
+    const installsLoadedAt = instantIn(clock, -Math.ceil(installsAgeMs()));
+    const instance = { id, name, version, startedAt, beatAt, installsLoadedAt };
+    await instances.beat(instance, instantIn(clock, -keepForMs));
   }
 
   const loop = createLoop({

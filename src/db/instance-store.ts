@@ -13,12 +13,12 @@ export interface InstanceStore {
 export function createInstanceStore(database: Database): InstanceStore {
   return {
     async beat(instance, forgetBefore) {
-      const { id, beatAt } = instance;
+      const { id, beatAt, installsLoadedAt } = instance;
       await inTransaction(database, async (tx) => {
         await tx
           .insertInto('instance')
           .values({ ...instance, stoppedAt: null })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt }))
+          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt, installsLoadedAt }))
           .execute();
         await tx.deleteFrom('instance').where('beatAt', '<', forgetBefore).where('id', '!=', id).execute();
       });

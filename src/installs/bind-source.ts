@@ -41,6 +41,7 @@ export function bindSource(source: Source, check: (grant: Grant) => Promise<void
     createEndpoint: async (endpoint, signal) => (await own(signal)).createEndpoint(endpoint, signal),
     deleteEndpoint: async (id, signal) => (await own(signal)).deleteEndpoint(id, signal),
     ...bindCapabilities(source, own),
+    ...bindTokenCalls(source, own),
   };
 }
 
@@ -79,6 +80,21 @@ function bindCapabilities(source: Source, own: (signal: AbortSignal) => Promise<
     }),
     ...(redeliver && {
       redeliver: (id, delivery, signal) => own(signal).then(() => redeliver(id, delivery, signal)),
+    }),
+  };
+}
+
+function bindTokenCalls(source: Source, own: (signal: AbortSignal) => Promise<Source>): Partial<Source> {
+  const { listTokens, createToken, revokeToken } = source;
+  return {
+    ...(listTokens && {
+      listTokens: (signal) => own(signal).then(() => listTokens(signal)),
+    }),
+    ...(createToken && {
+      createToken: (token, signal) => own(signal).then(() => createToken(token, signal)),
+    }),
+    ...(revokeToken && {
+      revokeToken: (id, signal) => own(signal).then(() => revokeToken(id, signal)),
     }),
   };
 }

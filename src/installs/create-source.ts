@@ -2,6 +2,7 @@ import { createEmployerSource } from '../sources/employer/create-employer-source
 import type { JobLinks } from '../sources/job-links.ts';
 import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
 import type { Source } from '../sources/source.ts';
+import type { Token } from '../sources/token.ts';
 import type { Install } from './install.ts';
 
 /** The root addresses of the marketplace's two APIs. */
@@ -13,7 +14,7 @@ export interface Marketplace {
 /** The source of an install. Nothing else asks which kind it is. */
 export function createSource(
   { baseUrl, employerBaseUrl }: Marketplace,
-  { source, token }: Pick<Install, 'source' | 'token'>,
+  { source, token }: Pick<Install, 'source'> & { token: Token },
   links: JobLinks,
 ): Source {
   switch (source) {

@@ -40,3 +40,8 @@ export function keptAnswerContext(id: number): string {
 export function driftFindingContext(id: string): string {
   return `drift_finding.content:${id}`;
 }
+
+/** For a token that replaces another one. */
+export function rotatedTokenContext(id: string): string {
+  return `token_rotation.token:${id}`;
+}

@@ -7,6 +7,7 @@ import {
   endpointSecretContext,
   invitationContext,
   keptAnswerContext,
+  rotatedTokenContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -82,6 +83,12 @@ export const sealedColumns: readonly SealedColumn[] = [
     column: 'secret',
     key: ['install', 'endpointId'],
     contextOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
+  },
+  {
+    table: 'tokenRotation',
+    column: 'token',
+    key: ['id'],
+    contextOf: ({ id }) => rotatedTokenContext(String(id)),
   },
   {
     table: 'intent',

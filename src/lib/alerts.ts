@@ -12,6 +12,10 @@ export const alertKinds = [
   'marketplace_refuses',
   /** The contracts of a job are refused, while those of other jobs are answered. */
   'job_unread',
+  /** The token of an install expires soon, and could not be replaced. */
+  'token_expires',
+  /** An account has as many tokens as it may have, so that none can be replaced. */
+  'tokens_full',
   /** The token of an install belongs to another customer or app than the install is bound to. */
   'other_customer',
   /** A tool answers as another server than the one that its members are in. */

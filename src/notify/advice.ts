@@ -9,6 +9,8 @@ const advice: Readonly<Record<AlertKind, string>> = {
   absence_unproven: "remove the trainer's account in the tool, and protect the others",
   marketplace_refuses: 'gangway connect <install> with a new token',
   job_unread: 'see that the job belongs to your account, or: gangway links remove',
+  token_expires: 'gangway token rotate <install> says what is in the way',
+  tokens_full: 'revoke tokens that are not used in the settings of the account: gangway token list <install>',
   other_customer: 'put the right token back, or: gangway connect <install> --accept-other-customer',
   other_server: 'put the right address back, or: gangway tools accept <tool>',
   managed_address_leaked: 'remove the member in the tool, and find out who added them',

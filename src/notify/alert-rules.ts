@@ -70,6 +70,8 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   absence_unproven: asked(['membership'], isStillToGo),
   marketplace_refuses: asked(['install'], isInstallUnread),
   job_unread: observed(['install', 'job'], ['install'], isInstallConfigured),
+  token_expires: observed(['install'], ['install'], isInstallConfigured),
+  tokens_full: observed(['install'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),
   other_server: { ...observed(['tool'], ['tool'], isToolConfigured), quietMs: hourMs },
   managed_address_leaked: observed(['tool', 'group', 'member'], ['tool', 'group'], isToolConfigured),

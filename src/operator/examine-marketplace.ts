@@ -1,13 +1,16 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { ContractPage, Grant, Source } from '../sources/source.ts';
+import type { TokenRecord } from '../sources/token-record.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
-import { checkGrant, checkJobs, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
+import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
+import { checkTokens } from './token-checks.ts';
 
 export interface ExaminedMarketplace {
   /** By install. */
@@ -18,6 +21,7 @@ export interface ExaminedMarketplace {
   schedule: string;
   /** How long all questions about one install may take. */
   timeoutMs?: number;
+  clock?: Clock;
 }
 
 /** Operations that change nothing at the marketplace. */
@@ -27,10 +31,12 @@ type ReadingSource = Pick<
   | 'listLinks'
   | 'listContracts'
   | 'listEndpoints'
+  | 'listTokens'
   | 'findDeviations'
   | 'clockDriftMs'
   | 'listEventTypes'
   | 'neededScopes'
+  | 'optionalScopes'
   | 'remedies'
 >;
 
@@ -67,7 +73,7 @@ function sayPolled(schedule: string): Check {
 }
 
 async function examineInstall(
-  { publicUrl, timeoutMs = usualTimeoutMs }: ExaminedMarketplace,
+  { publicUrl, timeoutMs = usualTimeoutMs, clock = systemClock }: ExaminedMarketplace,
   install: string,
   source: ReadingSource,
   stopping: AbortSignal,
@@ -75,7 +81,9 @@ async function examineInstall(
   const ask = createAsk(timeoutMs, stopping);
   const unanswered = (error: AppError) => [checkUnanswered(install, source, error)];
   let scopes: readonly string[] = [];
+  let known: Grant | undefined;
   const judgeGrant = (grant: Grant) => {
+    known = grant;
     if (grant.status === 'ACTIVE') scopes = grant.token?.scopes ?? grant.scopes ?? [];
     return checkGrant(install, source, grant);
   };
@@ -95,7 +103,12 @@ async function examineInstall(
       checkEndpoints(install, await source.listEventTypes(signal), await source.listEndpoints(signal), url);
     troubles.push(...(await ask(read, (checks) => checks, unanswered)));
   }
-  return troubles.length > 0 ? troubles : [sayWell(install, publicUrl)];
+  const { listTokens } = source;
+  const judgeTokens = (tokens: readonly TokenRecord[]) =>
+    known === undefined ? [] : checkTokens(install, known, tokens, clock.now());
+  const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered) : [];
+  const surplus = known === undefined ? [] : checkSurplus(install, source, known);
+  return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...surplus, ...ofTokens];
 }
 
 function sayWell(install: string, publicUrl: string | undefined): Check {

@@ -1,5 +1,6 @@
 import { budgetOf } from './budget.ts';
 import type { SandboxAccount } from './employer/account.ts';
+import { toRecord } from './employer/token-routes.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toPublicContract, toPublicEndpoint, toPublicInstall } from './public-shapes.ts';
 import type { Delivery, SandboxContract } from './sandbox-state.ts';
@@ -30,8 +31,10 @@ export function takeSnapshot({ state, dice }: Marketplace) {
 }
 
 /** Its jobs and contracts are in the lists of all: they have its id as their organization. */
-function toPublicAccount({ id, ownerUserId, isClaimed, featuresOff, approvals, payments }: SandboxAccount) {
-  return { id, ownerUserId, isClaimed, featuresOff: [...featuresOff], approvals, pendingPayments: payments };
+function toPublicAccount(account: SandboxAccount) {
+  const { id, ownerUserId, isClaimed, featuresOff, approvals, payments } = account;
+  const tokens = account.tokens.map((token) => ({ ...toRecord(account, token), refused: token.refused }));
+  return { id, ownerUserId, isClaimed, featuresOff: [...featuresOff], tokens, approvals, pendingPayments: payments };
 }
 
 /** The reported totals, the earliest day first. */

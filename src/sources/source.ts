@@ -2,6 +2,7 @@ import type { AppError } from '../domain/errors.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
 import type { PendingPayment } from './pending-payment.ts';
 import type { Publication } from './publication.ts';
+import type { TokenCalls } from './token-record.ts';
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -31,7 +32,7 @@ export interface SourceReader {
  * All operations of a source. Calls that may be repeated are tried a few times while the marketplace is
  * `unavailable`. If one call is `rate_limited`, all wait.
  */
-export interface Source extends SourceReader {
+export interface Source extends SourceReader, Partial<TokenCalls> {
   /** What the token must be allowed to do. */
   readonly neededScopes: readonly NeededScope[];
   /** What it may be allowed to do besides. Only where the operator chooses the scopes of the token. */

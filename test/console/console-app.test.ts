@@ -186,7 +186,14 @@ describeAnyDatabase('the console', (openFresh) => {
     const instances = createInstanceStore(engine.database);
     const beat = (id: string, secondsAgo: number) => {
       const beatAt = instantIn(engine.clock, -secondsAgo * 1000);
-      const instance = { id, name: `host-${id}/1`, version: '0.1.0', startedAt: beatAt, beatAt };
+      const instance = {
+        id,
+        name: `host-${id}/1`,
+        version: '0.1.0',
+        startedAt: beatAt,
+        beatAt,
+        installsLoadedAt: null,
+      };
       return instances.beat(instance, instantIn(engine.clock, -keepForMs));
     };
     await beat('a', 86_401);

@@ -61,6 +61,26 @@ describe('a personal token', () => {
     expect((await api('GET', '/auth/me', { token: body.token })).status).toBe(401);
   });
 
+  it('stays in the list when it has expired or is revoked, and calls with it are counted', async () => {
+    let now = new Date('2026-03-15T12:00:00.000Z');
+    const { api, sandbox } = await openAccount({}, { clock: { now: () => now } });
+    const expiresAt = '2026-03-15T13:00:00.000Z';
+    const expiring = (await api('POST', '/tokens', { body: { expiresAt } })).body;
+    const revoked = (await api('POST', '/tokens')).body;
+    await api('DELETE', `/tokens/${revoked.metadata.id}`);
+    now = new Date(expiresAt);
+    for (const { token } of [expiring, revoked, revoked])
+      expect((await api('GET', '/contracts', { token })).status).toBe(401);
+    const listed = (await api('GET', '/tokens')).body.tokens;
+    expect(listed).toMatchObject([
+      { status: 'active', expiresAt: null, revokedAt: null },
+      { status: 'active', expiresAt },
+      { status: 'revoked', revokedAt: expect.any(String) },
+    ]);
+    expect(JSON.stringify(listed)).not.toContain('refused');
+    expect(sandbox.snapshot().accounts[0]?.tokens.map(({ refused }) => refused)).toEqual([0, 1, 2]);
+  });
+
   it('never has a scope that its maker lacks; to write includes to read', async () => {
     const { api } = await openAccount({ scopes: ['jobs:write', 'payments:read'] });
     expect((await api('POST', '/tokens', { body: { scopes: ['jobs:read'] } })).status).toBe(201);

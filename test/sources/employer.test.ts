@@ -48,6 +48,9 @@ const capabilities = [
   'endContract',
   'readApproval',
   'listPendingPayments',
+  'listTokens',
+  'createToken',
+  'revokeToken',
 ] as const;
 
 describeSource("an employer's own account", open, capabilities, { holdsLinks: false });

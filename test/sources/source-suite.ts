@@ -217,6 +217,29 @@ export function describeSource(
         },
       ]);
     });
+    declareWhere(
+      'createToken',
+      'makes a token of its own scopes, lists it without its secret, and revokes it',
+      async () => {
+        const own = (await source.readGrant(signal)).token;
+        const [scope = ''] = own?.scopes ?? [];
+        const name = 'Gangway acme 1';
+        const expiresAt = `${Number(site.today.slice(0, 4)) + 1}-01-01T00:00:00.000Z`;
+        const { token, secret } = (await source.createToken?.({ name, scopes: [scope], expiresAt }, signal)) ?? {};
+        const listed = { id: expect.any(String), name, scopes: [scope], status: 'active', lastUsedAt: null, expiresAt };
+        expect(token).toEqual({ ...listed, createdAt: expect.any(String) });
+        expect(await source.listTokens?.(signal)).toMatchObject([{ id: own?.id, status: 'active' }, listed]);
+        expect(JSON.stringify(await source.listTokens?.(signal))).not.toContain(secret);
+        const made = site.connect({ token: secret ?? '' });
+        expect((await made.readGrant(signal)).token).toEqual({ id: token?.id, name, scopes: [scope] });
+        const more = made.createToken?.({ name, scopes: own?.scopes ?? [], expiresAt: null }, signal);
+        expect(await failureOf(more)).toMatchObject({ code: 'forbidden', status: 403 });
+        for (const _ of ['once', 'again']) await source.revokeToken?.(token?.id ?? '', signal);
+        expect(await failureOf(made.readGrant(signal))).toMatchObject({ code: 'unauthenticated' });
+        expect(await source.listTokens?.(signal)).toMatchObject([{ status: 'active' }, { name, status: 'revoked' }]);
+        expect(await failureOf(source.revokeToken?.('tok_unknown', signal))).toMatchObject({ code: 'not_found' });
+      },
+    );
 
     it('finds that the marketplace offers what is relied on, and how far its clock is off', async () => {
       expect(source.clockDriftMs()).toBeUndefined();
@@ -257,6 +280,9 @@ export const allCapabilities = [
   'endContract',
   'readApproval',
   'listPendingPayments',
+  'listTokens',
+  'createToken',
+  'revokeToken',
 ] as const;
 export type Capability = (typeof allCapabilities)[number];
 
@@ -265,7 +291,7 @@ export type OpenSite = (options?: { hasCursors?: boolean }) => Promise<SourceSit
 /** One customer at the marketplace, with a job that is linked to the project `signs`. */
 export interface SourceSite {
   /** The customer's source; at the marketplace, or at what stands before it. */
-  connect(at?: { baseUrl?: string; timeoutMs?: number }): Source;
+  connect(at?: { baseUrl?: string; timeoutMs?: number; token?: string }): Source;
   /** Stands before the marketplace. */
   front: Front;
   /** The day at the marketplace. */

@@ -7,6 +7,7 @@ import { createInstallStore } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
+import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { establishInstall } from '../../operator/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
@@ -36,6 +37,8 @@ import {
   redeliveredAnswer,
   removeInstallBody,
   rotatedAnswer,
+  rotatedTokenAnswer,
+  rotateTokenBody,
   unlinkedAnswer,
 } from '../schemas/customer-schema.ts';
 import { pickInstalls } from './customers.ts';
@@ -155,6 +158,21 @@ const rotateEndpoint = defineOperation({
   },
 });
 
+const renewToken = defineOperation({
+  id: 'rotateToken',
+  method: 'post',
+  path: '/installs/{install}/token/rotate',
+  summary: "Replace the token of an employer's own account; the old one is revoked some half a minute later",
+  tag,
+  params: installParams,
+  body: rotateTokenBody,
+  answer: rotatedTokenAnswer,
+  async run({ params, body: { keep = [] }, by, signal }, parts) {
+    const install = findInstall(parts, params.install);
+    return { install, ...(await rotateToken(parts.customers.rotation, install, { keep, by }, signal)) };
+  },
+});
+
 const redeliverEvents = defineOperation({
   id: 'redeliver',
   method: 'post',
@@ -258,6 +276,7 @@ export const customerActs = [
   connectInstall,
   forgetInstall,
   rotateEndpoint,
+  renewToken,
   redeliverEvents,
   linkProject,
   unlinkProject,

@@ -2,6 +2,7 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import { describeSubscription } from '../../installs/subscription/describe-subscription.ts';
 import { listLinks } from '../../operator/links/list-links.ts';
 import { listContracts } from '../../operator/list-contracts.ts';
+import { listTokens } from '../../operator/list-tokens.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
@@ -14,6 +15,7 @@ import {
   ofInstallQuery,
   runPage,
   runQuery,
+  tokensAnswer,
 } from '../schemas/customer-schema.ts';
 
 /** The customers that are connected: what is known of them, and what the marketplace says now. */
@@ -103,6 +105,18 @@ const listEndpoints = defineOperation({
   },
 });
 
+const listAllTokens = defineOperation({
+  id: 'listTokens',
+  method: 'get',
+  path: '/tokens',
+  summary: "The tokens of employers' own accounts, as the marketplace has them now, without their secrets",
+  tag,
+  query: ofInstallQuery,
+  answer: tokensAnswer,
+  run: ({ query: { install }, signal }, parts) =>
+    listTokens(parts.customers.subscription.sources, pickInstalls(parts, install), signal),
+});
+
 const listRuns = defineOperation({
   id: 'listRuns',
   method: 'get',
@@ -129,4 +143,11 @@ export function pickInstall(parts: Pick<ApiParts, 'installs'>, named: string | u
   throw new AppError('conflict', 'There is not exactly one install: name one');
 }
 
-export const customerOperations = [listInstalls, linksOfInstalls, contractsOfInstalls, listEndpoints, listRuns];
+export const customerOperations = [
+  listInstalls,
+  linksOfInstalls,
+  contractsOfInstalls,
+  listEndpoints,
+  listAllTokens,
+  listRuns,
+];

@@ -228,6 +228,39 @@ export const rotatedAnswer = z.object({
   hasConfiguredSecrets: z.boolean(),
 });
 
+const token = z
+  .object({
+    install: z.string(),
+    id: z.string(),
+    name: maybeText,
+    scopes: z.array(z.string()),
+    status: z.enum(['active', 'expired', 'revoked']),
+    createdAt: maybeInstant,
+    lastUsedAt: maybeInstant,
+    expiresAt: maybeInstant,
+    isUsed: z.boolean().describe('Whether it is the one that the install is read with.'),
+  })
+  .meta({ id: 'Token' });
+
+export const tokensAnswer = z.object({
+  tokens: z.array(token),
+  unread: z.array(z.object({ install: z.string(), failure: z.string() })),
+});
+
+export const rotateTokenBody = z.strictObject({
+  keep: z.array(text).optional().describe('Scopes of the old token to keep beside those that are needed.'),
+});
+
+export const rotatedTokenAnswer = z.object({
+  install: z.string(),
+  account: z.string(),
+  tokenId: z.string(),
+  scopes: z.array(z.string()),
+  expiresAt: maybeInstant,
+  replacedId: z.string().describe('The old token. It is revoked when no process can send it any more.'),
+  wasUnderWay: z.boolean(),
+});
+
 export const redeliverBody = z.strictObject({
   delivery: text.optional().describe('This delivery, whether it failed or not: its id at the marketplace.'),
 });

@@ -3,6 +3,7 @@ import type { Server } from '../../domain/binding.ts';
 import type { DispatchState } from '../../domain/notice.ts';
 import type { Redelivered } from '../../installs/subscription/describe-subscription.ts';
 import type { RotatedEndpoint } from '../../installs/subscription/rotate-endpoint.ts';
+import type { RotatedToken } from '../../installs/tokens/rotate-token.ts';
 import type { Trial } from '../../notify/channel.ts';
 import type { ListedDispatch } from '../../notify/dispatch-store.ts';
 import type { ContractDecision } from '../../operator/decide-contract.ts';
@@ -12,6 +13,7 @@ import type { ComparedGuidelines } from '../../operator/guidelines/compare-guide
 import type { SyncedGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ListedLinks } from '../../operator/links/list-links.ts';
 import type { ListedContract } from '../../operator/list-contracts.ts';
+import type { ListedTokens } from '../../operator/list-tokens.ts';
 import type { ToolServer } from '../../operator/tool-servers.ts';
 import { type AuditFilter, printActs } from '../audit-command.ts';
 import { type Export, printExported, writeNew } from '../certificate-commands.ts';
@@ -45,6 +47,7 @@ import { type ListedInstall, printInstalls, printRemoved } from '../installs-com
 import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
 import { printNotifications, printTrials } from '../notifications-command.ts';
 import type { RemoteSession } from '../session.ts';
+import { printRotatedToken, printTokens, type TokenRotation } from '../token-command.ts';
 import { printAccepted, printTools } from '../tools-command.ts';
 import { pickRemote } from './pick-remote.ts';
 
@@ -215,6 +218,20 @@ export async function askEndpointRedeliver(
     { params: { install }, body: { delivery } },
   );
   return printRedelivered(install, asked);
+}
+
+export async function askTokenList({ install }: OfInstall, remote: RemoteSession): Promise<Printed> {
+  return printTokens(await remote.ask<ListedTokens>('GET /tokens', { query: { install } }));
+}
+
+/** The instance that answers revokes the old token. */
+export async function askTokenRotate({ install: named, keep }: TokenRotation, remote: RemoteSession): Promise<Printed> {
+  const install = await pickRemote(remote, named);
+  const rotated = await remote.ask<RotatedToken>('POST /installs/{install}/token/rotate', {
+    params: { install },
+    body: { keep },
+  });
+  return printRotatedToken({ ...rotated, install, isOldRevoked: false });
 }
 
 export async function askNotificationsList(

@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import { createInstallStore } from '../../installs/install-store.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
+import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
@@ -15,6 +16,7 @@ import { findInstall, pathOf } from './install-page.ts';
 export const installActViews: readonly View<ConsoleParts>[] = [
   { path: '/installs/:name/unlink/:link', show: askUnlink },
   { path: '/installs/:name/rotate', show: askRotate },
+  { path: '/installs/:name/token', show: askRotateToken },
   { path: '/installs/:name/remove', show: askRemove },
 ];
 
@@ -24,6 +26,7 @@ export const installActs: readonly Act<ConsoleParts>[] = [
   { path: '/installs/:name/link', act: link },
   { path: '/installs/:name/unlink/:link', act: unlink },
   { path: '/installs/:name/rotate', act: rotate },
+  { path: '/installs/:name/token', act: renewToken },
   { path: '/installs/:name/remove', act: remove },
 ];
 
@@ -79,6 +82,22 @@ function askRotate(asked: Asked, parts: ConsoleParts): Page {
 async function rotate(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
   await rotateSecret({ ...parts.customers, by: asked.by }, name, patience());
+  return { redirect: pathOf(name) };
+}
+
+function askRotateToken(asked: Asked, parts: ConsoleParts): Page {
+  const { name } = findInstall(asked, parts);
+  const says = html`A new token of the account of ${name} is made, with only the scopes that are needed. It is used at
+  once, by every install that has the same token, and the old one is revoked when nothing can send it any more. Programs
+  of your own that use the old token too stop working then.`;
+  const keep = html`<p><label>Scopes to keep beside those <input name="keep" placeholder="payments:write" /></label></p>`;
+  return askPage(asked, 'Replace the token', says, 'Rotate the token', name, keep);
+}
+
+async function renewToken(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
+  const { name } = findInstall(asked, parts);
+  const keep = (asked.form.get('keep') ?? '').split(/[\s,]+/).filter((scope) => scope !== '');
+  await rotateToken(parts.customers.rotation, name, { keep, by: asked.by }, patience());
   return { redirect: pathOf(name) };
 }
 

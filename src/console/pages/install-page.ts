@@ -81,6 +81,7 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
       ${await guidelinesOf(asked, parts, name)}
       <h2>Webhook endpoint</h2>
       ${await endpointOf(asked, parts, name)}
+      ${tokenOf(asked, parts, name)}
       ${report && html`<h2>What connecting found</h2>${reportOf('What connecting found', report)}`}
       ${
         asked.operator.role === 'operator' && install.livesIn === 'database'
@@ -136,6 +137,14 @@ function linkForm(asked: Asked, name: string): Html | string {
       <button>Link the project</button>
     </div>`,
   );
+}
+
+/** Only an account of one's own has tokens that can be replaced from here. */
+function tokenOf({ operator }: Asked, { customers }: ConsoleParts, name: string): Html | string {
+  const isOwn = customers.subscription.sources.get(name)?.createToken !== undefined;
+  if (!isOwn || operator.role !== 'operator') return '';
+  return html`<h2>Token</h2>
+    <p><a href="${pathOf(name)}/token">Replace the token</a></p>`;
 }
 
 /** Only an account of its own has manuals. */

@@ -58,6 +58,7 @@ export function addToken(
     lastUsedAt: null,
     expiresAt,
     revokedAt: null,
+    refused: 0,
   };
   account.tokens.push(token);
   return token;

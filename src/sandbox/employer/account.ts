@@ -39,6 +39,8 @@ export interface PersonalToken {
   lastUsedAt: string | null;
   expiresAt: string | null;
   revokedAt: string | null;
+  /** How many calls were refused because it had expired or was revoked. */
+  refused: number;
 }
 
 export interface Approval {

@@ -69,9 +69,12 @@ function authenticate({ state, clock }: Marketplace, authorization: string | und
   const now = toInstant(clock.now());
   for (const account of state.accounts.values()) {
     const token = account.tokens.find((one) => one.value === value);
-    if (token === undefined || !isValid(token, now)) continue;
-    token.lastUsedAt = now;
-    return { account, token };
+    if (token === undefined) continue;
+    if (isValid(token, now)) {
+      token.lastUsedAt = now;
+      return { account, token };
+    }
+    token.refused += 1;
   }
   throw new AppError('unauthenticated', 'The token is missing, unknown, expired or revoked');
 }

@@ -76,7 +76,8 @@ export function isValid({ revokedAt, expiresAt }: PersonalToken, now: string): b
   return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > Date.parse(now));
 }
 
-function toRecord(account: SandboxAccount, { value, ...token }: PersonalToken) {
+/** One that has expired stays `active`, as there is no other word for it. */
+export function toRecord(account: SandboxAccount, { value, refused: _, ...token }: PersonalToken) {
   return {
     ...token,
     preview: `${value.slice(0, 10)}…`,

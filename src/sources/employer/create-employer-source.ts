@@ -14,6 +14,7 @@ import { createListPendingPayments } from './payment-calls.ts';
 import { createReadUpdates } from './read-updates.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
+import { createTokenCalls } from './token-calls.ts';
 import { createWebhookCalls } from './webhook-calls.ts';
 import { createFindWorkEmail } from './work-email.ts';
 
@@ -51,6 +52,7 @@ export function createEmployerSource({ links, ...options }: EmployerOptions): So
     ...createWebhookCalls(call),
     ...createInstructionCalls(call),
     ...createEndCalls(call),
+    ...createTokenCalls(call, options.clock),
     readUpdates: createReadUpdates(call),
     listPendingPayments: createListPendingPayments(call, { baseUrl: options.baseUrl, listLinks }),
 

@@ -15,7 +15,7 @@ import {
 } from '../http/fields-schema.ts';
 
 /**
- * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.3, 4.6 and 4.9,
+ * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.2, 4.3, 4.6 and 4.9,
  * part B section 4.2). As tolerant as those of the platform API.
  */
 
@@ -27,6 +27,31 @@ export const Account = z.object({
   account: z.object({ organizationId: NullableId, ownerUserId: NullableId }),
 });
 export type Account = z.infer<typeof Account>;
+
+// --- Tokens (part A sections 2.1 and 4.2)
+
+const Token = z.object({
+  id: Id,
+  name: optional(toText),
+  scopes: Words,
+  /** `active` or `revoked`; assumed: it stays `active` when it expires, or becomes `expired`. */
+  status: z.string(),
+  createdAt: lenient(Instant),
+  lastUsedAt: lenient(Instant),
+  expiresAt: lenient(Instant),
+});
+export type Token = z.infer<typeof Token>;
+
+export const TokenList = z.object({ tokens: z.array(Token), ...paging });
+
+export const CreatedTokenAnswer = z.object({
+  token: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
+  metadata: Token,
+});
+export type CreatedTokenAnswer = z.infer<typeof CreatedTokenAnswer>;
+
+export const RevokedTokenAnswer = z.object({ token: Token });
+export type RevokedTokenAnswer = z.infer<typeof RevokedTokenAnswer>;
 
 // --- Contracts (part A sections 2.4 and 4.6)
 

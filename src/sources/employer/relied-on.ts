@@ -29,6 +29,15 @@ const webhook: Fields = {
   ...maybe('text', 'createdAt', 'disabledAt', 'disabledReason'),
 };
 
+const token: Fields = {
+  id: 'id',
+  name: 'text',
+  scopes: ['text'],
+  status: 'text',
+  createdAt: 'text',
+  ...maybe('text', 'lastUsedAt', 'expiresAt'),
+};
+
 const update: Fields = { id: 'id', type: 'text', 'createdAt?': 'text', 'resourceId?': 'id' };
 
 const approval: Fields = {
@@ -84,6 +93,13 @@ const beside: readonly ReliedOperation[] = [
 /** What is asked of the API for employers. */
 export const reliedOperations: readonly ReliedOperation[] = [
   { operation: 'GET /auth/me', answer: account },
+  { operation: 'GET /tokens', answer: { tokens: [token] } },
+  {
+    operation: 'POST /tokens',
+    body: { name: 'text', scopes: ['text'], 'expiresAt?': 'text' },
+    answer: { token: 'text', metadata: token },
+  },
+  { operation: 'DELETE /tokens/{id}', answer: { token } },
   { operation: 'GET /contracts', query: { status: contractStatus, jobId: 'id' }, answer: { contracts: [contract] } },
   { operation: 'GET /contracts/{id}', answer: { contract: contractInFull } },
   {

@@ -5,13 +5,14 @@ import { maskText } from '../../lib/mask.ts';
 import { retry } from '../../lib/retry.ts';
 import { type OpenSpan, withSpan } from '../../lib/tracing.ts';
 import type { CallNotes } from '../source.ts';
+import { longestRequestMs, type Token } from '../token.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 
 export interface CallOptions {
   /** Without a slash at its end, such as `https://app.opentrain.ai/api/partner/v1`. */
   baseUrl: string;
-  token: string;
+  token: Token;
   /** How long one request may take. */
   timeoutMs?: number;
   pacing?: Pacing;
@@ -52,14 +53,13 @@ export interface Caller {
   clockDriftMs(): number | undefined;
 }
 
-const usualTimeoutMs = 15_000;
 const usualPacing: Pacing = { requestsPerSecond: 10, burst: 20 };
 const maxBytes = 8 * 1024 * 1024;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
 
 export function createCaller(options: CallOptions): Caller {
-  const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
+  const { baseUrl, token, timeoutMs = longestRequestMs, clock = systemClock } = options;
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
   const server = new URL(baseUrl).hostname;
@@ -69,10 +69,23 @@ export function createCaller(options: CallOptions): Caller {
     await pacer.admit(signal);
     const { method = 'GET', purpose } = operation;
     const attributes = { 'http.request.method': method, 'server.address': server, 'gangway.purpose': purpose };
-    return await withSpan(method, { kind: 'client', attributes }, (span) => sendOne(operation, signal, span));
+    return await withSpan(method, { kind: 'client', attributes }, (span) => sendWithToken(operation, signal, span));
   }
 
-  async function sendOne<T>(operation: Operation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
+  /** A refused token may have been replaced while the request was under way. What was refused was not done. */
+  async function sendWithToken<T>(operation: Operation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
+    const used = await readToken(token);
+    try {
+      return await sendOne(operation, used, signal, span);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status !== 401) throw error;
+      const next = await readToken(token, used);
+      if (next === used) throw error;
+      return await sendOne(operation, next, signal, span);
+    }
+  }
+
+  async function sendOne<T>(operation: Operation<T>, used: string, signal: AbortSignal, span: OpenSpan): Promise<T> {
     const { method = 'GET', path, body, purpose, answer, notes } = operation;
     const sentAtMs = clock.now().getTime();
     const { body: answered, headers } = await requestJson({
@@ -83,8 +96,8 @@ export function createCaller(options: CallOptions): Caller {
       timeoutMs,
       maxBytes,
       signal,
-      ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${token}` } }),
-      secrets: [token],
+      ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${used}` } }),
+      secrets: [used],
       onHeaders(headers, status) {
         span.set({ 'http.response.status_code': status });
         const answeredAtMs = clock.now().getTime();
@@ -92,7 +105,7 @@ export function createCaller(options: CallOptions): Caller {
       },
     });
     const requestId = requestIdOf(headers);
-    if (requestId !== null) notes?.onRequestId?.(maskText(requestId, [token]));
+    if (requestId !== null) notes?.onRequestId?.(maskText(requestId, [used]));
     const parsed = answer.safeParse(answered);
     if (parsed.success) return parsed.data;
     throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
@@ -115,6 +128,10 @@ export function createCaller(options: CallOptions): Caller {
         },
       ),
   };
+}
+
+async function readToken(token: Token, refused?: string): Promise<string> {
+  return typeof token === 'string' ? token : await token(refused);
 }
 
 function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {

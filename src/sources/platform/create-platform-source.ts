@@ -3,6 +3,7 @@ import { type CallOptions, createCaller } from '../http/caller.ts';
 import { compareOpenapi } from '../http/compare-openapi.ts';
 import { OpenapiDocument } from '../http/openapi-schema.ts';
 import type { Source } from '../source.ts';
+import type { TokenCalls } from '../token-record.ts';
 import { createContractCalls } from './contract-calls.ts';
 import { createEndpointCalls } from './endpoint-calls.ts';
 import { createLinkCalls } from './link-calls.ts';
@@ -15,12 +16,15 @@ import { remedies } from './remedies.ts';
  * It has every capability but those of an account: a token of one's own, manuals, a feed, the end of a contract, and
  * what waits for money.
  */
-export type PlatformSource = Required<
-  Omit<
-    Source,
-    'optionalScopes' | 'readPublications' | 'readUpdates' | 'endContract' | 'readApproval' | 'listPendingPayments'
-  >
->;
+export type PlatformSource = Required<Omit<Source, OfAccount>>;
+type OfAccount =
+  | 'optionalScopes'
+  | 'readPublications'
+  | 'readUpdates'
+  | 'endContract'
+  | 'readApproval'
+  | 'listPendingPayments'
+  | keyof TokenCalls;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {

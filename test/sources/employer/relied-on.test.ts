@@ -36,6 +36,9 @@ const calls: ((source: Source) => Promise<unknown> | undefined)[] = [
   (source) => source.readApproval?.(id, signal),
   (source) => source.listPendingPayments?.(signal),
   (source) => source.readPublications?.([id], signal),
+  (source) => source.listTokens?.(signal),
+  (source) => source.createToken?.({ name: 'x', scopes: ['payments:read'], expiresAt: '2099-01-01' }, signal),
+  (source) => source.revokeToken?.(id, signal),
 ];
 
 it('is what is called, and all that may be sent', async () => {
@@ -56,7 +59,12 @@ it('is what is called, and all that may be sent', async () => {
   for (const call of calls) await call(source)?.catch(() => undefined);
   const relied = reliedOperations.map(({ operation, query = {}, body = {} }) => [
     operation,
-    { query: Object.keys(query).sort(), body: Object.keys(body).sort() },
+    { query: Object.keys(query).sort(), body: Object.keys(body).map(withoutMark).sort() },
   ]);
   expect(Object.fromEntries(sent)).toEqual(Object.fromEntries(relied));
 });
+
+/** The mark of a field that is not always sent. */
+function withoutMark(name: string): string {
+  return name.replace(/\?$/, '');
+}

@@ -162,6 +162,34 @@ describe('an answer of 429', () => {
   });
 });
 
+describe('a token that may be replaced', () => {
+  const open = async (refused: string) => {
+    const fake = await openHttpFake(({ headers: { authorization } }, response) =>
+      authorization === `Bearer ${refused}` ? sendJson(response, {}, 401) : sendJson(response, links),
+    );
+    const sent = () => fake.requests.map(({ authorization }) => authorization);
+    return { baseUrl: fake.url, sent };
+  };
+
+  it('is asked for before each request', async () => {
+    const { baseUrl, sent } = await open('none');
+    const next = ['old', 'new'];
+    const api = createPlatformSource({ baseUrl, token: async () => next.shift() ?? '', pacing });
+    for (const _ of ['once', 'again']) await api.listLinks(signal);
+    expect(sent()).toEqual(['Bearer old', 'Bearer new']);
+  });
+
+  it('is asked for again once where it is refused, and only another one is tried', async () => {
+    const { baseUrl, sent } = await open('old');
+    const replaced = createPlatformSource({ baseUrl, token: async (refused) => (refused ? 'new' : 'old'), pacing });
+    expect(await replaced.listLinks(signal)).toEqual([]);
+    expect(sent()).toEqual(['Bearer old', 'Bearer new']);
+    const kept = createPlatformSource({ baseUrl, token: async () => 'old', pacing });
+    await expect(kept.listLinks(signal)).rejects.toMatchObject({ code: 'unauthenticated', status: 401 });
+    expect(sent()).toHaveLength(3);
+  });
+});
+
 it('sends no more requests than its pace allows', async () => {
   const { url, requests } = await open((_, response) => sendJson(response, links));
   const api = createPlatformSource({

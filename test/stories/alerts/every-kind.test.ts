@@ -6,6 +6,7 @@ import { alertRules } from '../../../src/notify/alert-rules.ts';
 import type { AlertStory } from '../../support/alert-stories/alert-story.ts';
 import { evidenceStories } from '../../support/alert-stories/of-evidence.ts';
 import { messageStories } from '../../support/alert-stories/of-messages.ts';
+import { tokenStories } from '../../support/alert-stories/of-tokens.ts';
 import { toolStories } from '../../support/alert-stories/of-tools.ts';
 import { workStories } from '../../support/alert-stories/of-work.ts';
 
@@ -14,6 +15,7 @@ const stories: Record<AlertKind, AlertStory> = {
   ...evidenceStories,
   ...toolStories,
   ...workStories,
+  ...tokenStories,
   ...messageStories,
 };
 

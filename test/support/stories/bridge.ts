@@ -17,6 +17,7 @@ import { bindSource } from '../../../src/installs/bind-source.ts';
 import { createBindingStore } from '../../../src/installs/binding-store.ts';
 import { type Install, ofPlatform } from '../../../src/installs/install.ts';
 import type { InstallRegistry } from '../../../src/installs/install-registry.ts';
+import { createTokensInUse } from '../../../src/installs/tokens-in-use.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { lastTick } from '../../../src/lib/last-tick.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
@@ -163,8 +164,12 @@ function toDeps(
   const registry: InstallRegistry = {
     installs,
     sources: bindAll(apis, storage),
+    tokens: createTokensInUse(storage.database, storage.box),
     openSource() {
       throw new Error('No story connects a customer');
+    },
+    openWith() {
+      throw new Error('No story rotates a token');
     },
     load: async () => [],
   };

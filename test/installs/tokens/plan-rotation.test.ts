@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { planExpiry, planScopes, rotateFrom } from '../../../src/installs/tokens/plan-rotation.ts';
+import { neededScopes } from '../../../src/sources/employer/needed-scopes.ts';
+
+const source = { neededScopes };
+const needed = [
+  'payments:read',
+  'messages:read',
+  'participant_work_email:read',
+  'webhooks:manage',
+  'instructions:read',
+];
+const dayMs = 86_400_000;
+
+describe('a new token may do', () => {
+  it.each<[string, string[], string[], string[]]>([
+    ['what is needed, and nothing else', [...needed, 'jobs:write', 'team:read'], [], needed],
+    ['of that only what the old one may', ['payments:read', 'team:read'], [], ['payments:read']],
+    ['less than to write, where reading is needed', ['payments:write'], [], ['payments:read']],
+    ['more where it is asked to', ['payments:write'], ['payments:write'], ['payments:read', 'payments:write']],
+  ])('%s', (_, held, keep, scopes) => {
+    expect(planScopes(source, held, keep)).toEqual(scopes);
+  });
+
+  it('never more than the old one, nor nothing', () => {
+    expect(() => planScopes(source, needed, ['payments:write'])).toThrow('The token lacks payments:write');
+    expect(() => planScopes(source, ['team:read'], [])).toThrow('none of the scopes');
+  });
+});
+
+describe('a token lives', () => {
+  const createdAt = '2026-03-01T00:00:00.000Z';
+  const now = new Date('2026-05-01T00:00:00.000Z');
+
+  it.each<[string, string | null, string | null, string | null]>([
+    ['for ever', createdAt, null, null],
+    ['as long as the one before it', createdAt, '2026-05-30T00:00:00.000Z', '2026-07-30T00:00:00.000Z'],
+    ['ninety days where nobody knows since when', null, '2026-05-30T00:00:00.000Z', '2026-07-30T00:00:00.000Z'],
+  ])('%s', (_, made, expiresAt, next) => {
+    expect(planExpiry({ createdAt: made, expiresAt }, now)).toBe(next);
+  });
+
+  it.each([
+    [90, 83],
+    [21, 14],
+    [6, 4],
+  ])('%d days, and is replaced after %d', (days, after) => {
+    const at = (day: number) => new Date(Date.parse(createdAt) + day * dayMs).toISOString();
+    expect(rotateFrom({ createdAt, expiresAt: at(days) })).toBe(at(after));
+  });
+
+  it('for ever, and is never replaced by itself', () => {
+    expect(rotateFrom({ createdAt, expiresAt: null })).toBeNull();
+  });
+});

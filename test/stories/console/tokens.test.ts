@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { sqlite } from '../../support/databases.ts';
+import { openEmployerJourney } from '../../support/employer-journey.ts';
+import { openJourney } from '../../support/journey.ts';
+import { until } from '../../support/until.ts';
+import { createVisitor } from '../../support/visitor.ts';
+
+it('the token of an own account is replaced, and the running instance revokes the old one', async () => {
+  const { sandbox, consoleUrl, clock, storage } = await openEmployerJourney(sqlite);
+  const visitor = createVisitor(consoleUrl);
+  await visitor.signIn('otto');
+  expect((await visitor.visit('/installs/own')).text).toContain('Replace the token');
+  const question = await visitor.visit('/installs/own/token');
+  const done = await visitor.press(question, 'Rotate the token', { keep: 'payments:write, team:read' });
+  expect(done).toMatchObject({ status: 200, path: '/installs/own' });
+  expect(done.body).not.toContain('ot_pat_');
+  clock.advance(60_000);
+  const tokens = () => sandbox.snapshot().accounts[0]?.tokens ?? [];
+  const [old, made] = await until('the old one is revoked', tokens, ([first]) => first?.status === 'revoked');
+  expect(made?.scopes.slice(-2)).toEqual(['payments:write', 'team:read']);
+  const acts = storage.database.kysely.selectFrom('audit').selectAll();
+  expect(await acts.execute()).toMatchObject([
+    {
+      action: 'token rotate',
+      subject: 'own',
+      actor: 'otto',
+      origin: expect.stringMatching(/^console /),
+      before: old?.id,
+    },
+  ]);
+});
+
+it('the token of a platform is not, and a viewer replaces none', async () => {
+  const platform = await openJourney(sqlite);
+  const operator = createVisitor(platform.consoleUrl);
+  await operator.signIn('otto');
+  expect((await operator.visit('/installs/acme')).text).not.toContain('Replace the token');
+  const refused = await operator.press(await operator.visit('/installs/acme/token'), 'Rotate the token');
+  expect(refused.text).toContain('Only the token of an account of your own can be rotated');
+  const { consoleUrl } = await openEmployerJourney(sqlite);
+  const viewer = createVisitor(consoleUrl);
+  await viewer.signIn('vera');
+  expect((await viewer.visit('/installs/own')).text).not.toContain('Replace the token');
+});
