@@ -1,3 +1,4 @@
+import { AppError } from '../domain/errors.ts';
 import { createGuidelineStore, type GuidelineRow } from '../guidelines/guideline-store.ts';
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
 import { maskText } from '../lib/mask.ts';
@@ -94,11 +95,14 @@ async function compare(given: OfProject, session: ServicesSession): Promise<Comp
   return await compareGuidelines(services.guidelines, pick(session, given), given.project, terminal.signal);
 }
 
+/** @throws AppError `conflict` if no install can have any */
 function pick(session: ServicesSession, { install }: Pick<OfProject, 'install'>): string[] {
   const { services } = session;
-  return install === undefined
-    ? installsWithGuidelines(services.guidelines)
-    : pickInstalls(session, services.installs, install);
+  if (install !== undefined) return pickInstalls(session, services.installs, install);
+  const installs = installsWithGuidelines(services.guidelines);
+  if (installs.length > 0) return installs;
+  const message = 'No install can have guidelines: it takes an account of your own, and a tool that shows them';
+  throw new AppError('conflict', message);
 }
 
 export function printDiff(compared: ComparedGuidelines): Printed {

@@ -94,7 +94,7 @@ async function checkContracts(source: Source, install: string, signal: AbortSign
   }
 }
 
-const polled = 'nothing is delivered without receiver.publicUrl: it is read every minute instead';
+const polled = 'nothing is delivered without receiver.publicUrl: it is read every few minutes instead';
 
 /** An account that may have no webhook is read all the same. */
 async function ensure(

@@ -61,12 +61,9 @@ export async function compareGuidelines(
   return { guidelines: [...guidelines.values()], unread };
 }
 
-/** Those that may have guidelines. @throws AppError `conflict` if there are none */
+/** Those that may have guidelines: accounts of one's own, in front of a tool that shows them. */
 export function installsWithGuidelines(deps: Pick<CompareDeps, 'walls' | 'sources'>): string[] {
-  const installs = [...deps.walls.installs.keys()].filter((install) => takesGuidelines(deps, install));
-  if (installs.length > 0) return installs;
-  const message = 'No install can have guidelines: it takes an account of your own, and a tool that shows them';
-  throw new AppError('conflict', message);
+  return [...deps.walls.installs.keys()].filter((install) => takesGuidelines(deps, install));
 }
 
 /** One install that cannot be read does not hide the others. @returns those, and why */
