@@ -28,8 +28,8 @@ const inAfterMs = { hired: 150 * minuteMs, joined: 9 * 60 * minuteMs };
 
 export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith }: World): Checks {
   const wrongs: string[] = [];
-  /** Who was put in by Gangway. */
-  const ours = new Set<string>();
+  /** Who was put in by Gangway, and when. */
+  const ours = new Map<string, number>();
 
   function wrong(says: string): void {
     wrongs.push(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${says}`);
@@ -40,7 +40,7 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
 
   tool.onAdd = (seat) => {
-    ours.add(seat);
+    ours.set(seat, clockwork.nowMs());
     if (reasonsOf(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
   };
 
@@ -52,22 +52,23 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
   /** A contract is known where a reading of its customer began after it did, as the database has it. */
   async function judgeRemoval(seat: string, standing: readonly Reason[], atMs: number): Promise<void> {
     for (const { customer, contractId, sinceMs } of standing) {
-      const readBeganMs = await readBegan(customer);
+      const readBeganMs = await fleet.readBeganMs(customer);
       if (readBeganMs <= atMs && readBeganMs - lagMs > sinceMs) {
         wrong(`${seat} is taken out, and ${contractId} is active for ${sayMin(atMs - sinceMs)}`);
       }
     }
   }
 
-  async function readBegan(customer: string): Promise<number> {
-    const states = fleet.database().kysely.selectFrom('installState').select('readBeganAt');
-    const state = await states.where('install', '=', customer).executeTakeFirst();
-    return Date.parse(state?.readBeganAt ?? '1970-01-01');
+  /** What the database does not know any more is not Gangway's, as far as it can tell. */
+  function isOurs(seat: string): boolean {
+    const { fromMs, untilMs } = fleet.forgotten();
+    const addedMs = ours.get(seat);
+    return addedMs !== undefined && (addedMs < fromMs || addedMs > untilMs) && !isMeddledWith(seat);
   }
 
   function lookForLeft(seat: string, now: number): void {
     const reasons = reasonsOf(seat);
-    if (!ours.has(seat) || isMeddledWith(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
+    if (!isOurs(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
     const lastMs = Math.max(troubles.calmSinceMs(), ...reasons.map(({ untilMs }) => untilMs ?? 0));
     if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
@@ -79,9 +80,8 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
 
   /** By their bodies, as the feed may have stored the same event. */
   async function lookForLost(): Promise<void> {
-    const rows = await fleet.database().kysely.selectFrom('delivery').select('bodySha256').execute();
-    const stored = new Set(rows.map(({ bodySha256 }) => bodySha256.toString('hex')));
-    const since = new Date(fleet.restoredAtMs()).toISOString();
+    const stored = await fleet.listStored();
+    const since = new Date(fleet.forgotten().untilMs).toISOString();
     for (const { id, body, attempts } of market.sandbox.listDeliveries()) {
       const isStored = stored.has(createHash('sha256').update(body).digest('hex'));
       const isAnswered = attempts.some(
@@ -104,8 +104,7 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
     async lookAtEnd() {
       const seats = tool.seats();
       for (const seat of seats) {
-        if (ours.has(seat) && !isMeddledWith(seat) && standingOf(seat).length === 0)
-          wrong(`${seat} is still in at the end`);
+        if (isOurs(seat) && standingOf(seat).length === 0) wrong(`${seat} is still in at the end`);
       }
       for (const { seat, untilMs } of market.reasons()) {
         if (untilMs === null && !seats.has(seat) && !isMeddledWith(seat)) wrong(`${seat} is not in at the end`);

@@ -1,4 +1,3 @@
-import type { Database } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
@@ -6,22 +5,24 @@ import type { Market } from './market.ts';
 import type { ModelTool } from './model-tool.ts';
 import { type Customer, customers } from './plan.ts';
 
-/** The instances of Gangway: one that the marketplace delivers to, and now and then another. */
+/** What stands between the marketplace and the tool: the instances of Gangway, or a rival (rival.ts). */
 export interface Fleet {
-  /** Looks at what is stored, past all that is under way. */
-  database(): Database;
-  /** When the database was last put back: what came before it may be gone. */
-  restoredAtMs(): number;
+  /** When the last reading of a customer began of which it knows. */
+  readBeganMs(customer: Customer): Promise<number>;
+  /** The digests of the bodies that are stored. */
+  listStored(): Promise<Set<string>>;
+  /** A person lets all pass that is held. @returns how many decisions that took */
+  approveAll(): Promise<number>;
+  /** What came in between is not in the database: it was put back later, from a copy made then. */
+  forgotten(): { fromMs: number; untilMs: number };
   /** Ends whatever runs, does something meanwhile, and starts again after so long. */
-  restart(downMs: number, meanwhile?: () => void): Promise<void>;
+  restart(downMs: number, meanwhile?: () => Promise<void>): Promise<void>;
   /** Starts where nothing runs, however often that takes. */
   start(): Promise<void>;
   runSecond(forMs: number): Promise<void>;
   /** Keeps a copy of the database, and puts it back after so long. */
   restore(afterMs: number): Promise<void>;
   setAhead(ms: number): void;
-  /** An operator acts by the API. */
-  act(path: string): Promise<void>;
   /** A customer delivers whatever they like, rightly signed. */
   deliverTo(customer: Customer, body: string, signature: string): Promise<void>;
   close(): Promise<void>;
@@ -31,6 +32,8 @@ export interface FleetSettings {
   market: Market;
   tool: ModelTool;
   hasBrake: boolean;
+  /** Whether all addresses of the marketplace are known as its own. */
+  isManaged: boolean;
   /** Other secrets of a customer, beside that of their webhook. */
   secrets: Partial<Record<Customer, string>>;
   diskFault(): Error | undefined;
@@ -54,7 +57,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   let second: Bridge | null = null;
   let started = 0;
   let aheadMs = 0;
-  let restoredAtMs = 0;
+  let forgotten = { fromMs: 0, untilMs: 0 };
 
   async function open(isFirst: boolean): Promise<Bridge | null> {
     started += 1;
@@ -88,24 +91,50 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     second = null;
   }
 
-  async function restart(downMs: number, meanwhile: () => void = () => undefined): Promise<void> {
+  async function restart(downMs: number, meanwhile?: () => Promise<void>): Promise<void> {
     await killAll();
-    meanwhile();
+    await meanwhile?.();
     if (downMs > 0) await clockwork.wait(downMs);
     await start();
   }
 
-  function useFile(other: string): void {
-    file = other;
-    restoredAtMs = clockwork.nowMs();
-    void observer.close();
+  /** All of it is in the file once no process has it open. */
+  async function copy(): Promise<string> {
+    await observer.close();
+    const kept = folder.copy(file);
     observer = openDatabase(`sqlite:${file}`);
+    return kept;
+  }
+
+  async function putBack(kept: string, keptAtMs: number): Promise<void> {
+    log('the database is put back from a backup');
+    await observer.close();
+    file = kept;
+    observer = openDatabase(`sqlite:${file}`);
+    forgotten = { fromMs: keptAtMs, untilMs: clockwork.nowMs() };
   }
 
   await start();
   return {
-    database: () => observer,
-    restoredAtMs: () => restoredAtMs,
+    async readBeganMs(customer) {
+      const states = observer.kysely.selectFrom('installState').select('readBeganAt');
+      const state = await states.where('install', '=', customer).executeTakeFirst();
+      return Date.parse(state?.readBeganAt ?? '1970-01-01');
+    },
+    async listStored() {
+      const rows = await observer.kysely.selectFrom('delivery').select('bodySha256').execute();
+      return new Set(rows.map(({ bodySha256 }) => bodySha256.toString('hex')));
+    },
+    async approveAll() {
+      const open = await observer.kysely.selectFrom('plan').select('id').where('decidedAt', 'is', null).execute();
+      for (const { id } of open) {
+        log(`an operator approves plan ${id}`);
+        const url = `http://127.0.0.1:${ports.console}/api/v1/plans/${id}/approve`;
+        await post(url, '{}', { authorization: `Bearer ${apiToken}` });
+      }
+      return open.length;
+    },
+    forgotten: () => forgotten,
     restart,
     start,
     async runSecond(forMs) {
@@ -119,19 +148,15 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     },
     async restore(afterMs) {
       let kept = '';
-      // The copy is taken of a database that no process has open.
-      await restart(0, () => {
-        kept = folder.copy(file);
+      const keptAtMs = clockwork.nowMs();
+      await restart(0, async () => {
+        kept = await copy();
       });
       await clockwork.wait(afterMs);
-      log('the database is put back from a backup');
-      await restart(minuteMs, () => useFile(kept));
+      await restart(minuteMs, () => putBack(kept, keptAtMs));
     },
     setAhead(ms) {
       aheadMs = ms;
-    },
-    async act(path) {
-      await post(`http://127.0.0.1:${ports.console}/api/v1${path}`, '{}', { authorization: `Bearer ${apiToken}` });
     },
     async deliverTo(customer, body, signature) {
       await post(webhookUrlOf(customer), body, { 'x-opentrain-signature': signature });
@@ -151,7 +176,7 @@ async function post(url: string, body: string, headers: Record<string, string>):
   await fetch(url, { method: 'POST', headers: all, body, signal }).catch(() => undefined);
 }
 
-function configOf({ market, hasBrake, secrets }: FleetSettings, isFirst: boolean): object {
+function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFirst: boolean): object {
   const { baseUrl, employerBaseUrl } = market.addresses;
   return {
     receiver: {
@@ -165,7 +190,7 @@ function configOf({ market, hasBrake, secrets }: FleetSettings, isFirst: boolean
       port: isFirst ? ports.console : 0,
       tokens: { otto: { token: apiToken, role: 'operator' } },
     },
-    marketplace: { baseUrl, employerBaseUrl },
+    marketplace: { baseUrl, employerBaseUrl, managedDomains: isManaged ? ['opentrain.work'] : [] },
     reconcile: { schedule: '*/30 * * * *' },
     removals: hasBrake ? { max: 5, maxFraction: 0.3 } : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },

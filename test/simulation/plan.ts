@@ -23,6 +23,7 @@ export interface Plan {
   stormMin: number;
   steps: Step[];
   hasBrake: boolean;
+  isManaged: boolean;
   traits: { lists: boolean; findsById: boolean; endsAccounts: boolean; pageSize: number };
 }
 
@@ -96,6 +97,7 @@ export function drawPlan(seed: number, stormMin: number): Plan {
     stormMin,
     steps,
     hasBrake: random() < 0.3,
+    isManaged: random() < 0.5,
     traits: {
       lists: random() < 0.8,
       findsById: random() < 0.5,

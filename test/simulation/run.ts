@@ -1,7 +1,7 @@
-import { type Checks, createChecks } from './checks.ts';
+import { createChecks } from './checks.ts';
 import { clockwork } from './clockwork.ts';
 import { closeAllServers } from './network.ts';
-import { drawPlan, type Step } from './plan.ts';
+import { drawPlan, type Step, type StepKind } from './plan.ts';
 import { openWorld, type World } from './world.ts';
 
 export interface Told {
@@ -18,8 +18,12 @@ interface How {
 
 const minuteMs = 60_000;
 const beginMs = Date.UTC(2026, 2, 2);
-/** After the storm everything has this long to be as it must be: the longest grace and what comes before it. */
-const calmMin = 30 * 60;
+/** After the storm everything has so long to be as it must be. */
+const calmMin = { usual: 5 * 60, slow: 16 * 60, slowest: 30 * 60 };
+/** What is only known by asking twice who is on a contract, which is done every six hours. */
+const slow: ReadonlySet<StepKind> = new Set(['replace', 'restored', 'tool_restored', 'hand_removes', 'lists_empty']);
+/** What waits for the longest grace. */
+const slowest: ReadonlySet<StepKind> = new Set(['reconnect', 'unlink', 'link']);
 const lookEveryMin = 10;
 const approveEveryMin = 30;
 /** So long there is still much to do. */
@@ -49,12 +53,32 @@ export async function simulate(
   closeAllServers();
   const world = await openWorld(plan, log);
   const checks = createChecks(world);
-  const lived = createMinutes(checks);
-  await weather(world, steps, stormMin, lived);
-  await rest(world, lived);
-  if (checks.wrongs().length === 0) await checks.lookAtEnd();
+  const isRight = () => checks.wrongs().length === 0;
+  const livedMin = await liveThrough(world, steps, stormMin, { isRight, look: checks.look });
+  if (isRight()) await checks.lookAtEnd();
   await world.close();
-  return { wrongs: checks.wrongs(), steps, livedMin: lived.min() };
+  return { wrongs: checks.wrongs(), steps, livedMin };
+}
+
+/** Who looks on. */
+export interface Lookout {
+  look(): Promise<void>;
+  /** Whether it is worth going on. */
+  isRight(): boolean;
+  onDecisions?(count: number): void;
+}
+
+/** A storm, and the calm after it. @returns how many minutes it lasted */
+export async function liveThrough(
+  world: World,
+  steps: readonly Step[],
+  stormMin: number,
+  lookout: Lookout,
+): Promise<number> {
+  const lived = createMinutes(lookout);
+  await weather(world, steps, stormMin, lived);
+  await rest(world, lived, calmAfter(steps), lookout);
+  return lived.min();
 }
 
 interface Minutes {
@@ -63,17 +87,22 @@ interface Minutes {
   pass(): Promise<boolean>;
 }
 
-function createMinutes(checks: Checks): Minutes {
+function createMinutes({ look, isRight }: Lookout): Minutes {
   let atMin = 0;
   return {
     min: () => atMin,
     async pass() {
       await clockwork.wait(minuteMs);
       atMin += 1;
-      if (atMin % lookEveryMin === 0) await checks.look();
-      return checks.wrongs().length === 0;
+      if (atMin % lookEveryMin === 0) await look();
+      return isRight();
     },
   };
+}
+
+function calmAfter(steps: readonly Step[]): number {
+  if (steps.some(({ kind }) => slowest.has(kind))) return calmMin.slowest;
+  return steps.some(({ kind }) => slow.has(kind)) ? calmMin.slow : calmMin.usual;
 }
 
 /** Steps take their time, and others begin meanwhile. */
@@ -89,12 +118,12 @@ async function weather(world: World, steps: readonly Step[], stormMin: number, l
   await Promise.all(underway);
 }
 
-async function rest(world: World, lived: Minutes): Promise<void> {
+async function rest(world: World, lived: Minutes, forMin: number, { onDecisions }: Lookout): Promise<void> {
   await world.calm();
   const beganMin = lived.min();
-  for (let min = 0; min < calmMin; min = lived.min() - beganMin) {
+  for (let min = 0; min < forMin; min = lived.min() - beganMin) {
     if (min === busyMin) clockwork.setIdle(true);
-    if (min % approveEveryMin === 0) await world.approveAll();
+    if (min % approveEveryMin === 0) onDecisions?.(await world.fleet.approveAll());
     if (!(await lived.pass())) return;
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { fullEvent } from '../support/event-bodies.ts';
 import { clockwork } from './clockwork.ts';
-import { type Fleet, openFleet, webhookUrlOf } from './fleet.ts';
+import { type Fleet, type FleetSettings, openFleet, webhookUrlOf } from './fleet.ts';
 import { emailOf, type Market, openMarket, people } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
 import type { Plan, Step } from './plan.ts';
@@ -16,8 +16,6 @@ export interface World {
   happen(step: Step): Promise<void>;
   /** From now on nothing goes wrong. */
   calm(): Promise<void>;
-  /** An operator decides about all that is held. */
-  approveAll(): Promise<void>;
   /** Whether a hand or a backup has changed a seat that no list would show. */
   isMeddledWith(seat: string): boolean;
   log(line: string): void;
@@ -28,36 +26,33 @@ const minuteMs = 60_000;
 /** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
 const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' } as const;
 
-export async function openWorld(plan: Plan, onLog: (line: string) => void): Promise<World> {
+/** @param open what stands between the marketplace and the tool: Gangway, where nothing else is given */
+export async function openWorld(
+  plan: Plan,
+  onLog: (line: string) => void,
+  open: (settings: FleetSettings) => Promise<Fleet> = openFleet,
+): Promise<World> {
   const log = (line: string) => onLog(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${line}`);
   const market = await openMarket(plan.seed, webhookUrlOf);
   const tool = createModelTool(plan.traits);
   const troubles = createTroubles(market, tool);
-  const fleet = await openFleet({
+  const fleet = await open({
     market,
     tool,
     log,
     hasBrake: plan.hasBrake,
+    isManaged: plan.isManaged,
     secrets: { [harm.customer]: harm.secret },
     diskFault: troubles.diskFault,
   });
 
-  async function approveAll(): Promise<void> {
-    const open = fleet.database().kysely.selectFrom('plan').select('id').where('decidedAt', 'is', null);
-    for (const { id } of await open.execute()) {
-      log(`an operator approves plan ${id}`);
-      await fleet.act(`/plans/${id}/approve`);
-    }
-  }
-
   const meddled = new Set<string>();
-  const acts = createActs({ market, tool, troubles, fleet, approveAll, log }, meddled);
+  const acts = createActs({ market, tool, troubles, fleet, log }, meddled);
   return {
     tool,
     market,
     fleet,
     troubles,
-    approveAll,
     log,
     isMeddledWith: (seat) => !plan.traits.lists && meddled.has(seat),
     async happen(step) {
@@ -84,14 +79,7 @@ function isTrouble(kind: Step['kind']): kind is Trouble {
 type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void> | void>;
 
 function createActs(
-  {
-    market,
-    tool,
-    troubles,
-    fleet,
-    approveAll,
-    log,
-  }: Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'approveAll' | 'log'>,
+  { market, tool, troubles, fleet, log }: Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'>,
   meddled: Set<string>,
 ): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
@@ -203,7 +191,9 @@ function createActs(
     async flood({ which }) {
       for (let count = 0; count < 40; count += 1) await forge('contract.started', which, clockwork.random());
     },
-    approve: approveAll,
+    async approve() {
+      await fleet.approveAll();
+    },
   };
 }
 
