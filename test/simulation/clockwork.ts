@@ -1,0 +1,313 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import timersPromises from 'node:timers/promises';
+
+/**
+ * One time and one order for everything in this process. Timers, dates and chance are the seed's, and of all that could
+ * go on at a moment the seed says what does. So the same seed lives the same days, to the line.
+ *
+ * It takes the place of Node's own functions, so it must be imported before anything else.
+ */
+export interface Clockwork {
+  nowMs(): number;
+  /** From 0 to below 1. */
+  random(): number;
+  /** Begins anew: nothing is under way any more. */
+  reset(seed: number, startMs: number): void;
+  /** Resolves when its turn comes among all that could go on. */
+  turn(): Promise<void>;
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Lives until then. */
+  run(untilMs: number): Promise<void>;
+  /** Whether nothing happens for a while, so that loops need not look so often. */
+  setIdle(is: boolean): void;
+  isIdle(): boolean;
+  /** How many turns were taken since the last reset. */
+  turns(): number;
+}
+
+/** A process: what it has begun ends with it, wherever it is. */
+export interface Owner {
+  readonly name: string;
+  isDead: boolean;
+}
+
+const owners = new AsyncLocalStorage<Owner>();
+
+export function runAs<T>(owner: Owner, work: () => T): T {
+  return owners.run(owner, work);
+}
+
+export function currentOwner(): Owner | undefined {
+  return owners.getStore();
+}
+
+/** What a dead process waits for. */
+export function never<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
+
+export function isDead(): boolean {
+  return owners.getStore()?.isDead === true;
+}
+
+interface Timer {
+  atMs: number;
+  number: number;
+  fire: () => void;
+  owner: Owner | undefined;
+  everyMs: number | null;
+}
+
+interface Ready {
+  go: () => void;
+  owner: Owner | undefined;
+}
+
+const realImmediate = setImmediate;
+const RealDate = Date;
+
+let nowMs = 0;
+let startedMs = 0;
+let state = 1;
+let number = 0;
+let turns = 0;
+let timers: Timer[] = [];
+let ready: Ready[] = [];
+let isIdle = false;
+
+export const clockwork: Clockwork = {
+  nowMs: () => nowMs,
+  random,
+  reset(seed, startMs) {
+    state = seed >>> 0 || 1;
+    for (let index = 0; index < 8; index += 1) random();
+    nowMs = startMs;
+    startedMs = startMs;
+    number = 0;
+    turns = 0;
+    timers = [];
+    ready = [];
+    isIdle = false;
+  },
+  turn() {
+    const owner = owners.getStore();
+    if (owner?.isDead) return never();
+    return new Promise((resolve) => ready.push({ go: resolve, owner }));
+  },
+  wait: (ms, signal) => waitFor(ms, undefined, { signal }),
+  isIdle: () => isIdle,
+  setIdle(is) {
+    isIdle = is;
+  },
+  turns: () => turns,
+  async run(untilMs) {
+    for (;;) {
+      // What the last turn began has come to its next wait.
+      await new Promise((resolve) => realImmediate(resolve));
+      if (takeTurn()) continue;
+      const [next] = timers;
+      if (next === undefined || next.atMs > untilMs) {
+        nowMs = Math.max(nowMs, untilMs);
+        return;
+      }
+      nowMs = Math.max(nowMs, next.atMs);
+      while (timers[0] !== undefined && timers[0].atMs <= nowMs) makeReady(timers.shift() as Timer);
+    }
+  },
+};
+
+/** Mulberry32. */
+function random(): number {
+  state = (state + 0x6d2b79f5) >>> 0;
+  let mixed = state;
+  mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+}
+
+function takeTurn(): boolean {
+  ready = ready.filter(({ owner }) => owner?.isDead !== true);
+  if (ready.length === 0) return false;
+  turns += 1;
+  const at = ready.length === 1 ? 0 : Math.floor(random() * ready.length);
+  const [chosen] = ready.splice(at, 1);
+  chosen?.go();
+  return true;
+}
+
+function makeReady(timer: Timer): void {
+  if (timer.owner?.isDead) return;
+  ready.push({ go: timer.fire, owner: timer.owner });
+  if (timer.everyMs !== null) insert({ ...timer, atMs: nowMs + Math.max(timer.everyMs, 1) }, timer);
+}
+
+/** In the order of time, and of their making. */
+function insert(timer: Timer, same?: Timer): Timer {
+  const placed = same === undefined ? timer : Object.assign(same, timer);
+  let low = 0;
+  let high = timers.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const other = timers[middle] as Timer;
+    if (other.atMs < placed.atMs || (other.atMs === placed.atMs && other.number < placed.number)) low = middle + 1;
+    else high = middle;
+  }
+  timers.splice(low, 0, placed);
+  return placed;
+}
+
+function addTimer(fire: () => void, ms: number, everyMs: number | null): Timer {
+  number += 1;
+  const inContext = AsyncLocalStorage.snapshot();
+  const owner = owners.getStore();
+  const timer: Timer = {
+    atMs: nowMs + Math.max(0, Number(ms) || 0),
+    number,
+    fire: () => inContext(fire),
+    owner,
+    everyMs,
+  };
+  return owner?.isDead ? timer : insert(timer);
+}
+
+function removeTimer(timer: unknown): void {
+  const at = timers.indexOf(timer as Timer);
+  if (at >= 0) timers.splice(at, 1);
+}
+
+/** What is given out for a timer. */
+class Handle {
+  readonly timer: Timer;
+  constructor(timer: Timer) {
+    this.timer = timer;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
+  }
+  hasRef(): boolean {
+    return true;
+  }
+  refresh(): this {
+    return this;
+  }
+  [Symbol.dispose](): void {
+    removeTimer(this.timer);
+  }
+}
+
+function clear(handle: unknown): void {
+  if (handle instanceof Handle) removeTimer(handle.timer);
+}
+
+/**
+ * Loops that look so often by themselves look less often here, and even less where nothing happens: a day has fewer
+ * looks then, and nothing else of it is different.
+ */
+const rests = new Map([
+  [1000, { busyMs: 20_000, idleMs: 60_000 }],
+  [10_000, { busyMs: 30_000, idleMs: 60_000 }],
+  [20_000, { busyMs: 30_000, idleMs: 60_000 }],
+  [120_000, { busyMs: 120_000, idleMs: 900_000 }],
+]);
+
+function restOf(ms: number): number {
+  const rest = rests.get(ms);
+  if (rest === undefined) return ms;
+  return isIdle ? rest.idleMs : rest.busyMs;
+}
+
+interface WaitOptions {
+  signal?: AbortSignal | undefined;
+}
+
+function waitFor<T>(ms = 0, value?: T, { signal }: WaitOptions = {}): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(toAbortError(signal));
+    const timer = addTimer(
+      () => {
+        signal?.removeEventListener('abort', stop);
+        resolve(value as T);
+      },
+      ms,
+      null,
+    );
+    function stop(): void {
+      removeTimer(timer);
+      reject(toAbortError(signal as AbortSignal));
+    }
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}
+
+function toAbortError(signal: AbortSignal): Error {
+  return Object.assign(new Error('The operation was aborted', { cause: signal.reason }), {
+    name: 'AbortError',
+    code: 'ABORT_ERR',
+  });
+}
+
+class VirtualDate extends RealDate {
+  constructor(...given: unknown[]) {
+    if (given.length === 0) super(nowMs);
+    else super(...(given as [number]));
+  }
+  static override now(): number {
+    return nowMs;
+  }
+}
+
+type Anything = (...given: never[]) => unknown;
+
+/** Whole numbers from 0 to 255. */
+function randomBytes(size: number): Buffer {
+  return Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
+}
+
+function randomUUID(): string {
+  const hex = randomBytes(16).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+}
+
+function randomInt(min: number, max?: number): number {
+  const [from, to] = max === undefined ? [0, min] : [min, max];
+  return from + Math.floor(random() * (to - from));
+}
+
+function replace(target: object, functions: Record<string, Anything>): void {
+  for (const [name, value] of Object.entries(functions)) {
+    Object.defineProperty(target, name, { value, writable: true, configurable: true });
+  }
+}
+
+replace(globalThis, {
+  setTimeout: (fire: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+    new Handle(addTimer(() => fire(...given), ms, null)),
+  setInterval: (fire: (...given: unknown[]) => void, ms = 0, ...given: unknown[]) =>
+    new Handle(addTimer(() => fire(...given), ms, ms)),
+  setImmediate: (fire: (...given: unknown[]) => void, ...given: unknown[]) =>
+    new Handle(addTimer(() => fire(...given), 0, null)),
+  clearTimeout: clear,
+  clearInterval: clear,
+  clearImmediate: clear,
+});
+replace(timersPromises, {
+  setTimeout: (ms: number, value: unknown, options?: WaitOptions) => waitFor(restOf(ms), value, options),
+  setImmediate: (value: unknown, options?: WaitOptions) => waitFor(0, value, options),
+});
+replace(performance, { now: () => nowMs - startedMs });
+replace(Math, { random });
+replace(crypto, { randomBytes, randomUUID, randomInt });
+replace(AbortSignal, {
+  timeout: (ms: number) => {
+    const controller = new AbortController();
+    addTimer(() => controller.abort(new DOMException('The time is up', 'TimeoutError')), ms, null);
+    return controller.signal;
+  },
+});
+Object.defineProperty(globalThis, 'Date', { value: VirtualDate, writable: true, configurable: true });
+syncBuiltinESMExports();

@@ -1,0 +1,190 @@
+import { employerEventTypes, platformEventTypes } from '../../src/domain/event.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { clockwork } from './clockwork.ts';
+import { type Customer, customers } from './plan.ts';
+
+/** The marketplace with its customers, and what is so there, from what was done. */
+export interface Market {
+  readonly sandbox: Sandbox;
+  readonly addresses: { url: string; baseUrl: string; employerBaseUrl: string };
+  readonly jobs: readonly Job[];
+  readonly contracts: readonly Contract[];
+  /** Why people belong where, now and before. */
+  reasons(): Reason[];
+  jobsOf(customer: Customer): Job[];
+  contractsOf(customer: Customer): Contract[];
+  idOf(customer: Customer): string;
+  tokenOf(customer: Customer): string;
+  /** The secret of the webhook that delivers to Gangway. */
+  secretOf(customer: Customer): string;
+  hire(job: Job, trainer: string): void;
+  end(contract: Contract): void;
+  replace(contract: Contract, joins: string): void;
+  link(job: Job): Promise<void>;
+  unlink(job: Job): Promise<void>;
+  /** The customer disconnects and connects again: their links are gone, and their webhook is another one. */
+  reconnect(customer: Customer): Promise<void>;
+  call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null>;
+}
+
+/** Why a person belongs into a project. */
+export interface Reason {
+  customer: Customer;
+  contractId: string;
+  /** `project/address` */
+  seat: string;
+  sinceMs: number;
+  /** `joined`: put on a contract that was known without them. */
+  beginning: 'hired' | 'joined';
+  /** Null while it stands. */
+  untilMs: number | null;
+  ending: 'ended' | 'weaker' | null;
+}
+
+export interface Job {
+  id: string;
+  customer: Customer;
+  /** Where it leads while it is linked. */
+  project: string;
+  /** Null while it is not. An employer's own jobs are linked by their configuration. */
+  linkId: string | null;
+}
+
+export interface Contract {
+  id: string;
+  job: Job;
+  people: string[];
+}
+
+export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
+
+export function emailOf(trainer: string): string {
+  return `${trainer}@opentrain.work`;
+}
+
+/** @param webhookUrl where Gangway is delivered to */
+export async function openMarket(seed: number, webhookUrl: (customer: Customer) => string): Promise<Market> {
+  const sandbox = createSandbox({ seed: String(seed) });
+  const addresses = await sandbox.start();
+  const tokens = new Map(customers.map((customer) => [customer, connect(sandbox, customer)]));
+  const idOf = (customer: Customer) => tokens.get(customer)?.id ?? '';
+  const jobs = customers.flatMap((customer) => makeJobs(sandbox, customer, idOf(customer)));
+  const secrets = new Map<Customer, string>();
+  const contracts: Contract[] = [];
+  const past: Reason[] = [];
+  const standing = new Map<string, Reason>();
+
+  function listPresent(): Map<string, Pick<Reason, 'customer' | 'contractId' | 'seat'>> {
+    const linked = contracts.filter(({ job }) => job.linkId !== null);
+    return new Map(
+      linked.flatMap(({ id, job: { customer, project, linkId }, people: hired }) =>
+        hired.map((trainer) => {
+          const seat = `${project}/${emailOf(trainer)}`;
+          return [`${id} ${linkId} ${seat}`, { customer, contractId: id, seat }] as const;
+        }),
+      ),
+    );
+  }
+
+  function settle(ending: Reason['ending'], beginning: Reason['beginning'] = 'hired'): void {
+    const now = clockwork.nowMs();
+    const present = listPresent();
+    for (const [key, reason] of [...standing].filter(([name]) => !present.has(name))) {
+      standing.delete(key);
+      past.push({ ...reason, untilMs: now, ending });
+    }
+    for (const [key, reason] of [...present].filter(([name]) => !standing.has(name))) {
+      standing.set(key, { ...reason, beginning, sinceMs: now, untilMs: null, ending: null });
+    }
+  }
+
+  async function subscribe(customer: Customer): Promise<void> {
+    const [path, eventTypes] =
+      customer === 'own' ? ['/webhooks', employerEventTypes] : ['/webhook-endpoints', platformEventTypes];
+    const wanted = { url: webhookUrl(customer), eventTypes };
+    const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
+    secrets.set(customer, made?.secret ?? '');
+  }
+
+  const market: Market = {
+    sandbox,
+    addresses,
+    jobs,
+    contracts,
+    reasons: () => [...standing.values(), ...past],
+    jobsOf: (customer) => jobs.filter((job) => job.customer === customer),
+    contractsOf: (customer) => contracts.filter(({ job }) => job.customer === customer),
+    idOf,
+    tokenOf: (customer) => tokens.get(customer)?.token ?? '',
+    secretOf: (customer) => secrets.get(customer) ?? '',
+    hire(job, trainer) {
+      const { contractId } = sandbox.hire({ jobId: job.id, trainers: [toTrainer(trainer)] });
+      contracts.push({ id: contractId, job, people: [trainer] });
+      settle('ended');
+    },
+    end(contract) {
+      sandbox.endContract(contract.id);
+      contracts.splice(contracts.indexOf(contract), 1);
+      settle('ended');
+    },
+    replace(contract, joins) {
+      const [leaves = ''] = contract.people;
+      if (joins === leaves) return;
+      sandbox.replaceParticipant(contract.id, { leaves, joins: toTrainer(joins) });
+      contract.people = [joins];
+      settle('weaker', 'joined');
+    },
+    async link(job) {
+      const wanted = { externalProjectId: job.project, jobId: job.id };
+      const made = await market.call<{ projectLink: { id: string } }>(job.customer, 'POST', '/project-links', wanted);
+      if (made === null) return;
+      job.linkId = made.projectLink.id;
+      settle('weaker');
+    },
+    async unlink(job) {
+      if (job.linkId === null) return;
+      if ((await market.call(job.customer, 'DELETE', `/project-links/${job.linkId}`)) === null) return;
+      job.linkId = null;
+      settle('weaker');
+    },
+    async reconnect(customer) {
+      const { installId, token } = sandbox.reconnect(idOf(customer));
+      tokens.set(customer, { id: installId, token });
+      for (const job of market.jobsOf(customer)) job.linkId = null;
+      settle('weaker');
+      await subscribe(customer);
+    },
+    async call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null> {
+      const base = customer === 'own' ? addresses.employerBaseUrl : addresses.baseUrl;
+      const headers = { authorization: `Bearer ${market.tokenOf(customer)}`, 'content-type': 'application/json' };
+      const response = await fetch(`${base}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+      return response.ok ? ((await response.json()) as T) : null;
+    },
+  };
+  for (const customer of customers) await subscribe(customer);
+  for (const job of jobs) if (job.customer !== 'own') await market.link(job);
+  return market;
+}
+
+function connect(sandbox: Sandbox, customer: Customer): { id: string; token: string } {
+  if (customer !== 'own') {
+    const { installId, token } = sandbox.createInstall();
+    return { id: installId, token };
+  }
+  const { accountId, token } = sandbox.createAccount();
+  return { id: accountId, token };
+}
+
+function makeJobs(sandbox: Sandbox, customer: Customer, id: string): Job[] {
+  const owner = customer === 'own' ? { accountId: id } : { installId: id };
+  return [1, 2].map((number) => ({
+    id: sandbox.createJob(owner).id,
+    customer,
+    project: `${customer}-${number}`,
+    linkId: customer === 'own' ? 'configured' : null,
+  }));
+}
+
+function toTrainer(trainer: string) {
+  return { opentrainUserId: trainer, displayName: trainer, workEmail: emailOf(trainer) };
+}

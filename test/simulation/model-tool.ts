@@ -1,0 +1,236 @@
+import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
+import { AppError } from '../../src/domain/errors.ts';
+import { clockwork, isDead, never } from './clockwork.ts';
+
+/**
+ * A tool as real ones are: accounts apart from memberships, ids that are given out again after a backup was put back,
+ * members that lists leave out although they get in, lists whose pages shift, calls that are done although they were
+ * not answered, done much later, or answered and not done.
+ */
+export interface ModelTool {
+  adapter: Adapter;
+  traits: ToolTraits;
+  weather: ToolWeather;
+  /** Who gets in, as `group/address`. */
+  seats(): Set<string>;
+  /** What the bridge has done, as it takes effect. */
+  onAdd: (seat: string, group: string) => void;
+  onRemove: (seat: string, group: string) => void;
+  /** What other hands do. */
+  takeOut(seat: string): void;
+  putIn(group: string, address: string): void;
+  isHidden(seat: string): boolean;
+  backUp(): unknown;
+  restore(backup: unknown): void;
+}
+
+export interface ToolTraits {
+  lists: boolean;
+  findsById: boolean;
+  /** A removal ends the login too. */
+  endsAccounts: boolean;
+  pageSize: number;
+}
+
+/** From 0 to 1: how often each thing befalls a call. */
+export interface ToolWeather {
+  isDown: boolean;
+  /** Done, and the answer is lost. */
+  losesAnswer: number;
+  /** Not answered, and done within some seconds after that, while the call could still arrive. */
+  isLate: number;
+  /** Answered as done, and not done. */
+  lies: number;
+  /** A member is left out of a list. */
+  misses: number;
+  /** Refused for a while: 429. */
+  refuses: number;
+  slowMs: number;
+}
+
+export const fairWeather: ToolWeather = {
+  isDown: false,
+  losesAnswer: 0,
+  isLate: 0,
+  lies: 0,
+  misses: 0,
+  refuses: 0,
+  slowMs: 50,
+};
+
+interface Account {
+  id: string;
+  address: string;
+}
+
+interface State {
+  accounts: Map<string, Account>;
+  /** The ids of the accounts in each group. */
+  groups: Map<string, Set<string>>;
+  nextId: number;
+}
+
+export function createModelTool(traits: ToolTraits): ModelTool {
+  let state: State = { accounts: new Map(), groups: new Map(), nextId: 1 };
+  const hidden = new Set<string>();
+
+  const groupOf = (id: string) => {
+    const group = state.groups.get(id) ?? new Set<string>();
+    state.groups.set(id, group);
+    return group;
+  };
+  const accountBy = (address: string) =>
+    [...state.accounts.values()].find((account) => account.address === address.toLowerCase());
+  const toMember = ({ id, address }: Account): Member => ({ id, email: address });
+  const seatOf = (group: string, id: string) => `${group}/${state.accounts.get(id)?.address ?? id}`;
+
+  function makeAccount(address: string): Account {
+    const account = { id: String(state.nextId), address: address.toLowerCase() };
+    state.nextId += 1;
+    state.accounts.set(account.id, account);
+    return account;
+  }
+
+  /** A look at the tool. */
+  async function look<T>(signal: AbortSignal, answer: () => T): Promise<T> {
+    await arrive(signal);
+    const answered = answer();
+    await clockwork.wait(tool.weather.slowMs * clockwork.random(), signal);
+    return answered;
+  }
+
+  /** A call that changes it. */
+  async function change<T>(signal: AbortSignal, effect: () => T, lie: () => T): Promise<T> {
+    await arrive(signal);
+    const { isLate, lies, losesAnswer, slowMs } = tool.weather;
+    const chance = clockwork.random();
+    if (chance < isLate) {
+      void clockwork.wait(2000 + clockwork.random() * 8000).then(effect);
+      await clockwork.wait(1000, signal);
+      throw new AppError('unavailable', 'The answer was lost');
+    }
+    if (chance < isLate + lies) return lie();
+    const done = effect();
+    await clockwork.wait(slowMs * clockwork.random(), signal);
+    if (clockwork.random() < losesAnswer) throw new AppError('unavailable', 'The answer was lost');
+    return done;
+  }
+
+  async function arrive(signal: AbortSignal): Promise<void> {
+    if (isDead()) await never();
+    signal.throwIfAborted();
+    await clockwork.wait(tool.weather.slowMs * clockwork.random(), signal);
+    if (tool.weather.isDown) throw new AppError('unavailable', 'The tool is down');
+    if (clockwork.random() < tool.weather.refuses) {
+      throw new AppError('rate_limited', 'Too many requests', { retryAfterMs: 5000 });
+    }
+  }
+
+  function find(group: string, { email, memberId }: Person): Account | undefined {
+    const ids = groupOf(group);
+    const byId = traits.findsById && memberId !== null && ids.has(memberId) ? state.accounts.get(memberId) : undefined;
+    if (byId !== undefined) return byId;
+    const account = accountBy(email);
+    return account !== undefined && ids.has(account.id) ? account : undefined;
+  }
+
+  const isShown = (group: string, { address }: Account) =>
+    !hidden.has(`${group}/${address}`) && clockwork.random() >= tool.weather.misses;
+
+  const adapter: Adapter = {
+    capabilities: {
+      removal: { effect: 'locks_out' },
+      readding: 'yes',
+      exclusive: 'membership',
+      ...(traits.endsAccounts && {
+        keepingAccount: { removal: { effect: 'membership_only', reason: 'the login stays' }, readding: 'yes' },
+      }),
+    },
+    check: async () => [],
+    groupFor: ({ externalProjectId }) => externalProjectId,
+    findMember: (group, person, signal) =>
+      look(signal, () => {
+        const account = find(group, person);
+        return account === undefined ? null : toMember(account);
+      }),
+    findAccount: ({ email }, signal) =>
+      look(signal, () => {
+        const account = accountBy(email);
+        return account === undefined ? null : toMember(account);
+      }),
+    findAccountById: (id, signal) =>
+      look(signal, () => {
+        const account = state.accounts.get(id);
+        return account === undefined ? null : toMember(account);
+      }),
+    addMember: (group, { email }, signal) =>
+      change(
+        signal,
+        () => {
+          const known = accountBy(email);
+          const account = known ?? makeAccount(email);
+          const isNew = !groupOf(group).has(account.id);
+          groupOf(group).add(account.id);
+          if (isNew) tool.onAdd(seatOf(group, account.id), group);
+          return { ...toMember(account), account: known === undefined ? ('made' as const) : ('found' as const) };
+        },
+        () => ({ id: '0', email, account: 'found' as const }),
+      ),
+    removeMember: (group, { id }, signal) =>
+      change(
+        signal,
+        () => takeOut(group, id),
+        () => undefined,
+      ),
+    ...(traits.endsAccounts && {
+      removeAccount: (group, { id }, signal) =>
+        change(
+          signal,
+          () => {
+            for (const name of [...state.groups.keys()]) takeOut(name, id);
+            takeOut(group, id);
+            state.accounts.delete(id);
+          },
+          () => undefined,
+        ),
+    }),
+    ...(traits.lists && {
+      async *listMembers(group: string, signal: AbortSignal) {
+        for (let from = 0; ; from += traits.pageSize) {
+          const page = await look(signal, () => [...groupOf(group)].slice(from, from + traits.pageSize));
+          const accounts = page.flatMap((id) => state.accounts.get(id) ?? []);
+          yield* accounts.filter((account) => isShown(group, account)).map(toMember);
+          if (page.length < traits.pageSize) return;
+        }
+      },
+    }),
+  };
+
+  function takeOut(group: string, id: string): void {
+    const seat = seatOf(group, id);
+    if (groupOf(group).delete(id)) tool.onRemove(seat, group);
+  }
+
+  const tool: ModelTool = {
+    adapter,
+    traits,
+    weather: { ...fairWeather },
+    onAdd: () => undefined,
+    onRemove: () => undefined,
+    isHidden: (seat) => hidden.has(seat),
+    seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
+    takeOut(seat) {
+      const [group = '', address = ''] = seat.split('/');
+      const account = accountBy(address);
+      if (account !== undefined) groupOf(group).delete(account.id);
+    },
+    putIn(group, address) {
+      groupOf(group).add((accountBy(address) ?? makeAccount(address)).id);
+    },
+    backUp: () => structuredClone(state),
+    restore(backup) {
+      state = structuredClone(backup) as State;
+    },
+  };
+  return tool;
+}

@@ -1,0 +1,127 @@
+/** What happens in a simulation, drawn from its seed before anything happens: so that a part of it can be left out. */
+
+export const customers = ['acme', 'globex', 'own'] as const;
+export type Customer = (typeof customers)[number];
+
+export type StepKind = (typeof weights)[number][0];
+
+export interface Step {
+  /** From the beginning. */
+  atMin: number;
+  kind: StepKind;
+  customer: Customer;
+  /** Which of several, from 0 to below 1. */
+  which: number;
+  /** The same, for something else. */
+  other: number;
+  forMin: number;
+}
+
+export interface Plan {
+  seed: number;
+  /** In which things go wrong. Afterwards nothing does, until all must be as it should be. */
+  stormMin: number;
+  steps: Step[];
+  hasBrake: boolean;
+  isManaged: boolean;
+  traits: { lists: boolean; findsById: boolean; endsAccounts: boolean; pageSize: number };
+}
+
+/** How often each comes. */
+const weights = [
+  // What employers do.
+  ['hire', 30],
+  ['end', 14],
+  ['renew', 8],
+  ['replace', 3],
+  ['unlink', 3],
+  ['link', 5],
+  ['reconnect', 1],
+  // What becomes of events.
+  ['events_lost', 4],
+  ['events_mixed', 4],
+  // What the marketplace answers.
+  ['reads_fail', 3],
+  ['reads_refused', 2],
+  ['lists_cut', 3],
+  ['lists_empty', 3],
+  ['reads_old', 4],
+  ['marketplace_away', 2],
+  ['answers_lost', 2],
+  ['marketplace_slow', 1],
+  // What the tool does.
+  ['tool_down', 3],
+  ['tool_loses_answers', 4],
+  ['tool_is_late', 4],
+  ['tool_lies', 2],
+  ['tool_misses', 3],
+  ['tool_refuses', 2],
+  ['tool_slow', 1],
+  ['tool_restored', 1],
+  ['hand_removes', 2],
+  ['hand_adds', 1],
+  // What becomes of Gangway.
+  ['killed', 5],
+  ['second_instance', 3],
+  ['restored', 1],
+  ['disk_full', 2],
+  ['clock_jumps', 1],
+  // A customer who means harm.
+  ['forged_end', 3],
+  ['forged_hire', 3],
+  ['foreign_link', 2],
+  ['flood', 1],
+  // What operators do.
+  ['approve', 6],
+] as const;
+
+const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+
+export function drawPlan(seed: number, stormMin: number): Plan {
+  const random = createRandom(seed);
+  const steps: Step[] = [];
+  for (let atMin = 5; ; ) {
+    atMin += Math.ceil(-Math.log(1 - random()) * 14);
+    if (atMin >= stormMin) break;
+    steps.push({
+      atMin,
+      kind: drawKind(random()),
+      customer: customers[Math.floor(random() * customers.length)] as Customer,
+      which: random(),
+      other: random(),
+      forMin: [1, 3, 10, 30, 60, 200][Math.floor(random() * 6)] as number,
+    });
+  }
+  return {
+    seed,
+    stormMin,
+    steps,
+    hasBrake: random() < 0.3,
+    isManaged: random() < 0.5,
+    traits: {
+      lists: random() < 0.8,
+      findsById: random() < 0.5,
+      endsAccounts: random() < 0.3,
+      pageSize: random() < 0.5 ? 3 : 100,
+    },
+  };
+}
+
+function drawKind(chance: number): StepKind {
+  let left = chance * total;
+  for (const [kind, weight] of weights) {
+    left -= weight;
+    if (left < 0) return kind;
+  }
+  return 'hire';
+}
+
+function createRandom(seed: number): () => number {
+  let state = (seed * 0x9e3779b9) >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,148 @@
+import { createChecks } from './checks.ts';
+import { clockwork } from './clockwork.ts';
+import { closeAllServers } from './network.ts';
+import { drawPlan, type Step, type StepKind } from './plan.ts';
+import { openWorld, type World } from './world.ts';
+
+export interface Told {
+  wrongs: string[];
+  steps: Step[];
+  livedMin: number;
+}
+
+interface How {
+  log?: ((line: string) => void) | undefined;
+  /** The numbers of steps that are left out. */
+  without?: ReadonlySet<number>;
+}
+
+const minuteMs = 60_000;
+const beginMs = Date.UTC(2026, 2, 2);
+/** After the storm everything has so long to be as it must be. */
+const calmMin = { usual: 5 * 60, slow: 16 * 60, slowest: 30 * 60 };
+/** What is only known by asking twice who is on a contract, which is done every six hours. */
+const slow: ReadonlySet<StepKind> = new Set(['replace', 'restored', 'tool_restored', 'hand_removes', 'lists_empty']);
+/** What waits for the longest grace. */
+const slowest: ReadonlySet<StepKind> = new Set(['reconnect', 'unlink', 'link']);
+const lookEveryMin = 10;
+const approveEveryMin = 30;
+/** So long there is still much to do. */
+const busyMin = 60;
+
+/** Has time pass until some work of the simulation is done. */
+export async function live<T>(work: Promise<T>): Promise<T> {
+  let isDone = false;
+  work
+    .catch(() => undefined)
+    .finally(() => {
+      isDone = true;
+    });
+  while (!isDone) await clockwork.run(clockwork.nowMs() + 1000);
+  return await work;
+}
+
+/** Lives through one plan, on a clock of its own. */
+export async function simulate(
+  seed: number,
+  stormMin: number,
+  { log = () => undefined, without = new Set() }: How = {},
+): Promise<Told> {
+  const plan = drawPlan(seed, stormMin);
+  const steps = plan.steps.filter((_, index) => !without.has(index));
+  clockwork.reset(seed, beginMs);
+  closeAllServers();
+  const world = await openWorld(plan, log);
+  const checks = createChecks(world);
+  const isRight = () => checks.wrongs().length === 0;
+  const livedMin = await liveThrough(world, steps, stormMin, { isRight, look: checks.look });
+  if (isRight()) await checks.lookAtEnd();
+  await world.close();
+  return { wrongs: checks.wrongs(), steps, livedMin };
+}
+
+/** Who looks on. */
+export interface Lookout {
+  look(): Promise<void>;
+  /** Whether it is worth going on. */
+  isRight(): boolean;
+  onDecisions?(count: number): void;
+}
+
+/** A storm, and the calm after it. @returns how many minutes it lasted */
+export async function liveThrough(
+  world: World,
+  steps: readonly Step[],
+  stormMin: number,
+  lookout: Lookout,
+): Promise<number> {
+  const lived = createMinutes(lookout);
+  await weather(world, steps, stormMin, lived);
+  await rest(world, lived, calmAfter(steps), lookout);
+  return lived.min();
+}
+
+interface Minutes {
+  min(): number;
+  /** Lives through one more. @returns whether all is still right */
+  pass(): Promise<boolean>;
+}
+
+function createMinutes({ look, isRight }: Lookout): Minutes {
+  let atMin = 0;
+  return {
+    min: () => atMin,
+    async pass() {
+      await clockwork.wait(minuteMs);
+      atMin += 1;
+      if (atMin % lookEveryMin === 0) await look();
+      return isRight();
+    },
+  };
+}
+
+function calmAfter(steps: readonly Step[]): number {
+  if (steps.some(({ kind }) => slowest.has(kind))) return calmMin.slowest;
+  return steps.some(({ kind }) => slow.has(kind)) ? calmMin.slow : calmMin.usual;
+}
+
+/** Steps take their time, and others begin meanwhile. */
+async function weather(world: World, steps: readonly Step[], stormMin: number, lived: Minutes): Promise<void> {
+  const waiting = [...steps];
+  const underway: Promise<void>[] = [];
+  while (lived.min() < stormMin) {
+    while ((waiting[0]?.atMin ?? Number.POSITIVE_INFINITY) <= lived.min()) {
+      underway.push(world.happen(waiting.shift() as Step));
+    }
+    if (!(await lived.pass())) return;
+  }
+  await Promise.all(underway);
+}
+
+async function rest(world: World, lived: Minutes, forMin: number, { onDecisions }: Lookout): Promise<void> {
+  await world.calm();
+  const beganMin = lived.min();
+  for (let min = 0; min < forMin; min = lived.min() - beganMin) {
+    if (min === busyMin) clockwork.setIdle(true);
+    if (min % approveEveryMin === 0) onDecisions?.(await world.fleet.approveAll());
+    if (!(await lived.pass())) return;
+  }
+}
+
+/** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
+export async function shrink(seed: number, stormMin: number, given: ReadonlySet<number>) {
+  const all = drawPlan(seed, stormMin).steps.map((_, index) => index);
+  let without = new Set(given);
+  let last = await live(simulate(seed, stormMin, { without }));
+  for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < all.length; from += size) {
+      const part = all.slice(from, from + size).filter((index) => !without.has(index));
+      if (part.length === 0) continue;
+      const fewer = new Set([...without, ...part]);
+      const told = await live(simulate(seed, stormMin, { without: fewer }));
+      if (told.wrongs.length === 0) continue;
+      without = fewer;
+      last = told;
+    }
+  }
+  return { without, ...last };
+}

@@ -1,0 +1,32 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { tries } from '../support/tries.ts';
+
+/** In a process of its own, as it takes the place of Node's timers, dates and chance. */
+async function simulate(...given: string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, ['test/simulation/simulate.ts', ...given], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return stdout;
+}
+
+describe('a simulation', () => {
+  it('keeps the promise on the days that seeds draw', async () => {
+    const seeds = tries(60);
+    const told = await simulate('--seed', '1', '--seeds', String(seeds), '--days', '0.08');
+    expect(told).toContain(`${seeds} passed, 0 failed`);
+  }, 1_200_000);
+
+  it('lives the same days each time, to the line', async () => {
+    const tell = async (seed: string) => {
+      const told = await simulate('--seed', seed, '--days', '0.05', '--log');
+      const lines = told.split('\n').filter((line) => !line.includes(' passed, '));
+      return createHash('sha256').update(lines.join('\n')).digest('hex');
+    };
+    const [first, again, other] = [await tell('7'), await tell('7'), await tell('8')];
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  }, 600_000);
+});

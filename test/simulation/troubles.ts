@@ -1,0 +1,134 @@
+import type { WantedFaults } from '../../src/sandbox/faults/faults-schema.ts';
+import { clockwork } from './clockwork.ts';
+import type { Market } from './market.ts';
+import { fairWeather, type ModelTool, type ToolWeather } from './model-tool.ts';
+import { type Answer, type Exchange, type Fate, setFates } from './network.ts';
+import { type Customer, customers } from './plan.ts';
+
+/** What goes wrong, each for a time: on the network, at the marketplace, in the tool, on the disk. */
+export interface Troubles {
+  begin(name: Trouble, customer: Customer, forMin: number): void;
+  /** Something has happened that takes its time to be made good. */
+  note(untilMs?: number): void;
+  /** Nothing goes wrong any more. */
+  endAll(): void;
+  /** Since when nothing has gone wrong; in the future while something does. */
+  calmSinceMs(): number;
+  /** Thrown by a statement that writes. */
+  diskFault(): Error | undefined;
+}
+
+/** What befalls the events and the answers of one customer. */
+const faults = {
+  events_lost: { lose: 0.5 },
+  events_mixed: { repeat: 0.3, reorder: 0.3, corrupt: 0.1, delay: { probability: 0.3, ms: 20 * 60_000 } },
+  reads_fail: { serverError: 0.4, notJson: 0.1, cutOff: 0.2, rateLimited: 0.1 },
+  reads_refused: { unauthenticated: 0.5, forbidden: 0.5 },
+  lists_cut: { truncated: 0.6 },
+  lists_empty: { empty: 0.5 },
+} satisfies Record<string, WantedFaults>;
+
+const weathers = {
+  tool_down: { isDown: true },
+  tool_loses_answers: { losesAnswer: 0.5 },
+  tool_is_late: { isLate: 0.4 },
+  tool_lies: { lies: 0.3 },
+  tool_misses: { misses: 0.3 },
+  tool_refuses: { refuses: 0.4 },
+  tool_slow: { slowMs: 20_000 },
+} satisfies Record<string, Partial<ToolWeather>>;
+
+const others = ['reads_old', 'marketplace_away', 'answers_lost', 'marketplace_slow', 'disk_full'] as const;
+
+export const troubles = [
+  ...(Object.keys(faults) as (keyof typeof faults)[]),
+  ...(Object.keys(weathers) as (keyof typeof weathers)[]),
+  ...others,
+] as const;
+
+export type Trouble = (typeof troubles)[number];
+
+const minuteMs = 60_000;
+/** So far an answer lags behind where answers are old. */
+export const oldestAnswerMs = 5 * minuteMs;
+const answersKept = 20;
+
+export function createTroubles(market: Market, tool: ModelTool): Troubles {
+  const untilMs = new Map<string, number>();
+  let calmSinceMs = clockwork.nowMs();
+  const isOn = (name: Trouble, customer?: Customer) =>
+    (untilMs.get(customer === undefined ? name : `${name} ${customer}`) ?? 0) > clockwork.nowMs();
+
+  function setAll(): void {
+    for (const customer of customers) market.sandbox.setFaults(market.idOf(customer), faultsOf(customer));
+    const on = Object.entries(weathers).filter(([name]) => isOn(name as Trouble));
+    tool.weather = Object.assign({ ...fairWeather }, ...on.map(([, weather]) => weather));
+  }
+
+  function faultsOf(customer: Customer): WantedFaults {
+    const on = Object.entries(faults).filter(([name]) => isOn(name as Trouble, customer));
+    return Object.assign({}, ...on.map(([, wanted]) => wanted));
+  }
+
+  setFates(createFates(market, isOn));
+  return {
+    begin(name, customer, forMin) {
+      const until = clockwork.nowMs() + forMin * minuteMs;
+      for (const key of name in faults ? [`${name} ${customer}`] : [name]) {
+        untilMs.set(key, Math.max(untilMs.get(key) ?? 0, until));
+      }
+      calmSinceMs = Math.max(calmSinceMs, until);
+      setAll();
+      void clockwork.wait(forMin * minuteMs + 1).then(setAll);
+    },
+    note(until = clockwork.nowMs()) {
+      calmSinceMs = Math.max(calmSinceMs, until);
+    },
+    endAll() {
+      untilMs.clear();
+      calmSinceMs = clockwork.nowMs();
+      setAll();
+    },
+    calmSinceMs: () => calmSinceMs,
+    diskFault() {
+      if (!isOn('disk_full') || clockwork.random() >= 0.3) return undefined;
+      return Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+    },
+  };
+}
+
+function createFates({ addresses }: Market, isOn: (name: Trouble) => boolean): (exchange: Exchange) => Fate {
+  const { port } = new URL(addresses.url);
+  const lag = createLag();
+  return ({ from, method, url }) => {
+    const fate: Fate = { thereMs: 1 + clockwork.random() * 40, backMs: 1 + clockwork.random() * 40 };
+    // What customers and the marketplace do is no matter of this.
+    if (url.port !== port || from === undefined) return fate;
+    const lost = whatIsLost(isOn);
+    if (lost !== undefined) fate.lost = lost;
+    if (isOn('marketplace_slow')) fate.backMs = clockwork.random() * 20_000;
+    if (method === 'GET') {
+      const ageMs = isOn('reads_old') ? clockwork.random() * oldestAnswerMs : 0;
+      fate.instead = (ask) => lag(`${from.name} ${url.pathname}${url.search}`, ask, ageMs);
+    }
+    return fate;
+  };
+}
+
+function whatIsLost(isOn: (name: Trouble) => boolean): Fate['lost'] {
+  if (isOn('marketplace_away')) return clockwork.random() < 0.5 ? 'request' : 'answer';
+  return isOn('answers_lost') && clockwork.random() < 0.4 ? 'answer' : undefined;
+}
+
+/** An older answer to the same question, as a copy of the database gives that lags behind. */
+function createLag() {
+  const kept = new Map<string, { atMs: number; answer: Answer }[]>();
+  return async (question: string, ask: () => Promise<Answer>, ageMs: number): Promise<Answer> => {
+    const answer = await ask();
+    const answers = kept.get(question) ?? [];
+    if (answer.status === 200) answers.push({ atMs: clockwork.nowMs(), answer });
+    kept.set(question, answers.slice(-answersKept));
+    const old = answers.findLast(({ atMs }) => atMs <= clockwork.nowMs() - ageMs);
+    return ageMs > 0 && old !== undefined ? old.answer : answer;
+  };
+}
