@@ -9,6 +9,7 @@ export interface HttpTool {
   calls: ToolCall[];
   /** As `group/trainer`, sorted. */
   members(): string[];
+  has(member: string): boolean;
   /** Sees every call before it has any effect; the call waits for it. */
   before: (call: ToolCall) => Promise<void> | void;
   /** Sees every call when it has had its effect; the answer waits for it. */
@@ -37,7 +38,8 @@ export async function openHttpTool(): Promise<HttpTool> {
     const isKnown = method !== 'GET' || member === '' || present.has(member);
     await tool.after(call);
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: member.split('/')[1], email: null }));
+    const [, trainer] = member.split('/');
+    response.end(JSON.stringify({ id: trainer, email: `${trainer}@opentrain.work` }));
   }
 
   const server = createServer((request, response) => void answer(request, response));
@@ -51,6 +53,7 @@ export async function openHttpTool(): Promise<HttpTool> {
     url: `http://127.0.0.1:${port}`,
     calls: [],
     members: () => [...present].sort(),
+    has: (member) => present.has(member),
     before: () => undefined,
     after: () => undefined,
   };

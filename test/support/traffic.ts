@@ -73,7 +73,7 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
 }
 
 const trainers = 40;
-const projects = ['street-signs', 'street-lamps', 'bank-notes'];
+export const projects = ['street-signs', 'street-lamps', 'bank-notes'];
 const mostActive = 60;
 
 /** Events of ever new contracts; few trainers, so that their memberships come and go often. */

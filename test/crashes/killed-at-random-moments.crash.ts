@@ -1,0 +1,151 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { expect, it } from 'vitest';
+import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
+import { voidLeases } from '../../src/db/void-lease-store.ts';
+import { type BridgeSetup, launchBridge, startBridge } from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { describeEachDialect } from '../support/databases.ts';
+import { createRandom } from '../support/random.ts';
+import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { until } from '../support/until.ts';
+import { kills, limitMs, seed, tell } from './crash-runs.ts';
+import { openCrashWorld } from './crash-world.ts';
+
+/** At least one kill in so many must hit it at work. */
+const interruptedShare = 1 / 20;
+/** Of a process that is ready; the longer, the more of them had not come to anything. */
+const shortLifeMs = 400;
+const longLifeMs = 4000;
+/** Of all kills, this share comes before the process is ready. */
+const shareWhileStarting = 0.2;
+const longestStartMs = 600;
+
+describeEachDialect(`killed at ${kills} random moments (seed ${seed})`, (dialect) => {
+  it(
+    'loses nothing it answered for, keeps who is to stay, does all once, and goes on at once',
+    async () => {
+      const random = createRandom(seed);
+      const world = await openCrashWorld(await dialect.createMigrated());
+      const { setup } = world;
+      const state = openBridgeState(setup.databaseUrl);
+      const deaths = dialect.name === 'sqlite' ? deathsOnSqlite : deathsOnPostgres;
+      const first = await startBridge(setup);
+      await world.hireForGood(first.url);
+      const traffic = startTraffic(random, first.url);
+      await first.kill();
+
+      let interrupted = 0;
+      let lifeMs = shortLifeMs;
+      let dead = await leasesOf(state.database);
+      for (let count = 0; count < kills; count += 1) {
+        await deaths.passed(state.database);
+        await liveAndDie(setup, traffic, random, { lifeMs, look: () => deaths.expectFreed(state.database, dead) });
+        world.expectKept();
+        dead = await leasesOf(state.database);
+        const wasAtWork = dead.some(({ of }) => of === 'membership');
+        if (wasAtWork) interrupted += 1;
+        lifeMs = wasAtWork ? shortLifeMs : Math.min(lifeMs * 1.5, longLifeMs);
+      }
+
+      const last = await startBridge(setup);
+      traffic.sendTo(last.url);
+      // On a busy machine little gets through between two kills.
+      const countAnswered = () => traffic.answered.size;
+      await until('there was load', countAnswered, (count) => count > kills);
+      await traffic.stop();
+      await world.expectRight(state, traffic);
+      await deaths.expectWhole(state.database);
+
+      // The journey was one: there was load, and the kills interrupted it.
+      expect(traffic.countFailed()).toBeGreaterThan(kills);
+      expect(interrupted).toBeGreaterThan(kills * interruptedShare);
+      expect(await last.stop()).toBe(0);
+      const { size } = traffic.answered;
+      tell(
+        `${dialect.name}: ${kills} kills, ${interrupted} at work; ${size} deliveries, ${world.tool.calls.length} calls`,
+      );
+    },
+    limitMs,
+  );
+});
+
+interface Life {
+  /** At most so long, once it is ready. */
+  lifeMs: number;
+  /** As soon as it is ready. */
+  look(): Promise<void>;
+}
+
+async function liveAndDie(
+  setup: BridgeSetup,
+  traffic: Traffic,
+  random: () => number,
+  { lifeMs, look }: Life,
+): Promise<void> {
+  const { ready, kill } = launchBridge(setup);
+  if (random() < shareWhileStarting) {
+    await wait(random() * longestStartMs);
+  } else {
+    traffic.sendTo((await ready).url);
+    await look();
+    await wait(random() * lifeMs);
+  }
+  await kill();
+}
+
+/** What a death leaves to the next process. */
+interface Deaths {
+  passed(database: Database): Promise<void>;
+  /** @param dead the leases that it left */
+  expectFreed(database: Database, dead: readonly Lease[]): Promise<void>;
+  expectWhole(database: Database): Promise<void>;
+}
+
+/** The lock that dies with the process has the next one go on at once. */
+const deathsOnSqlite: Deaths = {
+  passed: async () => undefined,
+  async expectFreed(database, dead) {
+    expect(await waitingFor(database, dead)).toEqual([]);
+  },
+  async expectWhole({ kysely }) {
+    expect((await sql`pragma integrity_check`.execute(kysely)).rows).toEqual([{ integrityCheck: 'ok' }]);
+    expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
+  },
+};
+
+/** Leases run out by themselves. This is half a minute later, without the waiting, but for calls on their way. */
+const deathsOnPostgres: Deaths = {
+  passed: (database) => inTransaction(database, (tx) => voidLeases(tx, new Date().toISOString())),
+  expectFreed: async () => undefined,
+  expectWhole: async () => undefined,
+};
+
+interface Lease {
+  of: 'named_lock' | 'membership';
+  id: string;
+  token: string;
+}
+
+/** Of whichever process lives, or was the last one to live. */
+async function leasesOf({ kysely }: Database, now = new Date()): Promise<Lease[]> {
+  const instant = now.toISOString();
+  const { rows } = await sql<Lease>`
+    select 'named_lock' as of, name as id, token from named_lock where leased_until > ${instant}
+    union all select 'membership', cast(id as text), lease_token from membership
+      where leased_until > ${instant} and lease_token is not null`.execute(kysely);
+  return rows;
+}
+
+/** Those of the dead that still hold, other than for a call to the tool that may be on its way. */
+async function waitingFor(database: Database, dead: readonly Lease[]): Promise<Lease[]> {
+  const now = new Date();
+  const keyOf = ({ of, id, token }: Lease) => `${of} ${id} ${token}`;
+  const known = new Set(dead.map(keyOf));
+  const held = (await leasesOf(database, now)).filter((lease) => known.has(keyOf(lease)));
+  const since = new Date(now.getTime() - convergeLeaseMs).toISOString();
+  const intents = database.kysely.selectFrom('intent').select('membershipId').where('createdAt', '>', since);
+  const mayBeCalling = new Set((await intents.execute()).map(({ membershipId }) => String(membershipId)));
+  return held.filter(({ of, id }) => of === 'named_lock' || !mayBeCalling.has(id));
+}

@@ -1,0 +1,119 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startBridge } from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { postgres } from '../support/databases.ts';
+import { openOwnPostgres } from '../support/own-postgres.ts';
+import { createRandom } from '../support/random.ts';
+import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
+import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { until } from '../support/until.ts';
+import { kills, limitMs, seed, tell } from './crash-runs.ts';
+import { openCrashWorld } from './crash-world.ts';
+
+/** So that all kinds of moments are met. */
+const longestPauseMs = 50;
+const restarts = Math.ceil(kills / 20);
+
+describe(`PostgreSQL that is lost (seed ${seed})`, () => {
+  it(
+    `is used again after ${kills} of the connections were terminated, each at a random moment`,
+    async () => {
+      const random = createRandom(seed);
+      const { traffic, bridge, databaseUrl, expectRight } = await startWorld(await postgres.createMigrated());
+      const server = await connect(databaseUrl);
+      for (let count = 0; count < kills; count += 1) {
+        await wait(random() * longestPauseMs);
+        await until(
+          'one was terminated',
+          () => terminateOne(server),
+          (terminated) => terminated > 0,
+        );
+      }
+      await expectRight();
+      const troubles = bridge.log().filter(({ level }) => level !== 'info');
+      tell(`${kills} connections terminated; ${traffic.answered.size} deliveries, ${troubles.length} troubles logged`);
+    },
+    limitMs,
+  );
+
+  it(
+    `is used again after ${restarts} immediate stops`,
+    async () => {
+      const random = createRandom(seed);
+      const server = await openOwnPostgres();
+      const { traffic, expectRight } = await startWorld(server.databaseUrl);
+      for (let count = 0; count < restarts; count += 1) {
+        await wait(random() * longestPauseMs);
+        await server.restart();
+        await untilAnswered(traffic);
+      }
+      await expectRight();
+      tell(`${restarts} immediate stops; ${traffic.answered.size} deliveries`);
+    },
+    limitMs,
+  );
+
+  it(
+    'is used again after what was sent to it was swallowed',
+    async () => {
+      const proxied = await postgres.createMigrated();
+      const proxy = await openSwallowingProxy(proxied);
+      const { traffic, expectRight } = await startWorld(proxied, proxy.url);
+      proxy.swallow();
+      const failed = traffic.countFailed();
+      await until('deliveries are refused', traffic.countFailed, (count) => count > failed);
+      proxy.passNew();
+      await untilAnswered(traffic);
+      await expectRight();
+    },
+    limitMs,
+  );
+});
+
+/** A bridge at work. */
+async function startWorld(databaseUrl: string, reachedBy = databaseUrl) {
+  const world = await openCrashWorld(reachedBy);
+  const bridge = await startBridge(world.setup);
+  await world.hireForGood(bridge.url);
+  const traffic = startTraffic(createRandom(seed), bridge.url);
+  await untilAnswered(traffic);
+  return {
+    traffic,
+    bridge,
+    databaseUrl,
+    async expectRight() {
+      await untilAnswered(traffic);
+      await traffic.stop();
+      await world.expectRight(openBridgeState(databaseUrl), traffic);
+      expect(await bridge.stop()).toBe(0);
+    },
+  };
+}
+
+async function untilAnswered({ answered }: Traffic): Promise<void> {
+  const known = answered.size;
+  await until(
+    'a delivery is answered',
+    () => answered.size,
+    (size) => size > known,
+  );
+}
+
+async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  onTestFinished(() => client.end());
+  return client;
+}
+
+/** @returns how many there were to terminate */
+async function terminateOne(server: pg.Client): Promise<number> {
+  const { rowCount } = await server.query(`
+    select pg_terminate_backend(pid) from (
+      select pid from pg_stat_activity
+      where datname = current_database() and application_name = 'gangway'
+      order by random() limit 1) as gangway`);
+  return rowCount ?? 0;
+}
