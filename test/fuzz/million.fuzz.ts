@@ -14,7 +14,7 @@ it.each(targets)('$name does what it may with very many inputs', async (target) 
   const { inputs, seconds, slowest, outcomes, findings } = fuzzed;
   const counts = [...outcomes].sort(([, one], [, other]) => other - one).map(([name, count]) => `${name} ${count}`);
   const slow = `slowest ${slowest.ms.toFixed(0)} ms (${slowest.seed})`;
-  console.log(`${target.name}: ${inputs} inputs, ${seconds.toFixed(0)} s, ${slow}; ${counts.join(', ')}`);
+  process.stdout.write(`${target.name}: ${inputs} inputs, ${seconds.toFixed(0)} s, ${slow}; ${counts.join(', ')}\n`);
   expect(findings).toEqual([]);
 });
 
