@@ -3,6 +3,7 @@ import { csvAnswers, importedWork } from './borders/csv-files.ts';
 import { cursors } from './borders/cursors.ts';
 import { eventBodies } from './borders/event-bodies.ts';
 import { httpAnswers } from './borders/http-answers.ts';
+import { employerApi, platformApi } from './borders/marketplace-answers.ts';
 import { projectIds } from './borders/project-ids.ts';
 import { sealedValues, sessionCookies } from './borders/sealed-values.ts';
 import { signatureHeader } from './borders/signature-header.ts';
@@ -20,4 +21,6 @@ export const targets: readonly Target[] = [
   sessionCookies,
   configurations,
   httpAnswers,
+  platformApi,
+  employerApi,
 ];

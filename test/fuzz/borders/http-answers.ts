@@ -9,7 +9,7 @@ import type { Opened, Target } from '../target.ts';
 export const secret = 'hunter2/of+acme="x"';
 export const address = 'amara.o@opentrain.work';
 
-const refusals: readonly unknown[] = [
+export const refusals: readonly unknown[] = [
   { error: `${address} may not`, code: 'forbidden', requestId: 'req_7', details: { reason: 'account_claim_required' } },
   {
     error: `wrong token ${secret}`,

@@ -71,7 +71,7 @@ function checkInside({ id, own, others, adapter }: Inside): void {
   if (adapter.canonicalGroup !== undefined) return;
   for (const form of [id, id.normalize('NFC'), id.normalize('NFKC'), id.normalize('NFKD')]) {
     assert.ok(form.trim() === form && form !== '', JSON.stringify(id));
-    assert.equal(new URL(`http://tool/p/${form}/x`).pathname.split('/').length, 4, JSON.stringify(id));
+    assert.ok(form !== '.' && form !== '..', JSON.stringify(id));
     assert.ok([...form].every((letter) => !'/\\%'.includes(letter) && (letter.codePointAt(0) ?? 0) > 31));
   }
 }
