@@ -6,7 +6,14 @@ export interface FakeNetwork {
   close(): void;
 }
 
-export type Serve = (request: { method: string; path: string; headers: Headers }) => Response | Promise<Response>;
+export interface Asked {
+  method: string;
+  /** With its query. */
+  path: string;
+  body: string;
+}
+
+export type Serve = (request: Asked) => Response;
 
 export function openFakeNetwork(): FakeNetwork {
   const real = globalThis.fetch;
@@ -17,8 +24,8 @@ export function openFakeNetwork(): FakeNetwork {
     const serve = served.get(url.hostname);
     if (serve === undefined) return await real(input, init);
     init.signal?.throwIfAborted();
-    const { method = 'GET' } = init;
-    return await serve({ method, path: `${url.pathname}${url.search}`, headers: new Headers(init.headers) });
+    const { method = 'GET', body } = init;
+    return serve({ method, path: `${url.pathname}${url.search}`, body: String(body ?? '') });
   };
   return {
     serve(answer) {

@@ -1,4 +1,5 @@
 import { configurations } from './borders/configurations.ts';
+import { consoleRequests } from './borders/console-requests.ts';
 import { csvAnswers, importedWork } from './borders/csv-files.ts';
 import { cursors } from './borders/cursors.ts';
 import { eventBodies } from './borders/event-bodies.ts';
@@ -7,6 +8,7 @@ import { employerApi, platformApi } from './borders/marketplace-answers.ts';
 import { projectIds } from './borders/project-ids.ts';
 import { sealedValues, sessionCookies } from './borders/sealed-values.ts';
 import { signatureHeader } from './borders/signature-header.ts';
+import { toolAnswers } from './borders/tool-answers.ts';
 import type { Target } from './target.ts';
 
 /** Every border. */
@@ -23,4 +25,6 @@ export const targets: readonly Target[] = [
   httpAnswers,
   platformApi,
   employerApi,
+  ...toolAnswers,
+  ...consoleRequests,
 ];

@@ -9,7 +9,7 @@ export default defineConfig({
   plugins: [bundledThreads],
   test: {
     include: ['test/fuzz/**/*.fuzz.ts'],
-    globalSetup: ['test/support/built-program.ts'],
+    globalSetup: ['test/support/postgres-server.ts', 'test/support/built-program.ts'],
     disableConsoleIntercept: true,
     // For what hangs for ever: none is to fail by the clock of a busy machine.
     testTimeout: 7_200_000,
