@@ -6,7 +6,7 @@ import { openFakeNetwork, type Serve } from '../fetched.ts';
 import type { Mutator } from '../mutator.ts';
 import type { Opened, Target } from '../target.ts';
 
-export const secret = 'hunter2/of+acme="x"';
+const secret = 'hunter2/of+acme="x"';
 export const address = 'amara.o@opentrain.work';
 
 export const refusals: readonly unknown[] = [
