@@ -18,10 +18,15 @@ export function readCursor<Key extends CursorKey>(
   isKey: (key: readonly unknown[]) => key is Key,
 ): Key {
   const [of, ...key] = toList(Buffer.from(cursor, 'base64url').toString());
-  if (of !== list || !isKey(key) || writeCursor(list, key) !== cursor) {
+  if (of !== list || !isKey(key) || !key.every(canBeStored) || writeCursor(list, key) !== cursor) {
     throw new AppError('invalid', 'This cursor is not one that this list has given: begin without one');
   }
   return key;
+}
+
+/** PostgreSQL takes no other text, not even to look for it. */
+function canBeStored(part: string | number): boolean {
+  return typeof part === 'number' || (!part.includes('\0') && part.isWellFormed());
 }
 
 function toList(text: string): unknown[] {

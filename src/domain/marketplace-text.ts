@@ -45,5 +45,7 @@ const instant = /^\d{4}-\d{2}-\d{2}[T ][\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 export function toInstantText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > 40 || !instant.test(value)) return undefined;
   const ms = Date.parse(value);
-  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString();
+  const text = Number.isNaN(ms) ? '' : new Date(ms).toISOString();
+  // A zone can lead out of the years of four digits. Such a text begins with a sign, and sorts before all others.
+  return /^\d/.test(text) ? text : undefined;
 }

@@ -205,6 +205,7 @@ function readEnvelope(text: string): { error?: string; requestId?: string; detai
 }
 
 const maxSaidChars = 200;
+const mostScopes = 20;
 
 /** What a person must do first, as the marketplace says it (spec: part A section 7). */
 function explainRefusal(details: unknown): string[] {
@@ -214,7 +215,9 @@ function explainRefusal(details: unknown): string[] {
     says.push(`the account must be claimed first${isWebUrl(claimUrl) ? `, at ${claimUrl}` : ''}`);
   }
   if (isShort(featureKey)) says.push(`the feature ${featureKey} is off for the account: ask the marketplace for it`);
-  if (Array.isArray(unknownScopes)) says.push(`it knows no scope ${unknownScopes.filter(isShort).join(', ')}`);
+  if (Array.isArray(unknownScopes)) {
+    says.push(`it knows no scope ${unknownScopes.filter(isShort).slice(0, mostScopes).join(', ')}`);
+  }
   return says;
 }
 

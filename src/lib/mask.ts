@@ -1,7 +1,10 @@
 /** The part of a value that may be shown in a log, an error or a metric. */
 
-/** Matches only where an address can begin, because otherwise long texts would take quadratic time. */
-const emailPattern = /(?<![^\s@<>"'(),;:])[^\s@<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
+/**
+ * Matches only where an address can begin, because otherwise long texts would take quadratic time. Of several `@` the
+ * last counts, or what is behind the first would be shown as its domain: `x@amara.o@opentrain.work`.
+ */
+const emailPattern = /(?<![^\s<>"'(),;:])[^\s<>"'(),;:]+@[^\s@<>"'(),;:]+\.[^\s@<>"'(),;:]+/g;
 const tokenPattern = /\b(ot_[a-z]{3}_|whsec_)[\w+/=-]+|\b((?:Bearer|Basic|Token)\s+)[\w.~+/=-]{8,}/gi;
 /** A word of a sentence and no token: "Access Token Settings", "Token authentication failed". */
 const wordPattern = /^[Tt]oken\s+[A-Z]?[a-z]{7,14}$/;

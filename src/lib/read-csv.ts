@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { parse } from 'csv-parse';
+import { CsvError, parse } from 'csv-parse';
 import { AppError } from '../domain/errors.ts';
 
 interface CsvOptions {
@@ -58,11 +58,8 @@ function toLine(header: string[], fields: string[]): Map<string, string> {
   return new Map(header.map((name, index) => [name, fields[index] ?? '']));
 }
 
-/** The error of the parser quotes and keeps the line, so it is not passed on. */
+/** An error of the parser quotes and keeps the line, so it is not passed on. Not all of its codes begin with `CSV_`. */
 function toCsvError(error: unknown, purpose: string): unknown {
-  const { code, lines } = error as { code?: unknown; lines?: unknown };
-  if (error instanceof AppError || typeof code !== 'string' || !code.startsWith('CSV_')) {
-    return error;
-  }
-  return new AppError('invalid', `Could not ${purpose}: line ${String(lines)} is no CSV (${code})`);
+  if (!(error instanceof CsvError)) return error;
+  return new AppError('invalid', `Could not ${purpose}: line ${String(error['lines'])} is no CSV (${error.code})`);
 }

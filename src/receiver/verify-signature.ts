@@ -80,12 +80,10 @@ const unixSeconds = /^(0|[1-9]\d{0,14})$/;
 const sha256Hex = /^[0-9a-f]{64}$/;
 const maxHeaderLength = 2048;
 
-/** Exactly one `t` and at least one `v1`, in any order. Other schemes are ignored. */
+/** Exactly one `t` and at least one `v1`, in any order. Other schemes are ignored. No header is read in part. */
 function parseSignature(header: string): Signature | undefined {
-  const elements = header
-    .slice(0, maxHeaderLength)
-    .split(',')
-    .map((part) => element.exec(part));
+  if (header.length > maxHeaderLength) return undefined;
+  const elements = header.split(',').map((part) => element.exec(part));
   const valuesOf = (key: string) => elements.flatMap((match) => (match?.[1] === key ? [match[2] ?? ''] : []));
   const [timestamp = '', ...moreTimestamps] = valuesOf('t');
   const digests = valuesOf('v1');

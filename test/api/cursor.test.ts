@@ -26,6 +26,11 @@ describe('a cursor', () => {
       }),
     );
   });
+
+  it.each(['a\0', '\ud800'])('is refused where it holds a text that PostgreSQL does not take: %j', (part) => {
+    const cursor = writeCursor('a', [part]);
+    expect(() => readCursor('a', cursor, isAny)).toThrow('not one that this list has given');
+  });
 });
 
 describe('a page', () => {

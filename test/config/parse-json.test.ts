@@ -37,8 +37,10 @@ describe('parseJson', () => {
     ['{} {}', 1, 4, 'expected nothing more'],
     ['{"a": 1, "\\u0061": 2}', 1, 10, 'this key is in the object twice'],
     ['[{"a": 1}, {"a": 2, "a": 3}]', 1, 21, 'this key is in the object twice'],
+    ['['.repeat(100_000), 1, 102, 'this is nested too deep'],
+    ['{"a":'.repeat(100_000), 1, 506, 'this is nested too deep'],
     ['\uFEFF{', 1, 2, 'expected a key in double quotes'],
-  ])('says of %j where it goes wrong', (text, line, column, problem) => {
+  ])('says of %.50s where it goes wrong', (text, line, column, problem) => {
     expect(() => parseJson(text)).toThrow(`line ${line}, column ${column}: ${problem}`);
   });
 });

@@ -135,6 +135,9 @@ describe('toInstantText', () => {
     '2026-03-15T25:00:00Z',
     '+275760-09-13T00:00:00Z',
     '-000001-01-01T00:00:00Z',
+    // In these zones they are in the years 10000 and -1, whose texts sort before all others.
+    '9999-12-31T23:59:59-23:59',
+    '0000-01-01T00:00:00+23:59',
     `2026-03-15T12:00:00.${'0'.repeat(40)}Z`,
     1_773_576_000_000,
     ...notText,

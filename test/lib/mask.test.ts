@@ -24,6 +24,7 @@ describe('a masked text', () => {
     ['<amara@opentrain.work>,<bo@x.example>', '<a…@opentrain.work>,<b…@x.example>'],
     ['to:amara+x@mail.opentrain.work.', 'to:a…@mail.opentrain.work.'],
     ['mailto:amara@opentrain.work?subject=x', 'mailto:a…@opentrain.work?subject=x'],
+    ['x@amara.o@opentrain.work and a@b.example@host', 'x…@opentrain.work and a…@b.example@host'],
     ['token ot_ptk_AbC-123_x was refused', 'token … was refused'],
     ['secret whsec_c2VjcmV0/x+y==, and more', 'secret whsec_…, and more'],
     ['it said ot_ptk_AbC-123_x', 'it said ot_ptk_…'],

@@ -23,6 +23,14 @@ describe('a signature', () => {
     );
   });
 
+  it('is refused in a header that is too long, even if it ends rightly where reading would stop', () => {
+    const longest = `${sign(body, secret, now)},v0=`.padEnd(2048, '0');
+    expect(verify({ headers: longest })).toBe('valid');
+    for (const more of ['0', ',t=1', `,${sign(body, secret, now)}`]) {
+      expect(verify({ headers: `${longest}${more}` })).toBe('malformed');
+    }
+  });
+
   it('is found whatever the order of the secrets', () => {
     for (const order of [
       [secret, retiredSecret],

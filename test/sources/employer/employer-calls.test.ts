@@ -189,6 +189,7 @@ it.each<[string, object, RegExp]>([
   ['a link that is none', { reason: 'account_claim_required', claimUrl: 'javascript:alert(1)' }, /claimed first$/],
   ['a feature that is off', { featureKey: 'public_api_webhooks' }, /feature public_api_webhooks is off/],
   ['unknown scopes', { unknownScopes: ['mail:read', 7] }, /it knows no scope mail:read$/],
+  ['a thousand unknown scopes', { unknownScopes: Array(1000).fill('x:y') }, /it knows no scope (x:y, ){19}x:y$/],
 ])('says what a person must do first: %s', async (_, details, message) => {
   const { source } = await open({ '/auth/me': [403, { error: 'No', code: 'FORBIDDEN', details }] });
   expect(await failureOf(source.readGrant(signal))).toMatchObject({
