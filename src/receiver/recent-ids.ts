@@ -4,22 +4,23 @@ export interface RecentIds {
   meet(install: string, deliveryId: string): boolean;
 }
 
-/** Two megabytes; more than a day of most installs. */
+/** Some two megabytes; more than a day of most installs. */
 const usualSize = 10_000;
 
 /**
  * In memory, as an index of them costs more than all else about a delivery: they are random, so in a large inbox each
- * lies in a page of its own.
+ * lies in a page of its own. It remembers at least the last `size`, and less than twice as many: to forget one by one
+ * would cost more with each.
  */
 export function createRecentIds(size = usualSize): RecentIds {
-  const ids = new Set<string>();
+  let older = new Set<string>();
+  let latest = new Set<string>();
   return {
     meet(install, deliveryId) {
       const id = `${install}/${deliveryId}`;
-      if (ids.has(id)) return true;
-      const [oldest] = ids;
-      if (ids.size >= size && oldest !== undefined) ids.delete(oldest);
-      ids.add(id);
+      if (latest.has(id) || older.has(id)) return true;
+      if (latest.size >= size) [older, latest] = [latest, new Set()];
+      latest.add(id);
       return false;
     },
   };

@@ -5,13 +5,15 @@ import { createApp } from '../../src/app/app.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import { startProfile } from './profile.ts';
 
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
  * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
  * also its `consoleUrl`, where the secret is the token of an operator; asked
  * for `calls`, it answers when each trainer was first added to the tool; for `memory`, how many bytes it
- * has after a collection; for `processor`, how many microseconds it has used up to now, in all threads.
+ * has after a collection; for `processor`, how many microseconds it has used up to now, in all threads;
+ * for `profile`, where the thread that answers has spent its time since that was asked before.
  */
 const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.argv.slice(2);
 /** A tool in memory that does everything at once, so that Gangway alone is measured. */
@@ -100,9 +102,13 @@ async function startRival(): Promise<Listening | { notRun: string }> {
   return await start();
 }
 
-process.on('message', (asked) => {
+let stopProfile: Awaited<ReturnType<typeof startProfile>> | undefined;
+process.on('message', async (asked) => {
   const { user, system } = process.cpuUsage();
   if (asked === 'processor') process.send?.(user + system);
+  if (asked !== 'profile') return;
+  process.send?.((await stopProfile?.()) ?? []);
+  stopProfile = stopProfile === undefined ? await startProfile() : undefined;
 });
 process.on('disconnect', () => process.exit(0));
 process.send?.(await (kind === 'gangway' ? startGangway() : startRival()));

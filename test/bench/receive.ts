@@ -5,6 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { fillInbox } from './fill-inbox.ts';
 import type { LoadOrder, LoadResult } from './load-process.ts';
+import { type FunctionTime, toProfileLines } from './profile.ts';
 
 /**
  * `npm run bench:receive`: what receiving costs, side by side in one run.
@@ -68,6 +69,7 @@ async function main(): Promise<void> {
     ['gangway, while it purges', ['gangway', full, '1d']],
   ];
   report(await compare(purging));
+  await reportProfile(['gangway', `sqlite:${path.join(folder, 'profile.db')}`]);
   say('');
   say(`${'at 100/s, in ms'.padEnd(28)}  answer: p50, p99, max         adapter call: p50, p99, max`);
   const fresh = `sqlite:${path.join(folder, 'fresh.db')}`;
@@ -230,6 +232,26 @@ async function reportAtModerateRate(name: string, args: string[], hasCalls = tru
   const { p50, p99, max } = measured;
   const callText = hasCalls ? `     ${toText([at(0.5), at(0.99), at(1)])}` : '';
   say(`${name.padEnd(28)}  ${toText([p50, p99, max])}${callText}`);
+}
+
+/** Where the thread that answers spends its time. What the thread that stores does is said by `bench:store`. */
+async function reportProfile(args: string[]): Promise<void> {
+  const started = await startServer(args);
+  if ('notRun' in started) throw new Error(started.notRun);
+  for (let round = 0; round < warmUpRounds; round += 1) await measure(started);
+  await askProfile(started.server);
+  const { answered } = await sendLoad(started.port, {});
+  const times = await askProfile(started.server);
+  await stop(started.server);
+  say('');
+  say('The thread that answers, for each delivery:');
+  for (const line of toProfileLines(times, answered, 20)) say(line);
+}
+
+async function askProfile(server: ChildProcess): Promise<FunctionTime[]> {
+  server.send('profile');
+  const [times] = (await once(server, 'message')) as [FunctionTime[]];
+  return times;
 }
 
 async function waitForCalls(server: ChildProcess, count: number): Promise<Record<string, number>> {
