@@ -22,7 +22,7 @@ const { values } = parseArgs({
     /** How many share a commit. */
     size: { type: 'string', default: '64' },
     folder: { type: 'string', default: '.' },
-    /** An inbox that was filled before. */
+    /** An inbox that was filled before. What is added to it is sealed with a key that no bridge has. */
     full: { type: 'string' },
   },
 });
