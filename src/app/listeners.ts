@@ -18,6 +18,7 @@ import { createDeferralLog } from '../receiver/deferral-log.ts';
 import { createMarketplaceHeaders } from '../receiver/marketplace-headers.ts';
 import { createRateLimit } from '../receiver/rate-limit.ts';
 import { createReceiverApp } from '../receiver/receiver-app.ts';
+import { createRecentIds } from '../receiver/recent-ids.ts';
 import { createRefusalLog } from '../receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
 import { createSigningKeys, toSigningKey } from '../receiver/verify-signature.ts';
@@ -67,6 +68,7 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
     budget: createByteBudget(inFlightBytes),
     admission: createAdmission(createRateLimit(config.receiver.limits, clock), parts.storageGate),
+    recentIds: createRecentIds(),
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
     deferrals: createDeferralLog({ metrics, logger, alerts, quiet, alertQuiet }),
   });

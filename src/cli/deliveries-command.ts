@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
+import { digestOf } from '../inbox/body-key.ts';
 import type { ListedDelivery } from '../inbox/delivery-list-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { replayDeliveries } from '../operator/replay-deliveries.ts';
@@ -89,7 +90,7 @@ function toReplayed(replayed: number, left: number): string {
 function toShown({ bodySha256, headers, ...delivery }: ListedDelivery) {
   return {
     ...delivery,
-    bodySha256: bodySha256.toString('hex'),
+    bodySha256: digestOf(bodySha256).toString('hex'),
     headers: JSON.parse(headers) as Record<string, string>,
   };
 }

@@ -31,6 +31,7 @@ import { up as createTokenRotation } from '../../migrations/0029-token-rotation.
 import { up as createFeed } from '../../migrations/0030-feed.ts';
 import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
 import { up as createPayments } from '../../migrations/0032-payments.ts';
+import { up as addBodyKey } from '../../migrations/0033-body-key.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -69,6 +70,7 @@ const migrations: Record<string, Migration> = {
   '0030-feed': { up: createFeed },
   '0031-guidelines': { up: createGuidelines },
   '0032-payments': { up: createPayments },
+  '0033-body-key': { up: addBodyKey },
 };
 
 /**

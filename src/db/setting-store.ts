@@ -17,6 +17,7 @@ type SettingName =
   | 'installs_revision'
   | 'clock_drift_seconds'
   | 'journal_since'
+  | 'last_digest_key'
   | KeyInUse;
 
 /** One row for each key, so that instances that start at the same time do not overwrite each other's. */

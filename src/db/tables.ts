@@ -89,6 +89,7 @@ export interface Tables
 export interface DeliveryTable {
   id: Generated<number>;
   install: string;
+  /** What identifies the body for its install: `toBodyKey`, or of what an older version has stored, only the SHA-256. */
   bodySha256: Buffer;
   deliveryId: string | null;
   eventType: string | null;

@@ -26,8 +26,6 @@ export interface NewDelivery {
 export interface Appended {
   /** What the marketplace gets as answer (docs/design.md, Receiving). */
   status: 'accepted' | 'duplicate' | 'ignored' | 'unprocessable';
-  /** Whether another delivery with the same id but another body was stored before. */
-  isIdReused: boolean;
 }
 
 /** The largest body of a delivery. */

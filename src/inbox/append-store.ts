@@ -1,5 +1,7 @@
+import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { DeliveryRow } from '../db/tables.ts';
+import { digestOf } from './body-key.ts';
 import { oncePerSize } from './once-per-size-store.ts';
 import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
@@ -8,18 +10,14 @@ import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
  * number of rows, because building a statement costs several times what running it costs.
  */
 export interface AppendStatements {
-  /** @param rows distinct, and in the same order in every instance */
-  insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Stored>;
+  /**
+   * @param rows distinct, and in the same order in every instance
+   * @returns the keys of the deliveries that are new
+   */
+  insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>>;
 }
 
 export type AppendedRow = Pick<DeliveryRow, (typeof columns)[number]>;
-
-export interface Stored {
-  /** The keys of the deliveries that are new. */
-  keys: Set<string>;
-  /** `install/delivery id` of ids that now belong to more than one body. */
-  reusedIds: Set<string>;
-}
 
 const columns = [
   'install',
@@ -43,53 +41,61 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       .insertInto('delivery')
       .values(new Array(size).fill(anyRow))
       .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
-      .returning(['install', 'bodySha256', 'deliveryId'])
+      .returning(keyColumns)
       .compile(),
   );
-  const findReused = oncePerSize((size) =>
+  const findKeys = oncePerSize((size) =>
     kysely
       .selectFrom('delivery')
-      .select(['install', 'deliveryId'])
-      .where('deliveryId', 'in', new Array<string>(size).fill(''))
-      .groupBy(['deliveryId', 'install'])
-      .having((eb) => eb(eb.fn.countAll(), '>', eb.lit(1)))
+      .select(keyColumns)
+      .where((eb) => eb.or(new Array(size).fill(eb.and({ install: '', bodySha256: Buffer.alloc(0) }))))
       .compile(),
   );
-
   const countStored = createCountStored(kysely);
+
+  /** Those that an older version has stored, by the digest alone. */
+  async function findOlder(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
+    if (!(await hasOlder(tx))) return new Set();
+    const parameters = rows.flatMap(({ install, bodySha256 }) => [install, digestOf(bodySha256)]);
+    const found = await tx.executeQuery<RowKey>({ ...findKeys(rows.length), parameters });
+    return toKeys(found.rows);
+  }
+
+  async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
+    if (rows.length === 0) return new Set();
+    const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
+    return toKeys((await tx.executeQuery<RowKey>({ ...insert(rows.length), parameters })).rows);
+  }
 
   return {
     async insertNew(tx, rows) {
-      if (rows.length === 0) return { keys: new Set(), reusedIds: new Set() };
-      const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
-      const inserted = await tx.executeQuery<InsertedRow>({ ...insert(rows.length), parameters });
-      const keys = new Set(inserted.rows.map((row) => deliveryKeyOf(row.install, row.bodySha256)));
+      if (rows.length === 0) return new Set();
+      const older = await findOlder(tx, rows);
+      const isOlder = (row: AppendedRow) => older.has(deliveryKeyOf(row.install, digestOf(row.bodySha256)));
+      const keys = await insertAll(tx, older.size === 0 ? rows : rows.filter((row) => !isOlder(row)));
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
       const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
       const added = keys.size === rows.length ? rows : rows.filter(isNew);
       const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
       await countStored(tx, sumByInstall(sizes));
-      const ids = inserted.rows.flatMap((row) => row.deliveryId ?? []);
-      if (ids.length === 0) return { keys, reusedIds: new Set() };
-      const reused = await tx.executeQuery<SenderKey>({
-        ...findReused(ids.length),
-        parameters: ids,
-      });
-      return {
-        keys,
-        reusedIds: new Set(reused.rows.map((row) => `${row.install}/${row.deliveryId}`)),
-      };
+      return keys;
     },
   };
 }
 
-interface SenderKey {
-  install: string;
-  deliveryId: string | null;
+const keyColumns = ['install', 'bodySha256'] as const;
+
+type RowKey = Pick<DeliveryRow, (typeof keyColumns)[number]>;
+
+function toKeys(rows: RowKey[]): Set<string> {
+  return new Set(rows.map(({ install, bodySha256 }) => deliveryKeyOf(install, bodySha256)));
 }
 
-interface InsertedRow extends SenderKey {
-  bodySha256: Buffer;
+/** Whether there still is a delivery from before keys began with a time. */
+async function hasOlder(tx: Transaction): Promise<boolean> {
+  const { rows } = await sql`select id from delivery where id <=
+    (select cast(value as bigint) from setting where name = 'last_digest_key') limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 /** A placeholder row for building a statement. Each value must become a parameter. */
@@ -116,7 +122,13 @@ async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<s
     .updateTable('delivery')
     .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
     .where('state', '=', 'failed')
-    .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
+    .where((eb) =>
+      eb.or(
+        known.map(({ install, bodySha256 }) =>
+          eb.and([eb('install', '=', install), eb('bodySha256', 'in', [bodySha256, digestOf(bodySha256)])]),
+        ),
+      ),
+    )
     .execute();
 }
 
@@ -125,7 +137,7 @@ export function pendingAgain(now: string) {
   return { state: 'pending', attempts: 0, nextAttemptAt: now, failure: null } as const;
 }
 
-/** Install and digest as text. */
-export function deliveryKeyOf(install: string, digest: Buffer): string {
-  return `${install}/${digest.toString('hex')}`;
+/** Install and key of the body as text. */
+export function deliveryKeyOf(install: string, bodyKey: Buffer): string {
+  return `${install}/${bodyKey.toString('hex')}`;
 }

@@ -65,7 +65,11 @@ function attribute(read: (value: unknown) => string | undefined) {
  * Reads a signed body. It never throws: a body that is not an event is kept as `unprocessable`.
  */
 export function readEvent(body: Uint8Array): ReadEvent {
-  const json = parseJson(body);
+  return toReadEvent(readJson(body));
+}
+
+/** The same of a body that is parsed already. @param json undefined if the body is no JSON */
+export function toReadEvent(json: unknown): ReadEvent {
   if (json === undefined) {
     return { outcome: 'unprocessable', type: null, reason: 'the body is not JSON in UTF-8' };
   }
@@ -82,7 +86,8 @@ export function readEvent(body: Uint8Array): ReadEvent {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(body: Uint8Array): unknown {
+/** @returns undefined if the body is no JSON in UTF-8 */
+export function readJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(body)) as unknown;
   } catch {

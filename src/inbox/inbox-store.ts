@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { writeSetting } from '../db/setting-store.ts';
 import type { DeliveryRow } from '../db/tables.ts';
@@ -8,6 +7,7 @@ import { bodyContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
+import { toBodyKey } from './body-key.ts';
 import {
   type DeliveryFilter,
   type ListedDelivery,
@@ -17,10 +17,10 @@ import {
   listedColumns,
 } from './delivery-list-store.ts';
 import { type Condition, type DueDelivery, findDue, isIn, isKept, makeDue, selectDue } from './due-store.ts';
-import { type ReadEvent, readEvent, readerVersion } from './event-schema.ts';
+import { type ReadEvent, readerVersion, readJson, toReadEvent } from './event-schema.ts';
 import { deleteOld, deleteSettled, readStored } from './storage-store.ts';
 
-/** The only SQL about deliveries. Install and digest of the body identify a delivery. */
+/** The only SQL about deliveries. Install and key of the body identify a delivery. */
 export interface InboxStore {
   /**
    * Stores deliveries in one transaction, all or none. A body that is stored already is a duplicate. If
@@ -86,8 +86,8 @@ export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 interface KeyedDelivery {
   delivery: NewDelivery;
   read: ReadEvent;
-  digest: Buffer;
-  /** Install and digest as text. */
+  bodyKey: Buffer;
+  /** Install and `bodyKey` as text. */
   key: string;
 }
 
@@ -96,12 +96,12 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
   const statements = createAppendStatements(kysely);
   const turns = createTurns();
 
-  function toRow({ delivery, read, digest }: KeyedDelivery): AppendedRow {
+  function toRow({ delivery, read, bodyKey }: KeyedDelivery): AppendedRow {
     const { install, deliveryId, receivedAt, headers, body, traceContext = null } = delivery;
     const isEvent = read.outcome === 'event';
     return {
       install,
-      bodySha256: digest,
+      bodySha256: bodyKey,
       deliveryId,
       eventType: isEvent ? read.event.type : read.type,
       subjectId: subjectOf(read),
@@ -112,8 +112,8 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       readerVersion,
       headers,
       traceContext,
-      // Of an ignored delivery only the digest is kept, which is enough to recognise a repeat.
-      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, digest)),
+      // Of an ignored delivery only the key is kept, which is enough to recognise a repeat.
+      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, bodyKey)),
     };
   }
 
@@ -134,14 +134,8 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       const stored = await inTransaction(database, (tx) => statements.insertNew(tx, rows), {
         isDurable: true,
       });
-      return keyed.map(({ delivery, read, key }) => {
-        const isNew = stored.keys.delete(key);
-        const senderId = `${delivery.install}/${delivery.deliveryId}`;
-        return {
-          status: isNew ? statusOf(read) : 'duplicate',
-          isIdReused: isNew && stored.reusedIds.has(senderId),
-        };
-      });
+      // Of two in one batch, the first is new.
+      return keyed.map(({ read, key }) => ({ status: stored.delete(key) ? statusOf(read) : 'duplicate' }));
     },
 
     async hasDue(now, except) {
@@ -259,9 +253,9 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
 const notKept = Buffer.alloc(0);
 
 function toKeyed(delivery: NewDelivery): KeyedDelivery {
-  const digest = createHash('sha256').update(delivery.body).digest();
-  const read = readEvent(delivery.body);
-  return { delivery, read, digest, key: deliveryKeyOf(delivery.install, digest) };
+  const json = readJson(delivery.body);
+  const bodyKey = toBodyKey(delivery.body, json);
+  return { delivery, read: toReadEvent(json), bodyKey, key: deliveryKeyOf(delivery.install, bodyKey) };
 }
 
 /** What a timeline finds the delivery by. */

@@ -36,7 +36,7 @@ const table = {
   reusedDeliveryIds: counter(
     'gangway_reused_delivery_ids_total',
     ['install'],
-    'Deliveries with the id of another delivery',
+    'Deliveries with the id of another one, of the last 10,000 that this process has stored',
   ),
   answerSeconds: histogram(
     'gangway_answer_seconds',

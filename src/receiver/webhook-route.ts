@@ -14,6 +14,7 @@ import type { DeferralLog } from './deferral-log.ts';
 import { refuseUnread, sendError } from './error-response.ts';
 import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import { readBody } from './read-body.ts';
+import type { RecentIds } from './recent-ids.ts';
 import type { RefusalLog } from './refusal-log.ts';
 import {
   isSignedWith,
@@ -37,6 +38,7 @@ export interface WebhookRouteDeps {
   budget: ByteBudget;
   /** Asked after the signature is verified. */
   admission: Admission;
+  recentIds: RecentIds;
   refusals: RefusalLog;
   deferrals: DeferralLog;
   quiet: Quiet;
@@ -209,20 +211,22 @@ function knownName({ signingKeys }: WebhookRouteDeps, install: string): string {
 }
 
 async function store(
-  { inbox, headers, metrics, logger, quiet, databaseClock }: WebhookRouteDeps,
+  { inbox, headers, recentIds, metrics, logger, quiet, databaseClock }: WebhookRouteDeps,
   install: string,
   request: Request,
   { body, traceContext }: { body: Buffer; traceContext: string | null },
 ): Promise<Appended['status']> {
-  const { status, isIdReused } = await inbox.append({
+  const deliveryId = headers.deliveryIdOf(request.headers);
+  const { status } = await inbox.append({
     install,
     body,
     traceContext,
     headers: keepHeaders(request.headers, headers.names),
-    deliveryId: headers.deliveryIdOf(request.headers),
+    deliveryId,
     receivedAt: toInstant(databaseClock.now()),
   });
-  if (isIdReused) metrics.reusedDeliveryIds.inc({ install });
+  const isNew = status !== 'duplicate' && deliveryId !== null;
+  if (isNew && recentIds.meet(install, deliveryId)) metrics.reusedDeliveryIds.inc({ install });
   const alsoKept = status === 'unprocessable' ? quiet.letThrough(`unread ${install}`) : null;
   if (alsoKept !== null) {
     logger.warn({ install, alsoKept }, 'A signed delivery could not be read as an event; it is kept');

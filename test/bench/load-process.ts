@@ -12,6 +12,8 @@ export interface LoadOrder {
   port: number;
   path: string;
   secret: string;
+  /** Whose headers sign it; the marketplace's when absent. */
+  signedAs?: 'github';
   connections: number;
   durationMs: number;
   /** How many distinct requests to make beforehand. */
@@ -122,22 +124,33 @@ function trainerOf({ first, trainers }: LoadOrder, index: number): string {
   return `cmu${((first + index) % trainers).toString().padStart(9, '0')}`;
 }
 
-/** A `contract.started` as the marketplace sends it, about 800 bytes, signed now. */
+/** A `contract.started` as the marketplace sends it, about 800 bytes, created and signed now. */
 function makeRequest(order: LoadOrder, index: number): Buffer {
   const body = Buffer.from(JSON.stringify(makeEvent(order, index)));
-  const t = Math.floor(Date.now() / 1000);
-  const v1 = createHmac('sha256', order.secret).update(`${t}.`).update(body).digest('hex');
   const head = [
     `POST ${order.path} HTTP/1.1`,
     `Host: 127.0.0.1:${order.port}`,
     'Content-Type: application/json',
     'User-Agent: OpenTrain-Partner-Webhooks/1.0',
-    'X-OpenTrain-Event: contract.started',
-    `X-OpenTrain-Delivery: ${randomUUID()}`,
-    `X-OpenTrain-Signature: t=${t},v1=${v1}`,
+    ...(order.signedAs === 'github' ? signForGithub(order, body) : signForMarketplace(order, body)),
     `Content-Length: ${body.length}`,
   ].join('\r\n');
   return Buffer.concat([Buffer.from(`${head}\r\n\r\n`), body]);
+}
+
+function signForMarketplace({ secret }: LoadOrder, body: Buffer): string[] {
+  const t = Math.floor(Date.now() / 1000);
+  const v1 = createHmac('sha256', secret).update(`${t}.`).update(body).digest('hex');
+  return [
+    'X-OpenTrain-Event: contract.started',
+    `X-OpenTrain-Delivery: ${randomUUID()}`,
+    `X-OpenTrain-Signature: t=${t},v1=${v1}`,
+  ];
+}
+
+function signForGithub({ secret }: LoadOrder, body: Buffer): string[] {
+  const digest = createHmac('sha256', secret).update(body).digest('hex');
+  return ['X-GitHub-Event: push', `X-GitHub-Delivery: ${randomUUID()}`, `X-Hub-Signature-256: sha256=${digest}`];
 }
 
 function makeEvent(order: LoadOrder, index: number): object {
@@ -148,7 +161,8 @@ function makeEvent(order: LoadOrder, index: number): object {
     id: String(7_000_000_000 + order.first + index),
     type: 'contract.started',
     apiVersion: 'v1',
-    createdAt: startedAt,
+    // Just now, as of an event that is delivered as soon as it happens.
+    createdAt: new Date().toISOString(),
     resourceId: contract,
     jobId: 'cmj000000001',
     data: {

@@ -1,58 +1,21 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import express from 'express';
-import getRawBody from 'raw-body';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
-import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
+import { startProfile } from './profile.ts';
 
 /**
  * One of the servers that `receive.ts` measures, in a process of its own: `node receive-server.ts
  * <kind> <secret> [database url] [retention]`. Tells its parent `{ port }` when it listens, and Gangway
  * also its `consoleUrl`, where the secret is the token of an operator; asked
  * for `calls`, it answers when each trainer was first added to the tool; for `memory`, how many bytes it
- * has after a collection.
+ * has after a collection; for `processor`, how many microseconds it has used up to now, in all threads;
+ * for `profile`, where the thread that answers has spent its time since that was asked before.
  */
 const [kind = '', secret = '', databaseUrl = '', retention = '30d'] = process.argv.slice(2);
-const accepted = JSON.stringify({ status: 'accepted' });
-
-const bare: RequestListener = (request, response) => {
-  request
-    .on('data', () => undefined)
-    .on('end', () => {
-      response.setHeader('Content-Type', 'application/json; charset=utf-8');
-      response.end(accepted);
-    });
-};
-
-/** As most would write it; what Gangway does beyond it is what is measured. */
-function createExpress(verifies: boolean): RequestListener {
-  const secrets = [toSigningKey(secret)];
-  const headers = createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']);
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.post('/webhooks/:install', async (request, response) => {
-    const length = request.headers['content-length'] ?? null;
-    const body = await getRawBody(request, { length, limit: 256 * 1024 });
-    if (verifies) {
-      const signatures = headers.signaturesOf(request.headers);
-      const now = Math.floor(Date.now() / 1000);
-      const read = readSignature(signatures, now);
-      if (read.outcome === 'refused' || !isSignedWith(secrets, read.signature, body)) {
-        response.status(401).json({ error: 'The signature is not valid', code: 'unauthenticated' });
-        return;
-      }
-    }
-    response.json({ status: 'accepted' });
-  });
-  return app;
-}
-
 /** A tool in memory that does everything at once, so that Gangway alone is measured. */
 function createInstantAdapter(calls: Map<string, number>): Adapter {
   const members = new Map<string, Member>();
@@ -92,7 +55,8 @@ async function startGangway(): Promise<Listening> {
   const app = createApp({ config, storage, logger, adapters });
   const { receiverUrl, consoleUrl } = await app.start();
   process.on('message', (asked) => {
-    process.send?.(asked === 'memory' ? memoryAfterCollection() : Object.fromEntries(calls));
+    if (asked === 'memory') process.send?.(memoryAfterCollection());
+    if (asked === 'calls') process.send?.(Object.fromEntries(calls));
   });
   return { port: Number(new URL(receiverUrl).port), consoleUrl };
 }
@@ -121,13 +85,30 @@ async function startListener(listener: RequestListener): Promise<Listening> {
   return { port: (server.address() as AddressInfo).port };
 }
 
-const listeners = new Map<string, () => Promise<Listening>>([
-  ['bare', () => startListener(bare)],
-  ['read', () => startListener(createExpress(false))],
-  ['verify', () => startListener(createExpress(true))],
-  ['gangway', startGangway],
-]);
-const start = listeners.get(kind);
-if (start === undefined) throw new Error(`no such server: ${kind}`);
-process.send?.(await start());
+/** The rivals are loaded only where one is asked for, so that they are not in Gangway's memory. */
+async function startRival(): Promise<Listening | { notRun: string }> {
+  const rivals = await import('./rivals.ts');
+  const file = databaseUrl.slice('sqlite:'.length);
+  const starts = new Map([
+    ['bare', () => startListener(rivals.bare)],
+    ['read', () => startListener(rivals.createExpress({}))],
+    ['verify', () => startListener(rivals.createExpress({ secret }))],
+    ['commit', () => startListener(rivals.createExpress({ secret, store: rivals.createCommitting(file) }))],
+    ['octokit', () => startListener(rivals.createOctokit(secret))],
+    ['debian', () => rivals.startDebianWebhook(secret)],
+  ]);
+  const start = starts.get(kind);
+  if (start === undefined) throw new Error(`no such server: ${kind}`);
+  return await start();
+}
+
+let stopProfile: Awaited<ReturnType<typeof startProfile>> | undefined;
+process.on('message', async (asked) => {
+  const { user, system } = process.cpuUsage();
+  if (asked === 'processor') process.send?.(user + system);
+  if (asked !== 'profile') return;
+  process.send?.((await stopProfile?.()) ?? []);
+  stopProfile = stopProfile === undefined ? await startProfile() : undefined;
+});
 process.on('disconnect', () => process.exit(0));
+process.send?.(await (kind === 'gangway' ? startGangway() : startRival()));

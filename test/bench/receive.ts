@@ -5,14 +5,17 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { fillInbox } from './fill-inbox.ts';
 import type { LoadOrder, LoadResult } from './load-process.ts';
+import { type FunctionTime, toProfileLines } from './profile.ts';
 
 /**
  * `npm run bench:receive`: what receiving costs, side by side in one run.
  *
  * The same load (64 connections, bodies of about 800 bytes, each signed and sent once) goes in turn
- * to bare `node:http`, to Express that reads the body, to Express that reads and verifies, and to
- * Gangway (synchronous=FULL, engine running): with an empty inbox, with a full one, and while
- * retention purges it. Rounds alternate, so that a noisy machine is noisy for all.
+ * to bare `node:http`, to Express that reads the body, to Express that reads and verifies, to one that
+ * also commits each request, to `@octokit/webhooks`, to Debian's `webhook`, and to Gangway
+ * (synchronous=FULL, engine running): with an empty inbox, with a full one, and while retention purges
+ * it. Rounds alternate, so that a noisy machine is noisy for all, and a ratio is the median of the ratios
+ * of each round. `--full <file>` takes an inbox that was filled before.
  */
 const { values } = parseArgs({
   options: {
@@ -20,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
     folder: { type: 'string', default: '.' },
+    full: { type: 'string' },
   },
 });
 const rows = Number(values.rows);
@@ -42,21 +46,30 @@ try {
 }
 
 async function main(): Promise<void> {
-  const full = `sqlite:${path.join(folder, 'full.db')}`;
-  say(`Filling an inbox with ${rows.toLocaleString('en')} deliveries …`);
-  await fillInbox(full, rows);
+  const full = `sqlite:${values.full ?? path.join(folder, 'full.db')}`;
+  if (values.full === undefined) {
+    say(`Filling an inbox with ${rows.toLocaleString('en')} deliveries …`);
+    await fillInbox(full, rows, { firstDaysAgo: 29 });
+  }
 
   const contenders: [name: string, args: string[]][] = [
     ['bare node:http', ['bare']],
     ['express, reads', ['read']],
     [baseline, ['verify']],
+    ['express, commits each', ['commit', `sqlite:${path.join(folder, 'commit.db')}`]],
+    ['@octokit/webhooks', ['octokit']],
     ['gangway, empty inbox', ['gangway', `sqlite:${path.join(folder, 'empty.db')}`]],
     [`gangway, ${rows.toLocaleString('en')} rows`, ['gangway', full]],
+    ["debian's webhook", ['debian']],
   ];
-  const results = await compare(contenders);
+  report(await compare(contenders));
   // Purging goes on between rounds too, so whoever does it is measured when the others are done.
-  const purging: typeof contenders = [['gangway, while it purges', ['gangway', full, '1d']]];
-  report(new Map([...results, ...(await compare(purging))]));
+  const purging: typeof contenders = [
+    [baseline, ['verify']],
+    ['gangway, while it purges', ['gangway', full, '1d']],
+  ];
+  report(await compare(purging));
+  await reportProfile(['gangway', `sqlite:${path.join(folder, 'profile.db')}`]);
   say('');
   say(`${'at 100/s, in ms'.padEnd(28)}  answer: p50, p99, max         adapter call: p50, p99, max`);
   const fresh = `sqlite:${path.join(folder, 'fresh.db')}`;
@@ -66,24 +79,68 @@ async function main(): Promise<void> {
 }
 
 /** All are up and warm before the first round; in each round, all take their turn. */
-async function compare(contenders: [string, string[]][]): Promise<Map<string, LoadResult[]>> {
-  const servers: { name: string; server: ChildProcess; port: number }[] = [];
-  for (const [name, args] of contenders) servers.push({ name, ...(await startServer(args)) });
-  const results = new Map<string, LoadResult[]>(servers.map(({ name }) => [name, []]));
-  for (const { port } of servers) {
-    for (let round = 0; round < warmUpRounds; round += 1) await sendLoad(port, {});
+async function compare(contenders: [string, string[]][]): Promise<Map<string, Run[]>> {
+  const running: (Started & { name: string })[] = [];
+  for (const [name, args] of contenders) {
+    const started = await startServer(args);
+    if ('notRun' in started) say(`${name}: not run, as ${started.notRun}`);
+    else running.push({ name, ...started });
+  }
+  const results = new Map<string, Run[]>(running.map(({ name }) => [name, []]));
+  for (const one of running) {
+    for (let round = 0; round < warmUpRounds; round += 1) await measure(one);
   }
   for (let round = 0; round < rounds; round += 1) {
-    for (const { name, port } of servers) results.get(name)?.push(await sendLoad(port, {}));
+    for (const one of running) results.get(one.name)?.push(await measure(one));
   }
-  for (const { server } of servers) await stop(server);
+  for (const { server } of running) await stop(server);
   return results;
 }
 
-async function startServer([kind = '', ...rest]: string[]) {
+interface Run extends LoadResult {
+  /** Of all threads of the server; undefined where it is no process of ours. */
+  processorUsEach: number | undefined;
+}
+
+async function measure({ server, port, kind }: Started): Promise<Run> {
+  const before = await askProcessor(server);
+  const result = await sendLoad(port, isOfGithub(kind) ? { signedAs: 'github' } : {});
+  const usedUs = (await askProcessor(server)) - before;
+  await letSettle(server);
+  return { ...result, processorUsEach: kind === 'debian' ? undefined : usedUs / result.answered };
+}
+
+/** What a server has left to do after its turn must not take from those that come next. */
+async function letSettle(server: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 120; tries += 1) {
+    const before = await askProcessor(server);
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    if ((await askProcessor(server)) - before < 25_000) return;
+  }
+}
+
+async function askProcessor(server: ChildProcess): Promise<number> {
+  server.send('processor');
+  const [usedUs] = (await once(server, 'message')) as [number];
+  return usedUs;
+}
+
+function isOfGithub(kind: string): boolean {
+  return kind === 'octokit' || kind === 'debian';
+}
+
+interface Started {
+  kind: string;
+  server: ChildProcess;
+  port: number;
+}
+
+async function startServer([kind = '', ...rest]: string[]): Promise<Started | { notRun: string }> {
   const server = forkQuiet('receive-server.ts', [kind, secret, ...rest]);
-  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
-  return { server, port };
+  const [told] = (await once(server, 'message')) as [{ port: number } | { notRun: string }];
+  if ('port' in told) return { kind, server, port: told.port };
+  await stop(server);
+  return told;
 }
 
 async function sendLoad(port: number, changes: Partial<LoadOrder>): Promise<LoadResult> {
@@ -112,15 +169,17 @@ async function stop(server: ChildProcess): Promise<void> {
   await once(server, 'exit');
 }
 
-function report(results: Map<string, LoadResult[]>): void {
+function report(results: Map<string, Run[]>): void {
   const rate = (result: LoadResult) => result.answered / result.seconds;
-  const base = median((results.get(baseline) ?? []).map(rate));
+  const base = (results.get(baseline) ?? []).map(rate);
   say('');
-  say(`${'server'.padEnd(28)}  requests/s   ratio   p50 ms   p99 ms   max ms   load's core`);
+  say(`${'server'.padEnd(28)}  requests/s   ratio   p50 ms   p99 ms   max ms   load's core   processor`);
   for (const [name, runs] of results) {
     const cells = [
       median(runs.map(rate)).toFixed(0).padStart(10),
-      (median(runs.map(rate)) / base).toFixed(2).padStart(6),
+      median(runs.map((run, round) => rate(run) / (base[round] ?? 0)))
+        .toFixed(2)
+        .padStart(6),
       median(runs.map((run) => run.p50))
         .toFixed(2)
         .padStart(7),
@@ -131,10 +190,16 @@ function report(results: Map<string, LoadResult[]>): void {
         .toFixed(1)
         .padStart(7),
       `${(median(runs.map((run) => run.cpuShare)) * 100).toFixed(0)} %`.padStart(12),
+      toMicroseconds(runs).padStart(10),
     ];
     say(`${name.padEnd(28)}  ${cells.join('  ')}`);
   }
-  say(`Medians of ${rounds} rounds; ratio: to Express that reads and verifies.`);
+  say(`Medians of ${rounds} rounds; ratio: to Express that reads and verifies; processor: of the server, for each.`);
+}
+
+function toMicroseconds(runs: Run[]): string {
+  const known = runs.flatMap(({ processorUsEach }) => processorUsEach ?? []);
+  return known.length === 0 ? '-' : `${median(known).toFixed(0)} µs`;
 }
 
 /**
@@ -142,7 +207,9 @@ function report(results: Map<string, LoadResult[]>): void {
  * long it is from sending a request to the call that adds its trainer to the tool.
  */
 async function reportAtModerateRate(name: string, args: string[], hasCalls = true): Promise<void> {
-  const { server, port } = await startServer(args);
+  const started = await startServer(args);
+  if ('notRun' in started) throw new Error(started.notRun);
+  const { server, port } = started;
   const seconds = 10;
   const order = {
     ratePerSecond: 100,
@@ -165,6 +232,26 @@ async function reportAtModerateRate(name: string, args: string[], hasCalls = tru
   const { p50, p99, max } = measured;
   const callText = hasCalls ? `     ${toText([at(0.5), at(0.99), at(1)])}` : '';
   say(`${name.padEnd(28)}  ${toText([p50, p99, max])}${callText}`);
+}
+
+/** Where the thread that answers spends its time. What the thread that stores does is said by `bench:store`. */
+async function reportProfile(args: string[]): Promise<void> {
+  const started = await startServer(args);
+  if ('notRun' in started) throw new Error(started.notRun);
+  for (let round = 0; round < warmUpRounds; round += 1) await measure(started);
+  await askProfile(started.server);
+  const { answered } = await sendLoad(started.port, {});
+  const times = await askProfile(started.server);
+  await stop(started.server);
+  say('');
+  say('The thread that answers, for each delivery:');
+  for (const line of toProfileLines(times, answered, 20)) say(line);
+}
+
+async function askProfile(server: ChildProcess): Promise<FunctionTime[]> {
+  server.send('profile');
+  const [times] = (await once(server, 'message')) as [FunctionTime[]];
+  return times;
 }
 
 async function waitForCalls(server: ChildProcess, count: number): Promise<Record<string, number>> {

@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
-import { type Migration, Migrator } from 'kysely/migration';
 import { expect, it } from 'vitest';
-import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
+import { migrateOnly } from '../support/migrate-only.ts';
 import { until } from '../support/until.ts';
 
 /** The migrations that the last release had: there is none yet. */
@@ -85,16 +85,3 @@ it('lists the migrations that lie in the folder', () => {
   const source = readFileSync('src/db/migrate.ts', 'utf8');
   for (const name of names) expect(source).toContain(`'${name}':`);
 });
-
-/** As a version would have left it that knew no more than these. */
-async function migrateOnly(database: Database, known: readonly string[]): Promise<void> {
-  const migrations: Record<string, Migration> = {};
-  for (const name of known) migrations[name] = await import(`../../migrations/${name}.ts`);
-  const run = async (db: Transaction | Database['kysely']) => {
-    const provider = { getMigrations: async () => migrations };
-    const { error } = await new Migrator({ db, provider }).migrateToLatest();
-    if (error !== undefined) throw error;
-  };
-  if (database.dialect === 'postgres') await run(database.kysely);
-  else await inTransaction(database, run);
-}

@@ -32,7 +32,7 @@ async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
     store,
     async append(...deliveries) {
       const appended = await store.append(deliveries);
-      return appended.map(({ status, isIdReused }) => (isIdReused ? `${status}, id reused` : status));
+      return appended.map(({ status }) => status);
     },
     async ids() {
       const rows = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
@@ -63,21 +63,6 @@ describeEachDatabase('appending', (openFresh) => {
     expect(await append(ours, theirs)).toEqual(['accepted', 'accepted']);
     expect(await append(theirs, ours)).toEqual(['duplicate', 'duplicate']);
     expect(await ids()).toHaveLength(2);
-  });
-
-  it('tells a delivery id that stands on another body, of the same install only', async () => {
-    const { append } = await openWorld(openFresh);
-    const withId = (number: number, changes: Partial<NewDelivery> = {}) =>
-      newDelivery(contractStarted(number), { deliveryId: 'd-1', ...changes });
-    expect(await append(withId(1))).toEqual(['accepted']);
-    expect(await append(withId(1))).toEqual(['duplicate']);
-    expect(await append(withId(2, { install: 'globex' }))).toEqual(['accepted']);
-    expect(await append(withId(3))).toEqual(['accepted, id reused']);
-    await append(withId(7, { deliveryId: 'd-2' }));
-    const both = [withId(8, { deliveryId: 'd-2' }), withId(9, { deliveryId: 'd-2', install: 'globex' })];
-    expect(await append(...both)).toEqual(['accepted, id reused', 'accepted']);
-    const [without, another] = [{ deliveryId: null }, { deliveryId: null }];
-    expect(await append(withId(4, without), withId(5, another))).toEqual(['accepted', 'accepted']);
   });
 
   it('stores 256 of the largest deliveries at once', async () => {

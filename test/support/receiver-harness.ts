@@ -16,6 +16,7 @@ import { createDeferralLog } from '../../src/receiver/deferral-log.ts';
 import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
 import { createRateLimit, type Rates } from '../../src/receiver/rate-limit.ts';
 import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
+import { createRecentIds } from '../../src/receiver/recent-ids.ts';
 import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
 import { toSigningKey } from '../../src/receiver/verify-signature.ts';
@@ -128,6 +129,7 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
     budget: createByteBudget(inFlightBytes),
     admission: createAdmission(createRateLimit(limits, clock), gate),
+    recentIds: createRecentIds(),
     deferrals: createDeferralLog({
       metrics,
       logger,

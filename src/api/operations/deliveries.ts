@@ -1,4 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
+import { digestOf } from '../../inbox/body-key.ts';
 import type { ListedDelivery } from '../../inbox/delivery-list-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
@@ -95,7 +96,7 @@ function found<T>(id: number, value: T | undefined): T {
 function toShown({ bodySha256, headers, ...delivery }: ListedDelivery) {
   return {
     ...delivery,
-    bodySha256: bodySha256.toString('hex'),
+    bodySha256: digestOf(bodySha256).toString('hex'),
     headers: JSON.parse(headers) as Record<string, string>,
   };
 }
