@@ -1,4 +1,5 @@
 import { openDatabase } from '../../src/db/open-database.ts';
+import { digestOf } from '../../src/inbox/body-key.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
 import type { Market } from './market.ts';
@@ -123,7 +124,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     },
     async listStored() {
       const rows = await observer.kysely.selectFrom('delivery').select('bodySha256').execute();
-      return new Set(rows.map(({ bodySha256 }) => bodySha256.toString('hex')));
+      return new Set(rows.map(({ bodySha256 }) => digestOf(bodySha256).toString('hex')));
     },
     async approveAll() {
       const open = await observer.kysely.selectFrom('plan').select('id').where('decidedAt', 'is', null).execute();
