@@ -148,7 +148,8 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   });
 
   it('says what became of deliveries, however old they are', async () => {
-    await engine.deliver([fullEvent({ type: 'contract.started' }), 'no event']);
+    await engine.deliver([fullEvent({ type: 'contract.started' })]);
+    await engine.deliver(['no event']);
     await engine.inbox.postpone(1, 'given up', null);
     const { deliveries, attention: said } = await load('2026-03-16T00:00:00.000Z');
     expect(deliveries).toEqual([]);
