@@ -23,7 +23,7 @@ it.each([
   ['an instant', created('2026-03-15T12:00:00Z'), Date.parse('2026-03-15T12:00:00Z')],
   ['the same in another zone', created('2026-03-15T14:00:00.000+02:00'), Date.parse('2026-03-15T12:00:00Z')],
   ['the last instant there is', created('9999-12-31T23:59:59.999Z'), 253_402_300_799_999],
-  ['the last instant, west of here', created('9999-12-31T23:59:59.999-23:59'), 253_402_387_139_999],
+  ['an instant in a year of five digits', created('9999-12-31T23:59:59.999-23:59'), 0],
   ['the first millisecond', created('1970-01-01T00:00:00.001Z'), 1],
   ['a time before 1970', created('1969-12-31T23:59:59.999Z'), 0],
   ['the year 0', created('0000-01-01T00:00:00Z'), 0],
