@@ -78,14 +78,14 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'What must wait for a reading waits',
-        'const passing = await mayPass(tx, asked, now);',
-        'const passing = await mayPass(tx, all, now);',
+        'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
+        'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
       ],
     ],
   ),
   ...mutate(
     'src/converge/confirm-result.ts',
-    ['test/converge/converge-membership.test.ts', 'test/stories/converge/late-calls.test.ts'],
+    ['test/converge/confirm-result.test.ts', 'test/stories/converge/late-calls.test.ts'],
     [
       [
         'A call without an answer may still arrive',
@@ -107,6 +107,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
   ...mutate(
     'src/converge/ownership.ts',
     [
+      'test/converge/ownership.test.ts',
       'test/converge/converge-membership.test.ts',
       'test/stories/memberships/ids-given-out-again.test.ts',
       'test/stories/memberships/identity.test.ts',

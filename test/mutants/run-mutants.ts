@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { mapAtOnce } from '../../src/lib/at-once.ts';
+import { createVitest } from 'vitest/node';
 import type { Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 
@@ -13,77 +11,86 @@ import { mutants } from './mutants.ts';
  */
 const wanted = process.env['MUTANTS'] ?? '';
 const reportFile = 'test/REPORT.md';
-const atOnce = 2;
-/** A mutant may wait for ever for what no longer comes. */
-const longestMs = 300_000;
-
 interface Verdict extends Pick<Mutant, 'rule' | 'file'> {
   /** Null if it survived. */
   killedBy: string | null;
 }
 
-const folder = mkdtempSync(path.join(tmpdir(), 'gangway-mutants-'));
+let current: Mutant | null = null;
 
-async function main(): Promise<void> {
-  const chosen = [...mutants.entries()].filter(([, { file }]) => file.includes(wanted));
-  const stale = chosen.filter(([, { file, find }]) => readFileSync(file, 'utf8').split(find).length !== 2);
-  for (const [, { rule, file }] of stale) process.stdout.write(`${file} no longer has the one place of “${rule}”\n`);
-  const [red] = await findRed([...new Set(chosen.flatMap(([, { tests }]) => tests))], 'none');
+const vitest = await createVitest(
+  'test',
+  {
+    config: false,
+    watch: false,
+    include: ['test/**/*.test.ts'],
+    reporters: [{}],
+    bail: 1,
+    isolate: false,
+    maxWorkers: 1,
+    testTimeout: 120_000,
+    // It does not know of mutants.
+    fsModuleCache: false,
+    // What is no matter of the database is tried on one that needs no server.
+    testNamePattern: /^(?!.*\(postgres\))/,
+  },
+  {
+    plugins: [
+      {
+        name: 'mutant',
+        enforce: 'pre',
+        // Changes the one place as the module is loaded: the file stays as it is.
+        transform: (code, id) =>
+          current !== null && id === path.resolve(current.file)
+            ? code.replace(current.find, () => current?.replace ?? '')
+            : code,
+      },
+    ],
+  },
+);
+
+/** @returns whether every mutant was killed */
+async function killAll(): Promise<boolean> {
+  const chosen = mutants.filter(({ file }) => file.includes(wanted));
+  const stale = chosen.filter(({ file, find }) => readFileSync(file, 'utf8').split(find).length !== 2);
+  for (const { rule, file } of stale) process.stdout.write(`${file} no longer has the one place of “${rule}”\n`);
+  const [red] = await findRed([...new Set(chosen.flatMap(({ tests }) => tests))], null);
   if (red !== undefined) process.stdout.write(`Without a mutant this is red: ${red}\n`);
-  if (stale.length > 0 || red !== undefined) return fail();
+  if (stale.length > 0 || red !== undefined) return false;
   const verdicts: Verdict[] = [];
-  await mapAtOnce(chosen, atOnce, async ([index, mutant]) => {
-    const verdict = { rule: mutant.rule, file: mutant.file, killedBy: await findKiller(mutant, index) };
+  for (const mutant of chosen) {
+    const verdict = { rule: mutant.rule, file: mutant.file, killedBy: await findKiller(mutant) };
     verdicts.push(verdict);
     process.stdout.write(`${toLine(verdict)}\n`);
-  });
-  const inOrder = chosen.flatMap(([, { rule }]) => verdicts.filter((one) => one.rule === rule));
-  if (wanted === '') writeReport(inOrder);
+  }
+  if (wanted === '') writeReport(verdicts);
   const survived = verdicts.filter(({ killedBy }) => killedBy === null);
   process.stdout.write(`${verdicts.length} mutants, ${survived.length} survived\n`);
-  if (survived.length > 0) fail();
+  return survived.length === 0;
 }
 
-function fail(): void {
-  process.exitCode = 1;
-}
-
-async function findKiller({ tests }: Mutant, index: number): Promise<string | null> {
-  for (const file of tests) {
-    const [red] = await findRed([file], String(index));
+async function findKiller(mutant: Mutant): Promise<string | null> {
+  for (const file of mutant.tests) {
+    const [red] = await findRed([file], mutant);
     if (red !== undefined) return `${red}, in \`${file}\``;
   }
   return null;
 }
 
 /** @returns the tests that are red, up to the first @throws if no test was run */
-async function findRed(files: readonly string[], mutant: string): Promise<string[]> {
-  const outputFile = path.join(folder, `report-${mutant}.json`);
-  rmSync(outputFile, { force: true });
-  const options = ['--config', 'test/mutants/vitest.config.ts', '--bail=1', '--reporter=json', '--no-file-parallelism'];
-  // What is no matter of the database is tried on one that needs no server.
-  const pattern = '--testNamePattern=^(?!.*\\(postgres\\))';
-  const args = ['node_modules/vitest/vitest.mjs', 'run', ...options, `--outputFile=${outputFile}`, pattern, ...files];
-  const said = await run(args, mutant);
-  if (said.isStopped) return ['it hangs'];
-  const report = JSON.parse(readFileSync(outputFile, 'utf8')) as Report;
-  if (report.numTotalTests === 0) throw new Error(`nothing was run of ${files}: ${said.text}`);
-  const results = report.testResults.flatMap(({ assertionResults }) => assertionResults);
-  return results.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName);
-}
-
-interface Report {
-  numTotalTests: number;
-  testResults: { assertionResults: { status: string; fullName: string }[] }[];
-}
-
-async function run(args: string[], mutant: string): Promise<{ isStopped: boolean; text: string }> {
-  const options = { env: { ...process.env, MUTANT: mutant }, timeout: longestMs, maxBuffer: 64 * 1024 * 1024 };
-  return await new Promise((resolve) => {
-    execFile(process.execPath, args, options, (error, stdout, stderr) =>
-      resolve({ isStopped: error?.killed === true, text: stdout + stderr }),
-    );
-  });
+async function findRed(files: readonly string[], mutant: Mutant | null): Promise<string[]> {
+  // Only the changed module is loaded anew.
+  for (const one of [current, mutant]) if (one !== null) vitest.invalidateFile(path.resolve(one.file));
+  current = mutant;
+  const specifications = await vitest.globTestSpecifications([...files]);
+  const { testModules } = await vitest.runTestSpecifications(specifications);
+  // Those of the runs before are still among them.
+  const its = testModules.filter(({ moduleId }) => files.some((file) => moduleId === path.resolve(file)));
+  const tests = its.flatMap(({ children }) => [...children.allTests()]);
+  if (tests.length === 0) throw new Error(`nothing was run of ${files}`);
+  return tests
+    .filter((test) => test.result().state === 'failed')
+    .map(({ fullName }) => fullName.replaceAll(' > ', ' '));
 }
 
 function toLine({ rule, file, killedBy }: Verdict): string {
@@ -103,7 +110,9 @@ function writeReport(verdicts: readonly Verdict[]): void {
 }
 
 try {
-  await main();
+  const isWell = await killAll();
+  // Whatever Vitest thinks of tests that are red.
+  process.exitCode = isWell ? 0 : 1;
 } finally {
-  rmSync(folder, { recursive: true, force: true });
+  await vitest.close();
 }

@@ -6,10 +6,12 @@ const worlds = [true, false].flatMap((asksAsItHappened) =>
   [true, false].map((isPrompt) => ({ asksAsItHappened, isPrompt })),
 );
 
+const named = histories.map((history) => [history.name, history] as const);
+
 describe('every order of what arrives, with each arrival lost and with each repeated', () => {
   const total = { orders: 0, states: 0 };
 
-  it.each(histories)('ends no access wrongly and loses no end: $name', async (history) => {
+  it.each(named)('ends no access wrongly and loses no end: %s', async (_, history) => {
     for (const world of worlds) {
       for (const walk of [walkHistory, walkLossesAndRepeats]) {
         const { orders, states } = await walk(history, world);

@@ -8,8 +8,10 @@ const worlds = [
   { asksAsItHappened: false, isPrompt: true },
 ];
 
+const named = histories.map((history) => [history.name, history] as const);
+
 describe('every order of what arrives', () => {
-  it.each(histories)('ends no access wrongly and loses no end: $name', async (history) => {
+  it.each(named)('ends no access wrongly and loses no end: %s', async (_, history) => {
     for (const world of worlds) {
       const { orders } = await walkHistory(history, world);
       expect(orders).toBe(factorial(history.arrivals.length));
