@@ -64,7 +64,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
   ),
   ...mutate(
     'src/removals/removal-worker.ts',
-    [worker],
+    [worker, 'test/stories/memberships/incidents-renewals.test.ts'],
     [
       [
         'Held is also what was let pass and has not begun',

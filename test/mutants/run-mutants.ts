@@ -6,11 +6,12 @@ import { mutants } from './mutants.ts';
 
 /**
  * `npm run test:mutants`: runs for each mutant its tests until one is red, and writes which one that was into the
- * report. A mutant that no test notices is a rule that no test holds. `MUTANTS=brake` runs those of the files with this in their
- * name, and writes nothing.
+ * report. A mutant that survives is a rule that no test holds. `MUTANTS=brake` runs those of files with such a name,
+ * and writes nothing.
  */
 const wanted = process.env['MUTANTS'] ?? '';
 const reportFile = 'test/REPORT.md';
+
 interface Verdict extends Pick<Mutant, 'rule' | 'file'> {
   /** Null if it survived. */
   killedBy: string | null;
