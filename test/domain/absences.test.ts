@@ -96,6 +96,7 @@ describe('what was missed is gone', () => {
     ['not by absences as old as the observation', [0, 12], 12, null],
     ['not by an absence that began when it was seen, and one after', [0, 12], 0, null],
     ['by two absences after the observation', [0, 6, 16], 5, 16],
+    ['by two absences after it, however many were before', [0, 10, 20, 30, 41, 52], 35, 52],
   ])('%s', (_, missed, seen, gone) => {
     const lastSeenAt = seen === null ? null : at(seen);
     expect(goneSince(miss(...missed), lastSeenAt)).toBe(gone === null ? null : at(gone));

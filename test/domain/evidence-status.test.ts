@@ -5,9 +5,11 @@ import {
   areContractsRead,
   isSuspect,
   leftSince,
+  provisioningOf,
   revokedGrant,
   statusOfContract,
   statusOfLink,
+  wentWithGrant,
 } from '../../src/domain/evidence-status.ts';
 
 const before = '2026-03-15T11:00:00.000Z';
@@ -194,5 +196,32 @@ describe('isSuspect', () => {
   ])('is %s of one that %s', (expected, _of, registers) => {
     const contract = { ...emptyContract('acme', 'cmc1'), ...registers };
     expect(isSuspect(contract, oneOClock)).toBe(expected);
+  });
+});
+
+describe('wentWithGrant', () => {
+  const link = { seenAt: noon };
+  const revokedAt = { ...emptyGrant('acme', 'g1'), activeReadAt: before, revokedEventAt: tenPast };
+  const another = { ...emptyGrant('acme', 'g2'), firstActiveReadAt: oneOClock, activeReadAt: oneOClock };
+
+  it.each([
+    [true, 'ended after its grant was revoked', oneOClock, [revokedAt]],
+    [true, 'ended as its grant was revoked', tenPast, [revokedAt]],
+    [false, 'ended before its grant was revoked', noon, [revokedAt]],
+    [true, 'was not seen since another grant came', nextDay, [revokedAt, another]],
+    [false, 'ended by itself', oneOClock, [{ ...revokedAt, revokedEventAt: null }]],
+  ])('is %s of a link that %s', (expected, _of, goneAt, grants) => {
+    expect(wentWithGrant(link, goneAt, grants)).toBe(expected);
+  });
+});
+
+describe('provisioningOf', () => {
+  it.each([
+    ['ours', null],
+    ['ours', 'PARTNER_WEBHOOK'],
+    ['of_marketplace', 'MANAGED_ADAPTER'],
+    ['unknown', 'SOMETHING_NEW'],
+  ])('is %s for the mode %s', (expected, mode) => {
+    expect(provisioningOf(mode)).toBe(expected);
   });
 });

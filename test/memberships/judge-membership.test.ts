@@ -215,4 +215,16 @@ describe('a link that may take over', () => {
   it('lets every trainer wait that it may take over, whatever else ended', () => {
     expect(judge([reason(ended), reason(unlinked, { contractId: 'c2' })], [successor()])).toEqual(waiting);
   });
+
+  it('is judged by the link that ended last, of those that a contract had to one project', () => {
+    const first = endedBy('link_removed', nextDay);
+    const last: Standing = {
+      stands: false,
+      ends: [{ cause: 'link_removed', since: later, dueAt: later, dueWithSuccessorAt: nextDay }],
+    };
+    const reasons = [reason(first), reason(last, { linkId: 'l2' })];
+    expect(judge(reasons)).toEqual(unwanted('acme', 'link_removed', later));
+    const ofTwoContracts = [reason(first, { contractId: 'c2' }), reason(last, { linkId: 'l2' })];
+    expect(judge(ofTwoContracts)).toEqual(unwanted('acme', 'link_removed', nextDay));
+  });
 });

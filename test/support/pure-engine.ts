@@ -1,6 +1,7 @@
 import type { MembershipRow, ReasonRow } from '../../src/db/tables.ts';
+import { isMissed } from '../../src/domain/absences.ts';
 import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
-import { movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
+import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
 import { type MembershipChange, planMemberships } from '../../src/memberships/plan-memberships.ts';
 import type { KnownInstall } from '../../src/reconcile/read/read-install.ts';
 
@@ -21,6 +22,24 @@ export interface PureEngine {
   wanted(): string[];
   /** `group/trainer` of everyone who is in the tool. */
   roster(): string[];
+  memberships(): readonly MembershipRow[];
+  /** The same evidence is the same text. */
+  evidence(): string;
+  /** The same text is the same future: all that is known, decided and in the tool. */
+  print(): string;
+  /** Another engine that knows the same and goes its own way from here. */
+  fork(): PureEngine;
+}
+
+/** Rows are replaced and never changed, as engines share them. */
+interface PureState {
+  registers: Registers;
+  memberships: Map<number, MembershipRow>;
+  current: Map<number, string>;
+  addressInstalls: Map<number, ReadonlySet<string>>;
+  reasons: Map<string, ReasonRow>;
+  /** The memberships by which a trainer is in. */
+  tool: Set<number>;
 }
 
 const rules = {
@@ -31,14 +50,8 @@ const rules = {
 
 type Registers = { [Kind in keyof Evidence]: Map<string, Evidence[Kind][number]> };
 
-export function createPureEngine(): PureEngine {
-  const registers = createRegisters();
-  const memberships = new Map<number, MembershipRow>();
-  const current = new Map<number, string>();
-  const addressInstalls = new Map<number, Set<string>>();
-  const reasons = new Map<string, ReasonRow>();
-  /** The memberships by which a trainer is in. */
-  const tool = new Set<number>();
+export function createPureEngine(state: PureState = createState()): PureEngine {
+  const { registers, memberships, current, addressInstalls, reasons, tool } = state;
 
   function plan(): MembershipChange[] {
     const known = toKnown(registers);
@@ -70,17 +83,66 @@ export function createPureEngine(): PureEngine {
       for (const [id, row] of memberships) {
         if (row.state === 'pending') {
           tool.add(id);
-          Object.assign(row, { state: 'active', isOurs: 1, memberId: row.trainerId });
+          memberships.set(id, { ...row, state: 'active', isOurs: 1, memberId: row.trainerId });
         }
         const isDue = row.state === 'removing' && (row.removeAfter ?? '') <= now;
         if (!isDue) continue;
         tool.delete(id);
-        Object.assign(row, { state: 'removed', isOurs: 0, removeAfter: null });
+        memberships.set(id, { ...row, state: 'removed', isOurs: 0, removeAfter: null });
       }
     },
     wanted: () => seatsOf([...memberships.values()].filter(({ wanted }) => wanted === 1)),
     roster: () => seatsOf([...memberships.values()].filter(({ id }) => tool.has(id))),
+    memberships: () => [...memberships.values()],
+    evidence: () => printRegisters(registers),
+    print: () =>
+      JSON.stringify([
+        printRegisters(registers),
+        [...memberships.values()],
+        [...current].sort(),
+        [...addressInstalls].map(([id, installs]) => [id, ...[...installs].sort()]).sort(),
+        [...reasons.keys()].sort(),
+        [...tool].sort(),
+      ]),
+    fork: () => createPureEngine(copyState(state)),
   };
+}
+
+function createState(): PureState {
+  return {
+    registers: createRegisters(),
+    memberships: new Map(),
+    current: new Map(),
+    addressInstalls: new Map(),
+    reasons: new Map(),
+    tool: new Set(),
+  };
+}
+
+function copyState({ registers, memberships, current, addressInstalls, reasons, tool }: PureState): PureState {
+  const { contracts, links, grants, pairs, participations, people } = registers;
+  return {
+    registers: {
+      contracts: new Map(contracts),
+      links: new Map(links),
+      grants: new Map(grants),
+      pairs: new Map(pairs),
+      participations: new Map(participations),
+      people: new Map(people),
+    },
+    memberships: new Map(memberships),
+    current: new Map(current),
+    addressInstalls: new Map(addressInstalls),
+    reasons: new Map(reasons),
+    tool: new Set(tool),
+  };
+}
+
+/** In the order of the keys: in which order they came is no knowledge. */
+function printRegisters(registers: Registers): string {
+  return JSON.stringify(
+    Object.values(registers).map((rows) => [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)),
+  );
 }
 
 function seatsOf(rows: MembershipRow[]): string[] {
@@ -150,7 +212,10 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
   const of = <Row extends { install: string }>(rows: Map<string, Row>) =>
     [...rows.values()].filter((row) => row.install === install);
   const pairs = of(registers.pairs);
-  const participations = of(registers.participations);
+  const participations = of(registers.participations).filter((one) => leftSince(one) === null);
+  const doubtful = new Set(
+    participations.filter(({ absences, seenAt }) => isMissed(absences, seenAt)).map(({ contractId }) => contractId),
+  );
   const isOpen = (contract: ContractEvidence) => {
     const status = statusOfContract(contract);
     return status === 'active' || status === 'disputed';
@@ -164,7 +229,7 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
       .filter(isOpen)
       .map(({ contractId, participantsReadAt }) => ({
         contractId,
-        participantsReadAt,
+        participantsReadAt: doubtful.has(contractId) ? null : participantsReadAt,
         linkIds: pairs
           .filter((pair) => pair.contractId === contractId && movedSince(pair) === null)
           .map(({ linkId }) => linkId),

@@ -1,0 +1,153 @@
+import { type Mutant, mutate } from './mutant.ts';
+
+const worker = 'test/removals/removal-worker.test.ts';
+
+/** When a removal may begin, and how it is done. */
+export const mutantsOfRemovals: readonly Mutant[] = [
+  ...mutate(
+    'src/domain/brake.ts',
+    ['test/domain/brake.test.ts', worker],
+    [
+      ['One removal is always allowed, and no second', 'Math.max(1, shareOf', 'Math.max(2, shareOf'],
+      ['What waits for an operator counts', 'counts.braked + counts.waiting + ', 'counts.braked + '],
+      [
+        'Delivered ends are exempt only up to a rate',
+        'delivered.length + counts.delivered <= limits.max',
+        'delivered.length <= limits.max',
+      ],
+      [
+        'Who cannot return is never removed by weak evidence',
+        '!one.canReturn && !isExplicit(one.cause)',
+        '!one.canReturn && isExplicit(one.cause)',
+      ],
+      ['All that is due is held, and not just the excess', 'used + weighed.length <= allowed', 'used + 1 <= allowed'],
+      [
+        'A share is rounded down',
+        'Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length))',
+        'Math.ceil(fraction * people)',
+      ],
+      [
+        'A member who was there before us is no removal',
+        'const free = due.filter((one) => !one.isOurs);',
+        'const free: DueRemoval[] = [];',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/domain/awaited-reading.ts',
+    ['test/domain/awaited-reading.test.ts'],
+    [
+      [
+        "An operator's decision needs no reading",
+        'if (isByOperator(due.cause)) return { isOver: true, toList: [] };',
+        '',
+      ],
+      [
+        'After an end the active contracts are listed once',
+        'return activeListedAt !== null && activeListedAt >=',
+        'return activeListedAt === null || activeListedAt >=',
+      ],
+      ['A list after an end is not waited for for long', '>= longestLookMs', '>= longestLookMs * 1000'],
+      [
+        'Weak evidence from before a pause is read again',
+        'return derivedAt < held || msBetween(held, dueAt) <= graceMs;',
+        'return false;',
+      ],
+      ['A neighbour may have missed a hire', 'neighbours.some((one) => mayHaveMissedHire(one, due))', 'false'],
+      ['An end from before a silence is read again', 'own.some((one) => isOlder(one, due)) ||', ''],
+      [
+        'No wait is for ever',
+        'const isReadingOver = !isUnread || msBetween(since, now) >= gracePeriods.revokedGraceMs;',
+        'const isReadingOver = !isUnread;',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/removals/removal-worker.ts',
+    [worker, 'test/stories/memberships/incidents-renewals.test.ts'],
+    [
+      [
+        'Held is also what was let pass and has not begun',
+        'const planned = [...held, ...takenBack];',
+        'const planned = [...held];',
+      ],
+      [
+        'Removals that become due together are one plan',
+        'now.getTime() - Date.parse(lastAt) < planEveryMs',
+        'now.getTime() - Date.parse(lastAt) < 0',
+      ],
+      [
+        'What must wait for a reading waits',
+        'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
+        'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/converge/confirm-result.ts',
+    ['test/converge/confirm-result.test.ts', 'test/stories/converge/late-calls.test.ts'],
+    [
+      [
+        'A call without an answer may still arrive',
+        'return lateUntil !== null && lookedAt < lateUntil;',
+        'return false;',
+      ],
+      [
+        'One look that finds nobody is no proof',
+        'if (missedAt !== null && lookedAt >= countsFrom) return',
+        'if (lookedAt) return',
+      ],
+      [
+        'What we made stays ours until it is confirmed gone',
+        'if (unconfirmed.missedAt === null) return { ...result, unconfirmed };',
+        'if (unconfirmed) return { ...result, unconfirmed };',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/converge/ownership.ts',
+    [
+      'test/converge/ownership.test.ts',
+      'test/converge/converge-membership.test.ts',
+      'test/stories/memberships/ids-given-out-again.test.ts',
+      'test/stories/memberships/identity.test.ts',
+    ],
+    [
+      [
+        'An id is believed only with an address',
+        "if (found.email !== null) return 'in_doubt';",
+        "if (found.email !== null) return 'confirmed';",
+      ],
+      [
+        'An account that was made at another time is another',
+        'if (isComparable && known !== found.madeAt)',
+        'if (isComparable && known === found.madeAt)',
+      ],
+      [
+        'A member with another id is not ours',
+        'if (claim.isOurs && found.id === claim.memberId) return true;',
+        'if (claim.isOurs) return true;',
+      ],
+      [
+        'An account that was there is not made by us',
+        'if (given?.givenAt == null || given.wasAbsent === false) return false;',
+        'if (given?.givenAt == null) return false;',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/converge/adapt-pace.ts',
+    ['test/converge/adapt-pace.test.ts'],
+    [['A tool that does not answer gets half', 'Math.floor(pace.atOnce) / 2', 'Math.floor(pace.atOnce)']],
+  ),
+  ...mutate(
+    'src/converge/share-slots.ts',
+    ['test/converge/share-slots.test.ts'],
+    [['While others wait nobody gets more than half', 'Math.floor(slots / 2)', 'slots']],
+  ),
+  ...mutate(
+    'src/converge/breaker.ts',
+    ['test/converge/breaker.test.ts'],
+    [['A refused token is the whole tool’s', "errorCode === 'unauthenticated' ||\n", '']],
+  ),
+];

@@ -1,0 +1,342 @@
+import {
+  type Access,
+  type Arrival,
+  ended,
+  endedBriefly,
+  linked,
+  reading,
+  refusedReading,
+  revoked,
+  started,
+  startedBriefly,
+  unlinked,
+} from './arrivals.ts';
+
+/** What happened to two customers, as up to seven arrivals, among them a faulty one; and who belongs where after it. */
+export interface History {
+  name: string;
+  /** In the order in which they happened. */
+  arrivals: readonly Arrival[];
+  /** Everyone who belongs in a group in the end, as `project/trainer`. */
+  roster: readonly string[];
+}
+
+const c1: Access = { install: 'acme', contract: 'c1', link: 'l1', trainer: 't1' };
+const c1OfOther: Access = { ...c1, trainer: 't2' };
+const c2: Access = { install: 'acme', contract: 'c2', link: 'l1', trainer: 't1' };
+const c2OfOther: Access = { ...c2, trainer: 't2' };
+/** The same person and the same project, by another customer. */
+const d1: Access = { install: 'globex', contract: 'd1', link: 'k1', trainer: 't1' };
+const d1OfOther: Access = { ...d1, trainer: 't2' };
+
+const d2OfOther: Access = { ...d1OfOther, contract: 'd2' };
+
+const day = 24 * 60;
+
+const events: History[] = [
+  {
+    name: 'a list is cut off without a sign',
+    arrivals: [
+      started(c1, 0),
+      started(d1OfOther, 2),
+      started(c2, 5),
+      ended(c1, 30),
+      ended(d1OfOther, 40),
+      reading('acme', 60, { links: ['l1'], active: [{ id: 'c2', on: ['l1'] }], ended: [{ id: 'c1', on: ['l1'] }] }),
+      reading('acme', 90, { links: ['l1'], active: [{ id: 'c9', on: ['l1'], who: ['t9'] }] }),
+    ],
+    roster: ['signs/t1', 'signs/t9'],
+  },
+  {
+    name: 'a renewal, and an empty list',
+    arrivals: [
+      started(c1, 0),
+      started(d1, 1),
+      ended(d1, 50),
+      ended(c1, 100),
+      started(c2, 101),
+      reading('acme', 120, { links: [] }),
+      reading('acme', 130, {
+        links: ['l1'],
+        active: [{ id: 'c2', on: ['l1'], who: ['t1'] }],
+        ended: [{ id: 'c1', on: ['l1'] }],
+      }),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'a mistaken end, a real one, and a stale list',
+    arrivals: [
+      started(c1, 0),
+      started(c2OfOther, 1),
+      ended(c1, 10),
+      ended(c2OfOther, 20),
+      reading('acme', 29, {
+        links: ['l1'],
+        active: [
+          { id: 'c1', on: ['l1'], who: ['t1'] },
+          { id: 'c2', on: ['l1'], who: ['t2'], isUntrue: true },
+        ],
+      }),
+      reading('acme', 40, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'an end that was read, and a list that is older than it seems',
+    arrivals: [
+      started(c1, 0),
+      started({ ...c2, link: 'l3' }, 1),
+      reading('acme', 20, {
+        links: ['l1', 'l3'],
+        active: [{ id: 'c2', on: ['l3'], who: ['t1'] }],
+        ended: [{ id: 'c1', on: ['l1'] }],
+      }),
+      reading('acme', 60, {
+        links: ['l1', 'l3'],
+        active: [
+          { id: 'c1', on: ['l1'], who: ['t1'], isUntrue: true },
+          { id: 'c2', on: ['l3'], who: ['t1'] },
+        ],
+      }),
+      started(d1OfOther, 70),
+      endedBriefly(d1OfOther, 80),
+    ],
+    roster: ['lamps/t1'],
+  },
+  {
+    name: 'events with the least that is guaranteed, and a corrupted one',
+    arrivals: [
+      startedBriefly(c1, 0),
+      reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      started(c2OfOther, 10),
+      started(d1, 11),
+      endedBriefly(c2OfOther, 30),
+      ended(d1, 40, {
+        undatedBody: JSON.stringify({
+          type: 'contract.ended',
+          resourceId: 'd1',
+          createdAt: '2999-01-01T00:00:00.000Z',
+          data: { contract: { id: 'd1', title: 7 }, freelancer: 'nobody', projectLink: [] },
+        }),
+      }),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'a start from long ago that is delivered now',
+    arrivals: [
+      { ...started(c1, -40 * day, { receivedMin: 0 }), shows: [] },
+      { ...ended(c2, -41 * day, { receivedMin: 1 }), shows: [] },
+      started(c2OfOther, 2),
+      started(d1, 3),
+      ended(d1, 4),
+      { ...started(d1OfOther, -35 * day, { receivedMin: 5 }), shows: [] },
+    ],
+    roster: [],
+  },
+  {
+    name: 'two customers who know different addresses, or none',
+    arrivals: [
+      started(c1, 0),
+      started(d1, 1, { workEmail: 'amara@globex.example' }),
+      started(c1OfOther, 2, { workEmail: null }),
+      started(d2OfOther, 3),
+      ended(c1, 30),
+      ended(d2OfOther, 31),
+    ],
+    roster: ['signs/t1'],
+  },
+];
+
+const ofLinks: History[] = [
+  {
+    name: 'a link that is removed and made again, and a list without it',
+    arrivals: [
+      started(c1, 0),
+      started(d1OfOther, 5),
+      reading('acme', 20, { links: [], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      unlinked('acme', 'l1', 30),
+      linked('acme', 'l2', 35),
+      reading('acme', 50, { links: ['l2'], active: [{ id: 'c1', on: ['l2'], who: ['t1'] }] }),
+    ],
+    roster: ['signs/t1', 'signs/t2'],
+  },
+  {
+    name: 'a project that is pointed to another job',
+    arrivals: [
+      started(c1, 0),
+      started(d1OfOther, 5),
+      unlinked('acme', 'l1', 30),
+      linked('acme', 'l2', 31),
+      started({ ...c2OfOther, link: 'l2' }, 40),
+      reading('acme', 95, { links: ['l2'], active: [{ id: 'c2', on: ['l2'], who: ['t2'] }] }),
+      refusedReading('acme', 120),
+    ],
+    roster: ['signs/t2'],
+  },
+  {
+    name: 'a contract that is moved to another job, and a list without its links',
+    arrivals: [
+      started(c1, 0),
+      started(d1OfOther, 1),
+      reading('acme', 10, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 60, {
+        links: ['l1', 'l3'],
+        active: [{ id: 'c1', on: ['l3'], who: ['t1'] }],
+        doubts: [{ contract: 'c1', link: 'l1' }],
+      }),
+      reading('acme', 65, { links: ['l1', 'l3'], active: [{ id: 'c1', on: [], who: ['t1'] }] }),
+      reading('acme', 75, {
+        links: ['l1', 'l3'],
+        active: [{ id: 'c1', on: ['l3'], who: ['t1'] }],
+        doubts: [{ contract: 'c1', link: 'l1' }],
+      }),
+    ],
+    roster: ['lamps/t1', 'signs/t2'],
+  },
+  {
+    name: 'a contract that a list has under another job twice, and between them rightly',
+    arrivals: [
+      started(c1, 0),
+      reading('acme', 10, {
+        links: ['l1', 'l3'],
+        active: [{ id: 'c1', on: ['l3'], who: ['t1'], isUntrue: true }],
+        doubts: [{ contract: 'c1', link: 'l1' }],
+      }),
+      reading('acme', 20, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      started(d1OfOther, 21),
+      reading('acme', 25, {
+        links: ['l1', 'l3'],
+        active: [{ id: 'c1', on: ['l3'], who: ['t1'], isUntrue: true }],
+        doubts: [{ contract: 'c1', link: 'l1' }],
+      }),
+      ended(d1OfOther, 30),
+    ],
+    // The other project has let the trainer in, and only what ends a contract there ends that.
+    roster: ['lamps/t1', 'signs/t1'],
+  },
+  {
+    name: 'a link that is gone without an event',
+    arrivals: [
+      started(c1, 0),
+      started({ ...c2OfOther, link: 'l3' }, 1),
+      reading('acme', 60, { links: ['l3'], active: [{ id: 'c2', on: ['l3'], who: ['t2'] }], doubts: [{ link: 'l1' }] }),
+      reading('acme', 75, { links: ['l3'], active: [{ id: 'c2', on: ['l3'], who: ['t2'] }], doubts: [{ link: 'l1' }] }),
+      started(d1OfOther, 80),
+      refusedReading('acme', 90),
+    ],
+    roster: ['lamps/t2', 'signs/t2'],
+  },
+  {
+    name: 'a link that answers 404 now and then',
+    arrivals: [
+      started(c1, 0),
+      reading('acme', 60, { links: ['l3'], active: [{ id: 'c1', on: ['l1'] }], doubts: [{ link: 'l1' }] }),
+      reading('acme', 75, { links: ['l1', 'l3'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 90, { links: ['l3'], active: [{ id: 'c1', on: ['l1'] }], doubts: [{ link: 'l1' }] }),
+      reading('acme', 96, { links: ['l3'], doubts: [{ link: 'l1' }] }),
+      started(d1OfOther, 97),
+      ended(d1OfOther, 98),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'one of two links to a project',
+    arrivals: [
+      started(c1, 0),
+      started({ ...c1, link: 'l2' }, 1),
+      started({ ...c2OfOther, link: 'l2' }, 2),
+      unlinked('acme', 'l2', 30),
+      started(d1, 40),
+      ended(d1, 50),
+      reading('acme', 60, { links: [] }),
+    ],
+    roster: ['signs/t1'],
+  },
+];
+
+const both = { id: 'c1', on: ['l1'], who: ['t1', 't2'] } as const;
+const withoutOther = { id: 'c1', on: ['l1'], who: ['t1', 't3'] } as const;
+
+const ofPeople: History[] = [
+  {
+    name: 'participants who change, and an empty answer',
+    arrivals: [
+      started(c1, 0),
+      started(c1OfOther, 1),
+      reading('acme', 420, {
+        links: ['l1'],
+        active: [list(withoutOther)],
+        doubts: [{ contract: 'c1', trainer: 't2' }],
+      }),
+      reading('acme', 425, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: [] }] }),
+      reading('acme', 435, {
+        links: ['l1'],
+        active: [list(withoutOther)],
+        doubts: [{ contract: 'c1', trainer: 't2' }],
+      }),
+      started(d1, 436),
+      ended(d1, 437),
+    ],
+    roster: ['signs/t1', 'signs/t3'],
+  },
+  {
+    name: 'a participant who is missing from one answer, and from another within minutes',
+    arrivals: [
+      started(c1, 0),
+      started(c1OfOther, 1),
+      reading('acme', 420, { links: ['l1'], active: [list(withoutOther)] }),
+      reading('acme', 425, { links: ['l1'], active: [list(withoutOther)] }),
+      reading('acme', 440, { links: ['l1'], active: [list(both)] }),
+      started(d1, 441),
+      unlinked('globex', 'k1', 450),
+    ],
+    roster: ['signs/t1', 'signs/t2', 'signs/t3'],
+  },
+  {
+    name: 'a customer who disconnects and connects again',
+    arrivals: [
+      started(c1, 0),
+      reading('acme', 5, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      revoked('acme', 'acme-g1', 30),
+      refusedReading('acme', 40),
+      reading('acme', 60, { grant: 'acme-g2', links: ['l2'], active: [{ id: 'c1', on: ['l2'], who: ['t1'] }] }),
+      started(d1OfOther, 70),
+      ended(d1OfOther, 80),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'a customer who disconnects for good, beside another',
+    arrivals: [
+      reading('acme', 0, { links: ['l1'], active: [list(both)] }),
+      started({ ...c2OfOther, link: 'l3' }, 1),
+      revoked('acme', 'acme-g1', 30),
+      refusedReading('acme', 40),
+      started(d1, 50),
+      started(d2OfOther, 51),
+      ended(d2OfOther, 60),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'a revocation of a grant that was replaced',
+    arrivals: [
+      reading('acme', 0, { links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      reading('acme', 20, { grant: 'acme-g2', links: ['l1'], active: [{ id: 'c1', on: ['l1'], who: ['t1'] }] }),
+      revoked('acme', 'acme-g1', 30),
+      started(c2OfOther, 40),
+      unlinked('globex', 'k1', 41),
+      started(d1OfOther, 42),
+    ],
+    roster: ['signs/t1', 'signs/t2'],
+  },
+];
+
+/** Lists are the caller's own. */
+function list({ id, on, who }: typeof both | typeof withoutOther) {
+  return { id, on: [...on], who: [...who] };
+}
+
+export const histories: readonly History[] = [...events, ...ofLinks, ...ofPeople];
