@@ -1,7 +1,7 @@
 import { isEventType } from '../domain/event.ts';
 import { isAt } from '../installs/subscription/endpoint-url.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
-import type { Endpoint } from '../sources/source.ts';
+import type { Endpoint } from '../sources/endpoint.ts';
 import { type Check, failure, warning } from './doctor-checks.ts';
 import { nameOf } from './install-checks.ts';
 

@@ -1,5 +1,6 @@
 import type { AppError } from '../domain/errors.ts';
 import type { AddressMissing } from '../domain/evidence.ts';
+import type { CreatedEndpoint, Endpoint, EndpointChanges, NewEndpoint } from './endpoint.ts';
 import type { PendingPayment } from './pending-payment.ts';
 import type { Publication } from './publication.ts';
 import type { TokenCalls } from './token-record.ts';
@@ -319,37 +320,6 @@ export interface EndApproval {
   /** Where a person confirms or declines it. */
   url: string | null;
   expiresAt: string | null;
-}
-
-/** A webhook endpoint. */
-export interface Endpoint {
-  id: string;
-  /** `ACTIVE` or `DISABLED`. */
-  status: string;
-  url?: string | undefined;
-  eventTypes?: string[] | undefined;
-  createdAt?: string | null | undefined;
-  consecutiveFailures: number | null;
-  disabledAt?: string | null | undefined;
-  disabledReason: string | null;
-}
-
-export interface NewEndpoint {
-  /** https, or http for localhost. */
-  url: string;
-  eventTypes: readonly string[];
-}
-
-export interface EndpointChanges {
-  url?: string;
-  eventTypes?: readonly string[];
-  status?: 'ACTIVE' | 'DISABLED';
-}
-
-export interface CreatedEndpoint {
-  endpoint: Endpoint;
-  /** The marketplace shows it only this once. */
-  secret: string;
 }
 
 /** A difference between the API description that the marketplace serves and what Gangway relies on. */

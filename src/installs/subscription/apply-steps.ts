@@ -2,7 +2,7 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { Endpoint, EndpointChanges } from '../../sources/source.ts';
+import type { Endpoint, EndpointChanges } from '../../sources/endpoint.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Endpoint } from '../../sources/source.ts';
+import type { Endpoint } from '../../sources/endpoint.ts';
 import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
 import { toShownUrl } from './troubles.ts';

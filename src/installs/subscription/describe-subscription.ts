@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Endpoint } from '../../sources/source.ts';
+import type { Endpoint } from '../../sources/endpoint.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
 import { listEndpoints, lookAtSubscription, type SubscriptionDeps, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';

@@ -1,7 +1,8 @@
+import type { Endpoint } from '../endpoint.ts';
 import type { Call, Operation } from '../http/caller.ts';
 import { toSegment } from '../http/id-segment.ts';
 import { listWhole } from '../http/list-whole.ts';
-import type { Endpoint, Source } from '../source.ts';
+import type { Source } from '../source.ts';
 import {
   CreatedEndpointAnswer,
   DeletedAnswer,
