@@ -89,6 +89,16 @@ export async function openCrashWorld(databaseUrl: string, changes: object = {}):
   };
 }
 
+/** Waits until one more delivery is answered for. */
+export async function untilAnswered({ answered }: Traffic): Promise<void> {
+  const known = answered.size;
+  await until(
+    'a delivery is answered',
+    () => answered.size,
+    (size) => size > known,
+  );
+}
+
 /** A call that was no use: somebody was in or out already. */
 interface Repeated {
   call: ToolCall;

@@ -13,6 +13,8 @@ export interface Traffic {
   answered: ReadonlySet<string>;
   /** How many requests had no whole answer, or another one. */
   countFailed(): number;
+  /** The other answers. */
+  refusedWith: ReadonlySet<number>;
   /** Where to send from now on; to several in turn. */
   sendTo(...urls: string[]): void;
   /** Resolves when the last request has ended. */
@@ -27,6 +29,7 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
   const sender = createSender(acmeSecret, connections);
   const nextEvent = createEvents(random);
   const answered = new Set<string>();
+  const refusedWith = new Set<number>();
   const unanswered: string[] = [];
   let urls = [firstUrl];
   let sent = 0;
@@ -40,7 +43,10 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
     sent += 1;
     try {
       const { status } = await sender.send(url, body, `delivery-${body.length}-${random()}`);
-      if (status !== 200) throw new Error(`answered ${status}`);
+      if (status !== 200) {
+        refusedWith.add(status);
+        throw new Error(`answered ${status}`);
+      }
       answered.add(body);
     } catch {
       failed += 1;
@@ -64,6 +70,7 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
   return {
     answered,
     countFailed: () => failed,
+    refusedWith,
     sendTo(...next) {
       urls = next;
       sender.forget();
