@@ -29,10 +29,12 @@ const forGood = Array.from({ length: 10 }, (_, index) => `usr${index}`);
 /** Far from the numbers that the traffic gives. */
 const firstNumber = 900_000_000;
 
-export async function openCrashWorld(databaseUrl: string, changes: object = {}): Promise<CrashWorld> {
-  const [marketplace, tool] = await Promise.all([openIdleMarketplace(), openHttpTool()]);
+/** @param managedDomains whose addresses are ours whatever the database says */
+export async function openCrashWorld(databaseUrl: string, managedDomains: string[] = []): Promise<CrashWorld> {
+  const [baseUrl, tool] = await Promise.all([openIdleMarketplace(), openHttpTool()]);
   const tools = { list: toToolSettings(tool) };
-  const setup = writeBridgeConfig(createFolder(), databaseUrl, marketplace, { ...unbraked, tools, ...changes });
+  const changes = { ...unbraked, tools, marketplace: { baseUrl, managedDomains } };
+  const setup = writeBridgeConfig(createFolder(), databaseUrl, baseUrl, changes);
   const kept = projects.flatMap((project) => forGood.map((trainer) => `${project}/${trainer}`)).toSorted();
   const repeated: Repeated[] = [];
   const lastRemoval = new Map<string, ToolCall>();
