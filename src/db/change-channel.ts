@@ -99,7 +99,7 @@ function createListener(
       await connecting.connect();
       await connecting.query(listen);
       onNotified('');
-      // A connection that is half open would be as silent as one on which nobody writes.
+      // A connection that is half open is as silent as one on which no process tells anything.
       for (;;) {
         await wait(waitMs, undefined, { ref: false });
         await connecting.query(listen);
