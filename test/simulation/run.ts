@@ -132,7 +132,10 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
   const beganMin = lived.min();
   for (let min = 0; min < forMin; min = lived.min() - beganMin) {
     if (min === busyMin) clockwork.setIdle(true);
-    if (min % approveEveryMin === 0) onDecisions?.(await world.fleet.approveAll());
+    if (min % approveEveryMin === 0) {
+      const count = await world.fleet.approveAll();
+      onDecisions?.(count);
+    }
     if (!(await lived.pass())) return;
   }
 }
