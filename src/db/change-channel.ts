@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import type { DatabaseWatch } from './database.ts';
+import { openSocket } from './open-socket.ts';
 
 /** Processes on one PostgreSQL tell each other here that they have written something. */
 export interface ChangeChannel {
@@ -13,16 +15,20 @@ export interface ChangeChannel {
 
 /** Each notification is a commit, and PostgreSQL makes such commits one at a time. */
 const notifyEveryMs = 500;
-const connectAgainMs = 5000;
+const usualWaitMs = 5000;
 
-/**
- * @param query runs on a connection of the pool
- * @param waitMs how long to wait before connecting again
- */
+export interface ListenerWaits {
+  /** How long to wait before connecting again, and before asking whether the connection lives. */
+  waitMs?: number;
+  /** How long the server may be silent then. */
+  silenceMs?: number;
+}
+
+/** @param query runs on a connection of the pool */
 export function createChangeChannel(
   url: string,
   query: (text: string, values: string[]) => Promise<unknown>,
-  waitMs = connectAgainMs,
+  waits: ListenerWaits = {},
 ): ChangeChannel {
   const id = randomUUID();
   let hasChanged = false;
@@ -44,7 +50,7 @@ export function createChangeChannel(
       const onNotified = (from: string) => {
         if (from !== id) hasChanged = true;
       };
-      const listener = createListener(url, onNotified, waitMs);
+      const listener = createListener(url, onNotified, waits);
       const timer = setInterval(() => {
         if (!hasChanged) return;
         hasChanged = false;
@@ -64,15 +70,25 @@ export function createChangeChannel(
 }
 
 const channelName = 'gangway_changed';
+/** Said again it changes nothing. */
+const listen = `listen ${channelName}`;
 
 /** @param onNotified gets the id of the sender; an empty one when notifications may have been missed */
-function createListener(url: string, onNotified: (from: string) => void, waitMs: number): DatabaseWatch {
+function createListener(
+  url: string,
+  onNotified: (from: string) => void,
+  { waitMs = usualWaitMs, silenceMs }: ListenerWaits,
+): DatabaseWatch {
   let client: pg.Client | undefined;
   let again: NodeJS.Timeout | undefined;
   let isStopped = false;
 
   async function connect(): Promise<void> {
-    const connecting = new pg.Client({ connectionString: url, application_name: 'gangway', keepAlive: true });
+    const connecting = new pg.Client({
+      connectionString: url,
+      application_name: 'gangway',
+      stream: () => openSocket(silenceMs),
+    });
     client = connecting;
     connecting.on('notification', ({ payload = '' }) => onNotified(payload));
     connecting.on('error', () => undefined);
@@ -81,8 +97,13 @@ function createListener(url: string, onNotified: (from: string) => void, waitMs:
     });
     try {
       await connecting.connect();
-      await connecting.query(`listen ${channelName}`);
+      await connecting.query(listen);
       onNotified('');
+      // A connection that is half open is as silent as one on which no process tells anything.
+      for (;;) {
+        await wait(waitMs, undefined, { ref: false });
+        await connecting.query(listen);
+      }
     } catch {
       await connecting.end().catch(() => undefined);
     }

@@ -1,6 +1,7 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { type Database, inTransaction } from './database.ts';
+import { toAppError } from '../domain/errors.ts';
+import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
 import { sqliteFileOf } from './sqlite-database.ts';
 
@@ -9,8 +10,9 @@ import { sqliteFileOf } from './sqlite-database.ts';
  * file beside a SQLite database, or the identity that PostgreSQL gave to the tables.
  */
 export interface DatabaseMark {
-  /** @param aliveAt when an instance last ran, as the database says */
-  wasPutBack(aliveAt: string): Promise<boolean>;
+  /** @param aliveAt when an instance last ran, as the database says; null if none has run */
+  wasPutBack(aliveAt: string | null): Promise<boolean>;
+  /** Marks the database that was asked last. */
   write(aliveAt: string): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ const noMark: DatabaseMark = { wasPutBack: async () => false, write: async () =>
 function createFileMark(file: string): DatabaseMark {
   return {
     async wasPutBack(aliveAt) {
+      if (aliveAt === null) return false;
       const marked = Date.parse(await readFile(file, 'utf8').catch(() => ''));
       return marked - Date.parse(aliveAt) > lostAtMostMs;
     },
@@ -40,33 +43,45 @@ function createFileMark(file: string): DatabaseMark {
   };
 }
 
-/** A restored dump has other table ids, and a server that lost commits has another timeline. */
+/**
+ * A restored dump has other table ids, and a server that lost commits has another timeline: also a replica that took
+ * over from the server that this process was connected to.
+ */
 function createServerMark(database: Database): DatabaseMark {
-  let isWritten = false;
+  let seen: string | null = null;
+  let written: string | null = null;
+  let isAllowed = true;
   return {
     async wasPutBack() {
-      const made = await identify(database);
-      const known = await readSetting(database.kysely, 'database_made_as');
-      return made !== null && known !== undefined && known !== made;
+      if (!isAllowed) return false;
+      try {
+        const { made, known } = await inTransaction(database, async (tx) => ({
+          made: await identify(tx),
+          known: await readSetting(tx, 'database_made_as'),
+        }));
+        seen = made;
+        return made !== null && known !== undefined && known !== made;
+      } catch (error) {
+        if (toAppError(error).code === 'unavailable') throw error;
+        isAllowed = false;
+        return false;
+      }
     },
     async write() {
-      if (isWritten) return;
-      const made = await identify(database);
-      if (made !== null) {
-        await inTransaction(database, (tx) => writeSetting(tx, 'database_made_as', made));
-      }
-      isWritten = true;
+      const made = seen;
+      if (made === null || made === written) return;
+      await inTransaction(database, (tx) => writeSetting(tx, 'database_made_as', made));
+      written = made;
     },
   };
 }
 
-/** @returns null if the server does not allow the question */
-async function identify({ kysely }: Database): Promise<string | null> {
-  const asked = sql<{ made: string }>`select concat_ws('/',
+/** @returns null while the server is a replica, which takes no writes */
+async function identify(tx: Transaction): Promise<string | null> {
+  const { rows } = await sql<{ made: string | null }>`select case when not pg_is_in_recovery() then concat_ws('/',
       (select system_identifier from pg_control_system()),
       substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
       (select oid from pg_database where datname = current_database()),
-      to_regclass('setting')::oid) as made`;
-  const answer = await asked.execute(kysely).catch(() => null);
-  return answer?.rows[0]?.made ?? null;
+      to_regclass('setting')::oid) end as made`.execute(tx);
+  return rows[0]?.made ?? null;
 }

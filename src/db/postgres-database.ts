@@ -1,17 +1,15 @@
-import { Socket } from 'node:net';
 import { Kysely } from 'kysely';
 import pg from 'pg';
 import { createChangeChannel } from './change-channel.ts';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database } from './database.ts';
+import { openSocket } from './open-socket.ts';
 import { RowsInCamelCase, SnakeCasePostgresDialect } from './snake-case.ts';
 import type { Tables } from './tables.ts';
 
 const poolSize = 10;
 const int8Oid = 20;
 const longestStatementMs = 15_000;
-/** The server answers or ends every statement before, and the pool closes what is idle. */
-const longestSilenceMs = 20_000;
 
 /** In PostgreSQL every commit is durable. */
 export function openPostgres(url: string): Database {
@@ -21,7 +19,8 @@ export function openPostgres(url: string): Database {
     connectionTimeoutMillis: 5000,
     statement_timeout: longestStatementMs,
     idle_in_transaction_session_timeout: longestStatementMs,
-    stream: openSocket,
+    // The server answers or ends every statement before, and the pool closes what is idle.
+    stream: () => openSocket(),
     application_name: 'gangway',
     types: { getTypeParser: typeParserOf },
   });
@@ -46,15 +45,6 @@ export function openPostgres(url: string): Database {
       await kysely.destroy();
     },
   };
-}
-
-/** A connection that is half open neither answers nor fails: a query on it would never end. */
-function openSocket(): Socket {
-  const socket = new Socket();
-  socket.setTimeout(longestSilenceMs, () => {
-    socket.destroy(new Error('The connection to PostgreSQL was silent for too long'));
-  });
-  return socket;
 }
 
 /** Counters and ids stay below 2^53, so they may be numbers as on SQLite. */

@@ -5,6 +5,7 @@ import { createChangeChannel } from '../../src/db/change-channel.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
+import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
 import { until } from '../support/until.ts';
 
 const everyMs = 20;
@@ -76,7 +77,7 @@ describeEachDialect('watching a database', ({ name, createMigrated }) => {
 it('tells again after its connection was lost', async () => {
   const url = await postgres.createMigrated();
   const other = openForTest(url);
-  const channel = createChangeChannel(url, () => Promise.resolve(), 100);
+  const channel = createChangeChannel(url, () => Promise.resolve(), { waitMs: 100 });
   const watched = watch(other, channel.watch);
   await watched.untilQuiet();
   const first = watched.count();
@@ -86,6 +87,18 @@ it('tells again after its connection was lost', async () => {
   const before = watched.count();
   await write(other, '1');
   await until('it is announced', watched.count, (calls) => calls > before);
+}, 60_000);
+
+it('tells again after its connection became half open', async () => {
+  const url = await postgres.createMigrated();
+  const proxy = await openSwallowingProxy(url);
+  const other = openForTest(url);
+  const channel = createChangeChannel(proxy.url, () => Promise.resolve(), { waitMs: 50, silenceMs: 1000 });
+  const watched = watch(other, channel.watch);
+  await watched.untilQuiet();
+  const first = watched.count();
+  proxy.passNew();
+  await until('it listens again', watched.count, (calls) => calls > first);
 }, 60_000);
 
 const listeners = sql`from pg_stat_activity where datname = current_database() and query like 'listen %'`;

@@ -74,8 +74,7 @@ export function createSilence(deps: SilenceDeps): Silence {
   async function checkNow(isRestored: boolean): Promise<SilenceHold> {
     const now = clock.now();
     const aliveAt = (await readSetting(database.kysely, 'last_alive_at')) ?? null;
-    const isFirst = wroteAt === null && aliveAt !== null;
-    const wasPutBack = isRestored || (isFirst && (await mark.wasPutBack(aliveAt)));
+    const wasPutBack = (await mark.wasPutBack(aliveAt)) || isRestored;
     const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
     await apply(hold, toInstant(now));
     // What was done after the backup is forgotten. Where no list shows it, each member is looked for.
