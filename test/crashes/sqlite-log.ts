@@ -1,4 +1,5 @@
-import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 
 /** SQLite's log, read as its file format says and not by SQLite: what a power cut may leave of it. */
@@ -47,7 +48,7 @@ export function writeWithLog(from: string, to: string, log: Buffer): string {
   return to;
 }
 
-/** What SQLite finds in a database that nothing else has open. The log is in the database file after that. */
+/** What SQLite finds in a copy that nothing else has open. The folder of the copy is gone after that. */
 export function examine(file: string) {
   const database = new SqliteDatabase(file);
   try {
@@ -65,5 +66,6 @@ export function examine(file: string) {
     };
   } finally {
     database.close();
+    rmSync(path.dirname(file), { recursive: true });
   }
 }

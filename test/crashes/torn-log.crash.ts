@@ -41,8 +41,10 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
   it(
     'has everybody in and out, where only commits were lost that nothing had waited for',
     async () => {
-      const { world, traffic, log, leave } = await killAtWork(createRandom(seed));
-      const durable = findDurable(log, leave);
+      // Else nothing would be lost.
+      const isMoreThanDurable = (killed: Torn) => findDurable(killed) < (killed.log.commits.at(-1) ?? 0);
+      const { world, traffic, log, leave } = await killAtWork(createRandom(seed), { isOfUse: isMoreThanDurable });
+      const durable = findDurable({ log, leave });
       const bridge = await startOn(world, leave(upTo(log, durable)));
       await world.expectRight(openBridgeState(bridge.databaseUrl), traffic);
       expect(await bridge.stop()).toBe(0);
@@ -56,7 +58,7 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
     'has everybody in and out once deliveries were sent again, where a disk had lied about commits',
     async () => {
       // What says that people are ours is lost too.
-      const { world, log, leave } = await killAtWork(createRandom(seed), ['opentrain.work']);
+      const { world, log, leave } = await killAtWork(createRandom(seed), { managedDomains: ['opentrain.work'] });
       const [moved = 0] = log.commits;
       const sent = await bodiesIn(leave(log.bytes));
       const bridge = await startOn(world, leave(upTo(log, moved)));
@@ -72,18 +74,31 @@ describe(`a log of SQLite that is torn (seed ${seed})`, () => {
   );
 });
 
-interface Killed {
-  world: CrashWorld;
-  traffic: Traffic;
+interface Torn {
   log: SqliteLog;
   /** @returns a new copy of the database file with what is left of the log */
   leave(bytes: Buffer): string;
 }
 
+interface Killing {
+  managedDomains?: string[];
+  /** Else it is started and killed once more. */
+  isOfUse?: (killed: Torn) => boolean;
+}
+
+interface Killed extends Torn {
+  world: CrashWorld;
+  traffic: Traffic;
+}
+
 /** What the log has is from the work alone: whoever is to stay was hired before it. */
-async function killAtWork(random: () => number, managedDomains: string[] = []): Promise<Killed> {
+async function killAtWork(
+  random: () => number,
+  { managedDomains = [], isOfUse = () => true }: Killing = {},
+): Promise<Killed> {
   const databaseUrl = await sqlite.createMigrated();
   const file = databaseUrl.slice('sqlite:'.length);
+  const leave = (bytes: Buffer) => writeWithLog(file, path.join(createFolder(), 'gangway.db'), bytes);
   const world = await openCrashWorld(databaseUrl, managedDomains);
   const first = await startBridge(world.setup);
   await world.hireForGood(first.url);
@@ -97,7 +112,7 @@ async function killAtWork(random: () => number, managedDomains: string[] = []): 
     await wait(random() * longestLifeMs);
     await bridge.kill();
     const log = readSqliteLog(file);
-    if (log === null || log.commits.length < fewestCommits) continue;
+    if (log === null || log.commits.length < fewestCommits || !isOfUse({ log, leave })) continue;
     await traffic.stop();
     return {
       world,
@@ -134,13 +149,14 @@ function upTo({ bytes, offsetOf }: SqliteLog, frames: number): Buffer {
 }
 
 /** After how many frames all is there that is durable before it is answered, or before a call. */
-function findDurable(log: SqliteLog, leave: Killed['leave']): number {
+function findDurable({ log, leave }: Torn): number {
   const whole = examine(leave(log.bytes));
   const isThere = (frames: number) => {
     const { deliveries, intents } = examine(leave(upTo(log, frames)));
     return deliveries.length === whole.deliveries.length && intents.length === whole.intents.length;
   };
-  return log.commits.find(isThere) ?? 0;
+  const lacking = log.commits.findLast((frames) => !isThere(frames)) ?? -1;
+  return log.commits.find((frames) => frames > lacking) ?? 0;
 }
 
 async function bodiesIn(file: string): Promise<string[]> {
