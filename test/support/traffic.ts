@@ -6,7 +6,8 @@ import { createSender } from './sender.ts';
 
 /**
  * A marketplace at work: contracts of a few trainers begin and end, ends sometimes come before
- * beginnings, and what was not answered is sent again, or never.
+ * beginnings, and what was not answered is sent again; beginnings sometimes never, but ends always:
+ * without them everybody would be in for good after a while.
  */
 export interface Traffic {
   /** Every body that was answered with 200. */
@@ -24,21 +25,28 @@ export interface Traffic {
 const connections = 6;
 /** Between two requests of one connection: load, but a bounded one. */
 const usualPauseMs = 25;
+/** With so many, nothing new is sent: else more and more would wait where nobody answers for most of the time. */
+const mostUnanswered = 50;
 
 export function startTraffic(random: () => number, firstUrl: string, { pauseMs = usualPauseMs } = {}): Traffic {
   const sender = createSender(acmeSecret, connections);
   const nextEvent = createEvents(random);
   const answered = new Set<string>();
   const refusedWith = new Set<number>();
-  const unanswered: string[] = [];
+  const unanswered: ContractEvent[] = [];
   let urls = [firstUrl];
   let sent = 0;
   let failed = 0;
   let isStopping = false;
 
+  function takeNext(): ContractEvent {
+    const isAgain = random() < 0.5 || unanswered.length >= mostUnanswered;
+    return (isAgain ? unanswered.shift() : undefined) ?? nextEvent();
+  }
+
   async function sendNext(): Promise<void> {
-    const repeated = random() < 0.5 ? unanswered.shift() : undefined;
-    const body = repeated ?? toBody(nextEvent());
+    const event = takeNext();
+    const body = toBody(event);
     const url = urls[sent % urls.length] ?? '';
     sent += 1;
     try {
@@ -50,7 +58,7 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
       answered.add(body);
     } catch {
       failed += 1;
-      if (random() < 0.7) unanswered.push(body);
+      if (random() < 0.7 || event.type === 'contract.ended') unanswered.push(event);
     }
   }
 
