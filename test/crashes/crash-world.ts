@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { acmeSecret, type BridgeSetup, openIdleMarketplace, writeBridgeConfig } from '../support/bridge-process.ts';
@@ -89,6 +90,12 @@ export async function openCrashWorld(databaseUrl: string, managedDomains: string
       expect(await listNeedless(state.database, repeated)).toEqual([]);
     },
   };
+}
+
+/** A file of SQLite is as SQLite made it. */
+export async function expectWholeFile({ kysely }: Database): Promise<void> {
+  expect((await sql`pragma integrity_check`.execute(kysely)).rows).toEqual([{ integrityCheck: 'ok' }]);
+  expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
 }
 
 /** Waits until one more delivery is answered for. */

@@ -11,7 +11,7 @@ import { createRandom } from '../support/random.ts';
 import { startTraffic, type Traffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
-import { type CrashWorld, openCrashWorld } from './crash-world.ts';
+import { type CrashWorld, expectWholeFile, openCrashWorld } from './crash-world.ts';
 
 /** This many must hit it at work. Further kills make up for those that did not: they wait until it is at work. */
 const fewestInterrupted = Math.floor(kills / 5) + 1;
@@ -129,10 +129,7 @@ const deathsOnSqlite: Deaths = {
   async expectFreed(database, dead) {
     expect(await waitingFor(database, dead)).toEqual([]);
   },
-  async expectWhole({ kysely }) {
-    expect((await sql`pragma integrity_check`.execute(kysely)).rows).toEqual([{ integrityCheck: 'ok' }]);
-    expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
-  },
+  expectWhole: expectWholeFile,
 };
 
 /** Leases run out by themselves. This is half a minute later, without the waiting, but for calls on their way. */

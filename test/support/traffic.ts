@@ -7,7 +7,7 @@ import { createSender } from './sender.ts';
 /**
  * A marketplace at work: contracts of a few trainers begin and end, ends sometimes come before
  * beginnings, and what was not answered is sent again; beginnings sometimes never, but ends always:
- * without them everybody would be in for good after a while.
+ * without them all would be in for good after a while.
  */
 export interface Traffic {
   /** Every body that was answered with 200. */
@@ -25,7 +25,7 @@ export interface Traffic {
 const connections = 6;
 /** Between two requests of one connection: load, but a bounded one. */
 const usualPauseMs = 25;
-/** With so many, nothing new is sent: else more and more would wait where nobody answers for most of the time. */
+/** With so many, nothing new is sent: else more and more would wait where no bridge answers for most of the time. */
 const mostUnanswered = 50;
 
 export function startTraffic(random: () => number, firstUrl: string, { pauseMs = usualPauseMs } = {}): Traffic {
