@@ -123,6 +123,25 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
+  it('is removed by its id once more after a crash before the receipt, where a look proves nothing', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    await engine.brake();
+    const { adapter } = tool;
+    const unseen = { ...tool, adapter: { ...adapter, capabilities: { ...adapter.capabilities, removesUnseen: true } } };
+    const settling = {
+      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
+      settle: () => Promise.reject(new Error('crash')),
+    };
+    await expect(converge(engine, unseen, await claimOne(engine), { settling })).rejects.toThrow('crash');
+    expect(members()).toEqual([]);
+
+    engine.clock.advance(convergeLeaseMs);
+    expect(await convergeDue(engine, unseen)).toEqual(['remove removed']);
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${seat}`, `remove ${seat}`]);
+  });
+
   it('is known as ours where the tool did it and said otherwise', async () => {
     await engine.apply([started]);
     tool.after = (call) => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { acmeSecret, type BridgeSetup, openIdleMarketplace, writeBridgeConfig } from '../support/bridge-process.ts';
@@ -29,10 +30,12 @@ const forGood = Array.from({ length: 10 }, (_, index) => `usr${index}`);
 /** Far from the numbers that the traffic gives. */
 const firstNumber = 900_000_000;
 
-export async function openCrashWorld(databaseUrl: string, changes: object = {}): Promise<CrashWorld> {
-  const [marketplace, tool] = await Promise.all([openIdleMarketplace(), openHttpTool()]);
+/** @param managedDomains whose addresses are ours whatever the database says */
+export async function openCrashWorld(databaseUrl: string, managedDomains: string[] = []): Promise<CrashWorld> {
+  const [baseUrl, tool] = await Promise.all([openIdleMarketplace(), openHttpTool()]);
   const tools = { list: toToolSettings(tool) };
-  const setup = writeBridgeConfig(createFolder(), databaseUrl, marketplace, { ...unbraked, tools, ...changes });
+  const changes = { ...unbraked, tools, marketplace: { baseUrl, managedDomains } };
+  const setup = writeBridgeConfig(createFolder(), databaseUrl, baseUrl, changes);
   const kept = projects.flatMap((project) => forGood.map((trainer) => `${project}/${trainer}`)).toSorted();
   const repeated: Repeated[] = [];
   const lastRemoval = new Map<string, ToolCall>();
@@ -87,6 +90,22 @@ export async function openCrashWorld(databaseUrl: string, changes: object = {}):
       expect(await listNeedless(state.database, repeated)).toEqual([]);
     },
   };
+}
+
+/** A file of SQLite is as SQLite made it. */
+export async function expectWholeFile({ kysely }: Database): Promise<void> {
+  expect((await sql`pragma integrity_check`.execute(kysely)).rows).toEqual([{ integrityCheck: 'ok' }]);
+  expect((await sql`pragma foreign_key_check`.execute(kysely)).rows).toEqual([]);
+}
+
+/** Waits until one more delivery is answered for. */
+export async function untilAnswered({ answered }: Traffic): Promise<void> {
+  const known = answered.size;
+  await until(
+    'a delivery is answered',
+    () => answered.size,
+    (size) => size > known,
+  );
 }
 
 /** A call that was no use: somebody was in or out already. */

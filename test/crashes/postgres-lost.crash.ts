@@ -7,10 +7,10 @@ import { postgres } from '../support/databases.ts';
 import { openOwnPostgres } from '../support/own-postgres.ts';
 import { createRandom } from '../support/random.ts';
 import { openSwallowingProxy } from '../support/swallowing-proxy.ts';
-import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { startTraffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
 import { kills, limitMs, seed, tell } from './crash-runs.ts';
-import { openCrashWorld } from './crash-world.ts';
+import { openCrashWorld, untilAnswered } from './crash-world.ts';
 
 /** So that all kinds of moments are met. */
 const longestPauseMs = 50;
@@ -90,15 +90,6 @@ async function startWorld(databaseUrl: string, reachedBy = databaseUrl) {
       expect(await bridge.stop()).toBe(0);
     },
   };
-}
-
-async function untilAnswered({ answered }: Traffic): Promise<void> {
-  const known = answered.size;
-  await until(
-    'a delivery is answered',
-    () => answered.size,
-    (size) => size > known,
-  );
 }
 
 async function connect(databaseUrl: string): Promise<pg.Client> {

@@ -4,8 +4,8 @@ import { onTestFinished } from 'vitest';
 import { findParent } from './find-parent.ts';
 
 /** A temporary folder that is gone after the test. */
-export function createFolder(): string {
-  const folder = mkdtempSync(path.join(findParent(), 'gangway-'));
+export function createFolder(parent = findParent()): string {
+  const folder = mkdtempSync(path.join(parent, 'gangway-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -6,13 +6,16 @@ import { createSender } from './sender.ts';
 
 /**
  * A marketplace at work: contracts of a few trainers begin and end, ends sometimes come before
- * beginnings, and what was not answered is sent again, or never.
+ * beginnings, and what was not answered is sent again; beginnings sometimes never, but ends always:
+ * without them all would be in for good after a while.
  */
 export interface Traffic {
   /** Every body that was answered with 200. */
   answered: ReadonlySet<string>;
   /** How many requests had no whole answer, or another one. */
   countFailed(): number;
+  /** The other answers. */
+  refusedWith: ReadonlySet<number>;
   /** Where to send from now on; to several in turn. */
   sendTo(...urls: string[]): void;
   /** Resolves when the last request has ended. */
@@ -22,29 +25,40 @@ export interface Traffic {
 const connections = 6;
 /** Between two requests of one connection: load, but a bounded one. */
 const usualPauseMs = 25;
+/** With so many, nothing new is sent: else more and more would wait where no bridge answers for most of the time. */
+const mostUnanswered = 50;
 
 export function startTraffic(random: () => number, firstUrl: string, { pauseMs = usualPauseMs } = {}): Traffic {
   const sender = createSender(acmeSecret, connections);
   const nextEvent = createEvents(random);
   const answered = new Set<string>();
-  const unanswered: string[] = [];
+  const refusedWith = new Set<number>();
+  const unanswered: ContractEvent[] = [];
   let urls = [firstUrl];
   let sent = 0;
   let failed = 0;
   let isStopping = false;
 
+  function takeNext(): ContractEvent {
+    const isAgain = random() < 0.5 || unanswered.length >= mostUnanswered;
+    return (isAgain ? unanswered.shift() : undefined) ?? nextEvent();
+  }
+
   async function sendNext(): Promise<void> {
-    const repeated = random() < 0.5 ? unanswered.shift() : undefined;
-    const body = repeated ?? toBody(nextEvent());
+    const event = takeNext();
+    const body = toBody(event);
     const url = urls[sent % urls.length] ?? '';
     sent += 1;
     try {
       const { status } = await sender.send(url, body, `delivery-${body.length}-${random()}`);
-      if (status !== 200) throw new Error(`answered ${status}`);
+      if (status !== 200) {
+        refusedWith.add(status);
+        throw new Error(`answered ${status}`);
+      }
       answered.add(body);
     } catch {
       failed += 1;
-      if (random() < 0.7) unanswered.push(body);
+      if (random() < 0.7 || event.type === 'contract.ended') unanswered.push(event);
     }
   }
 
@@ -64,6 +78,7 @@ export function startTraffic(random: () => number, firstUrl: string, { pauseMs =
   return {
     answered,
     countFailed: () => failed,
+    refusedWith,
     sendTo(...next) {
       urls = next;
       sender.forget();

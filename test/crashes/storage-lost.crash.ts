@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, copyFileSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startBridge } from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { sqlite } from '../support/databases.ts';
+import { createFolder } from '../support/folder.ts';
+import { createRandom } from '../support/random.ts';
+import { startTraffic } from '../support/traffic.ts';
+import { until } from '../support/until.ts';
+import { kills, limitMs, seed, tell } from './crash-runs.ts';
+import { expectWholeFile, openCrashWorld, untilAnswered } from './crash-world.ts';
+
+const losses = Math.ceil(kills / 4);
+const longestPauseMs = 1000;
+/** So many refusals are no accident. */
+const refusals = 20;
+const diskSize = '256m';
+
+/** Where a database lies that can be made useless for a while. */
+interface Place {
+  databaseUrl: string;
+  /** Called again and again, as a database may have room within its own files. */
+  spoil(): void;
+  mend(): void;
+}
+
+describe(`a database on a disk that is lost (seed ${seed})`, () => {
+  it.for([
+    ['a disk is full', openSmallDisk],
+    ['its files cannot be written', openLockableFiles],
+  ] as const)(
+    `keeps its people, refuses deliveries, and goes on by itself: ${losses} times %s`,
+    { timeout: limitMs },
+    async ([name, openPlace], { skip }) => {
+      const place = await openPlace();
+      if (place === null) return skip();
+      const random = createRandom(seed);
+      const world = await openCrashWorld(place.databaseUrl);
+      const bridge = await startBridge(world.setup);
+      await world.hireForGood(bridge.url);
+      const traffic = startTraffic(random, bridge.url);
+      for (let count = 0; count < losses; count += 1) {
+        await untilAnswered(traffic);
+        await wait(random() * longestPauseMs);
+        const failed = traffic.countFailed();
+        const refused = () => {
+          place.spoil();
+          return traffic.countFailed() - failed;
+        };
+        await until('deliveries are refused', refused, (seen) => seen >= refusals);
+        world.expectKept();
+        place.mend();
+      }
+      await untilAnswered(traffic);
+      await traffic.stop();
+      expect([...traffic.refusedWith]).toEqual([503]);
+      const state = openBridgeState(place.databaseUrl);
+      await world.expectRight(state, traffic);
+      await expectWholeFile(state.database);
+      expect(await bridge.stop()).toBe(0);
+      tell(`${losses} times ${name}: ${traffic.answered.size} deliveries, ${traffic.countFailed()} refused`);
+    },
+  );
+});
+
+/** Small, but more than is written between two looks at the log of SQLite. */
+async function openSmallDisk(): Promise<Place | null> {
+  const folder = createFolder();
+  if (!tryRun('mount', ['-t', 'tmpfs', '-o', `size=${diskSize}`, 'tmpfs', folder])) return null;
+  onTestFinished(() => void tryRun('umount', ['--lazy', folder]));
+  const ballast = path.join(folder, 'ballast');
+  return {
+    databaseUrl: await createIn(folder),
+    spoil: () => fill(ballast),
+    mend: () => rmSync(ballast),
+  };
+}
+
+const page = Buffer.alloc(4096);
+
+function fill(file: string): void {
+  const descriptor = openSync(file, 'a');
+  try {
+    for (;;) writeSync(descriptor, page);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ENOSPC') throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Not even root writes to a file that is immutable; `chmod` does not bind root. */
+async function openLockableFiles(): Promise<Place | null> {
+  const databaseUrl = await createIn(createFolder(tmpdir()));
+  const file = databaseUrl.slice('sqlite:'.length);
+  const set = (flag: '+i' | '-i') => tryRun('chattr', [flag, ...[file, `${file}-wal`].filter(existsSync)]);
+  if (!set('+i')) return null;
+  set('-i');
+  onTestFinished(() => void set('-i'));
+  return { databaseUrl, spoil: () => void set('+i'), mend: () => void set('-i') };
+}
+
+async function createIn(folder: string): Promise<string> {
+  const file = path.join(folder, 'gangway.db');
+  copyFileSync((await sqlite.createMigrated()).slice('sqlite:'.length), file);
+  return `sqlite:${file}`;
+}
+
+/** @returns whether this machine lets a test do it */
+function tryRun(command: string, args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'pipe' });
+    return true;
+  } catch (error) {
+    tell(`*** NOT RUN: ${command} is not possible here: ${(error as Error).message.trim()} ***`);
+    return false;
+  }
+}

@@ -1,0 +1,164 @@
+import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { acmeSecret, type BridgeProcess, startBridge } from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { sqlite } from '../support/databases.ts';
+import { createFolder } from '../support/folder.ts';
+import { createRandom } from '../support/random.ts';
+import { createSender } from '../support/sender.ts';
+import { startTraffic, type Traffic } from '../support/traffic.ts';
+import { kills, limitMs, seed, tell } from './crash-runs.ts';
+import { type CrashWorld, openCrashWorld, untilAnswered } from './crash-world.ts';
+import { examine, readSqliteLog, type SqliteLog, writeWithLog } from './sqlite-log.ts';
+
+const tears = kills * 10;
+const longestLifeMs = 2000;
+/** Else the log was moved into the database just before. */
+const fewestCommits = 20;
+
+describe(`a log of SQLite that is torn (seed ${seed})`, () => {
+  it(
+    `loses what came after the last whole commit and nothing else, ${tears} times`,
+    async () => {
+      const random = createRandom(seed);
+      const { log, leave } = await killAtWork(random);
+      const whole = examine(leave(log.bytes));
+      expect(whole).toMatchObject({ frames: log.commits.at(-1), faults: [] });
+      const ends = new Set<number>();
+      for (let count = 0; count < tears; count += 1) {
+        const { bytes, offset } = tear(log, random);
+        const { frames, faults, deliveries } = examine(leave(bytes));
+        expect({ frames, faults }).toEqual({ frames: log.wholeBefore(offset), faults: [] });
+        expect(deliveries).toEqual(whole.deliveries.slice(0, deliveries.length));
+        ends.add(log.wholeBefore(offset));
+      }
+      tell(`${tears} torn logs, which ended after ${ends.size} of ${log.commits.length} commits`);
+    },
+    limitMs,
+  );
+
+  it(
+    'has people in and out as they should be, where only commits were lost that nothing had waited for',
+    async () => {
+      // Else nothing would be lost.
+      const isMoreThanDurable = (killed: Torn) => findDurable(killed) < (killed.log.commits.at(-1) ?? 0);
+      const { world, traffic, log, leave } = await killAtWork(createRandom(seed), { isOfUse: isMoreThanDurable });
+      const durable = findDurable({ log, leave });
+      const bridge = await startOn(world, leave(upTo(log, durable)));
+      await world.expectRight(openBridgeState(bridge.databaseUrl), traffic);
+      expect(await bridge.stop()).toBe(0);
+      const lost = log.commits.filter((frames) => frames > durable);
+      tell(`${lost.length} of ${log.commits.length} commits lost, none of them waited for`);
+    },
+    limitMs,
+  );
+
+  it(
+    'has them so once deliveries were sent again, where a disk had lied about commits',
+    async () => {
+      // What says that people are ours is lost too.
+      const { world, log, leave } = await killAtWork(createRandom(seed), { managedDomains: ['opentrain.work'] });
+      const [moved = 0] = log.commits;
+      const sent = await bodiesIn(leave(log.bytes));
+      const bridge = await startOn(world, leave(upTo(log, moved)));
+      const sender = createSender(acmeSecret, 1);
+      for (const [index, body] of sent.entries()) {
+        expect(await sender.send(bridge.url, body, `again-${index}`)).toMatchObject({ status: 200 });
+      }
+      await world.expectRight(openBridgeState(bridge.databaseUrl), { answered: new Set(sent) });
+      expect(await bridge.stop()).toBe(0);
+      tell(`${log.commits.length} commits lost, ${sent.length} deliveries sent again`);
+    },
+    limitMs,
+  );
+});
+
+interface Torn {
+  log: SqliteLog;
+  /** @returns a new copy of the database file with what is left of the log */
+  leave(bytes: Buffer): string;
+}
+
+interface Killing {
+  managedDomains?: string[];
+  /** Else it is started and killed once more. */
+  isOfUse?: (killed: Torn) => boolean;
+}
+
+interface Killed extends Torn {
+  world: CrashWorld;
+  traffic: Traffic;
+}
+
+/** What the log has is from the work alone: whoever is to stay was hired before it. */
+async function killAtWork(
+  random: () => number,
+  { managedDomains = [], isOfUse = () => true }: Killing = {},
+): Promise<Killed> {
+  const databaseUrl = await sqlite.createMigrated();
+  const file = databaseUrl.slice('sqlite:'.length);
+  const leave = (bytes: Buffer) => writeWithLog(file, path.join(createFolder(), 'gangway.db'), bytes);
+  const world = await openCrashWorld(databaseUrl, managedDomains);
+  const first = await startBridge(world.setup);
+  await world.hireForGood(first.url);
+  // The last one to close a database moves all of its log.
+  expect(await first.stop()).toBe(0);
+  const traffic = startTraffic(random, first.url);
+  for (;;) {
+    const bridge = await startBridge(world.setup);
+    traffic.sendTo(bridge.url);
+    await untilAnswered(traffic);
+    await wait(random() * longestLifeMs);
+    await bridge.kill();
+    const log = readSqliteLog(file);
+    if (log === null || log.commits.length < fewestCommits || !isOfUse({ log, leave })) continue;
+    await traffic.stop();
+    return { world, traffic, log, leave };
+  }
+}
+
+/**
+ * Cuts the log, changes a byte, or leaves nothing but zeros where the rest was not written.
+ *
+ * @returns with the first byte that is not as it was
+ */
+function tear({ bytes, commits, offsetOf }: SqliteLog, random: () => number): { bytes: Buffer; offset: number } {
+  const [begin, end] = [offsetOf(commits[0] ?? 0), offsetOf(commits.at(-1) ?? 0)];
+  const offset = begin + Math.floor(random() * (end - begin));
+  const kind = random();
+  if (kind < 1 / 2) return { bytes: bytes.subarray(0, offset), offset };
+  const torn = Buffer.from(bytes);
+  if (kind < 3 / 4) {
+    torn.writeUInt8(torn.readUInt8(offset) ^ (1 + Math.floor(random() * 255)), offset);
+    return { bytes: torn, offset };
+  }
+  torn.fill(0, offset);
+  // Many a page ends in zeros.
+  const changed = bytes.findIndex((byte, at) => at >= offset && byte !== 0);
+  return { bytes: torn, offset: changed < 0 ? bytes.length : changed };
+}
+
+function upTo({ bytes, offsetOf }: SqliteLog, frames: number): Buffer {
+  return bytes.subarray(0, offsetOf(frames));
+}
+
+/** After how many frames all is there that is durable before it is answered, or before a call. */
+function findDurable({ log, leave }: Torn): number {
+  const whole = examine(leave(log.bytes));
+  const isThere = (frames: number) => {
+    const { deliveries, intents } = examine(leave(upTo(log, frames)));
+    return deliveries.length === whole.deliveries.length && intents.length === whole.intents.length;
+  };
+  const lacking = log.commits.findLast((frames) => !isThere(frames)) ?? -1;
+  return log.commits.find((frames) => frames > lacking) ?? 0;
+}
+
+async function bodiesIn(file: string): Promise<string[]> {
+  return (await openBridgeState(`sqlite:${file}`).stored()).map(({ body }) => body);
+}
+
+async function startOn({ setup }: CrashWorld, file: string): Promise<BridgeProcess & { databaseUrl: string }> {
+  const databaseUrl = `sqlite:${file}`;
+  return { ...(await startBridge({ ...setup, databaseUrl })), databaseUrl };
+}
