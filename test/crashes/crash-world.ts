@@ -82,7 +82,7 @@ export async function openCrashWorld(databaseUrl: string, changes: object = {}):
   };
 }
 
-function toToolSettings({ url }: HttpTool): object {
+export function toToolSettings({ url }: HttpTool): object {
   const item = { path: '/{group}/{trainerId}' };
   return {
     adapter: 'http',
