@@ -35,7 +35,7 @@ interface Contract {
 
 const projects = ['street-signs', 'bank-notes'];
 const forGood = Array.from({ length: 20 }, (_, index) => `good${index}`);
-const others = 30;
+const others = 1000;
 const mostActive = 30;
 const pauseMs = 25;
 /** Of one that begins and ends within what a server loses, no row is left: who was let in by it stays in. */

@@ -7,7 +7,7 @@ export const kills = Number(process.env['KILLS'] ?? 20);
 export const seed = Number(process.env['KILLS_SEED'] ?? randomInt(2 ** 31));
 
 /** For what hangs for ever. */
-export const limitMs = 45_000;
+export const limitMs = 600_000 + kills * 20_000;
 
 /** More ends in ten minutes than any brake would let pass. */
 export const unbraked = { removals: { max: 100_000, maxFraction: 1 } };

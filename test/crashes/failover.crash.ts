@@ -83,17 +83,23 @@ async function failOverUnderLoad(random: () => number, more: object) {
     () => differences(tool, market),
     ({ length }) => length === 0,
   );
-  const state = openBridgeState(server.databaseUrl);
-  await state.settled();
+  const before = openBridgeState(server.databaseUrl);
+  await before.settled();
   // The brake goes by those who have been in for an hour.
   const createdAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
-  await state.database.kysely.updateTable('receipt').set({ createdAt }).execute();
+  await before.database.kysely.updateTable('receipt').set({ createdAt }).execute();
 
   await market.live(random, loadMs);
   await server.failOver();
+  const state = openBridgeState(server.databaseUrl);
   const stored = new Set((await state.stored()).map(({ body }) => body));
   const lost = market.delivered().filter((body) => !stored.has(body)).length;
   expect(lost).toBeGreaterThan(0);
+  const wasRead = () => {
+    const [, ...since] = bridge.log().slice(bridge.log().findIndex(({ wasPutBack }) => wasPutBack === true));
+    return since.some(({ msg }) => msg === 'An install was read');
+  };
+  await until('it was noticed, and the marketplace was read', wasRead, (was) => was);
   return {
     market,
     tool,
