@@ -17,7 +17,11 @@ export interface ClaimStore {
   /** The installs with a membership that is due in the tool. */
   installsDue(tool: string, now: string): Promise<string[]>;
   claim(order: MembershipClaimOrder): Promise<Claim[]>;
-  /** @returns false if the claim no longer holds, so that nothing more may be done under it */
+  /**
+   * Prolongs the lease for one more call without an intent of its own.
+   *
+   * @returns false if the claim no longer holds, so that nothing more may be done under it
+   */
   prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
   /** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
   putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
@@ -133,7 +137,7 @@ export function createClaimStore(database: Database, box: SecretBox): ClaimStore
       inTransaction(database, async (tx) => {
         const held = await tx
           .updateTable('membership')
-          .set({ leasedUntil })
+          .set({ leasedUntil, lateUntil: leasedUntil })
           .where('id', '=', id)
           .where('leaseToken', '=', token)
           .where('leasedUntil', '>', now)

@@ -26,19 +26,19 @@ export async function hasLeases(db: Transaction, now: string): Promise<boolean> 
 }
 
 /**
- * Ends all leases except those under which a call to a tool may be under way. Such a call outlives its
- * process, and no look may be made before the call can no longer arrive.
+ * Ends all leases. One under which a call to a tool may be under way ends when the call can no longer arrive: such a
+ * call outlives its process, and no look may be made before.
  */
 export async function voidLeases(tx: Transaction, now: string): Promise<void> {
   for (const [table, column] of Object.entries(leases)) {
-    const isCalling = table === 'membership' ? mayBeCalling : sql`false`;
-    await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${now}
-      where ${sql.ref(column)} > ${now} and not (${isCalling})`.execute(tx);
+    const endsAt = table === 'membership' ? arrivedBy(now) : now;
+    await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${endsAt}
+      where ${sql.ref(column)} > ${now}`.execute(tx);
   }
 }
 
-/** The last intent has no receipt. */
-const mayBeCalling = sql`exists (
-  select 1 from intent where intent.membership_id = membership.id
-    and intent.created_at >= coalesce((select max(receipt.created_at) from receipt
-      where receipt.membership_id = membership.id), ''))`;
+/** A call without a known result can arrive until `late_until`. A new lease may be longer than that. */
+function arrivedBy(now: string) {
+  return sql`case when late_until >= leased_until then leased_until
+    when late_until > ${now} then late_until else ${now} end`;
+}

@@ -4,8 +4,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
+import type { Database } from '../../src/db/database.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { fillInbox } from './fill-inbox.ts';
+import { fillContracts, fillMemberships } from './fill-memberships.ts';
 import type { LoadOrder } from './load-process.ts';
 import type { Memory } from './receive-server.ts';
 
@@ -33,10 +35,12 @@ const flatBytes = 5 * 1024 * 1024;
 await withBenchDatabases({ postgres: false, folder: values.folder }, async ({ create }) => {
   const url = await create('console');
   await fillInbox(url, Number(values.deliveries), { firstDaysAgo: 20 });
-  await varyInbox(url);
-  await fillMemberships(url, Number(values.memberships), Number(values.receipts));
-  await fillWork(url, Number(values.memberships));
-  await fillDrift(url, Number(values.memberships));
+  const { database } = await openStorage(url);
+  await varyInbox(database);
+  await fillMemberships(database, Number(values.memberships), Number(values.receipts));
+  await fillWork(database, Number(values.memberships));
+  await fillDrift(database, Number(values.memberships));
+  await database.close();
   const server = forkScript('receive-server.ts', ['gangway', secret, url]);
   const load = forkScript('load-process.ts', []);
   try {
@@ -122,60 +126,25 @@ function dayAgo(days: number): string {
 }
 
 /** Some that nothing uses, some that failed, and a customer who is small beside the other. */
-async function varyInbox(url: string): Promise<void> {
-  const { database } = await openStorage(url);
+async function varyInbox(database: Database): Promise<void> {
   const db = database.kysely;
   await sql`update delivery set install = 'beta' where id % 400 = 7`.execute(db);
   await sql`update delivery set state = 'ignored', event_type = 'payout.sent' where id % 500 = 3`.execute(db);
   await sql`update delivery set state = 'failed', failure = 'It failed' where id % 200 = 9`.execute(db);
-  await database.close();
 }
 
-/** One in ten trainers is out, one in a hundred has failed. Each has ten receipts over a month. */
-async function fillMemberships(url: string, memberships: number, receipts: number): Promise<void> {
-  const { database } = await openStorage(url);
-  const db = database.kysely;
-  await sql`
-    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${memberships})
-    insert into membership
-      (tool, group_id, trainer_id, install, wanted, generation, state, is_ours, attempts, updated_at)
-    select 'studio', 'project-' || (n % 300), 'usr' || n, 'acme', n % 10 <> 0, 1,
-      case when n % 100 = 50 then 'failed' when n % 10 = 0 then 'removed' else 'active' end,
-      1, 0, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (n % 40000) || ' minutes')
-    from counter`.execute(db);
-  await sql`
-    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${memberships})
-    insert into person (install, trainer_id, display_name) select 'acme', 'usr' || n, 'Trainer ' || n from counter
-  `.execute(db);
-  await sql`
-    with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${receipts})
-    insert into receipt (membership_id, generation, operation, outcome, created_at, met_after_ms)
-    select 1 + n % ${memberships}, 1, 'add', 'added',
-      strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || (40000 - n * 40000 / ${receipts}) || ' minutes'), n % 9000
-    from counter`.execute(db);
-  await database.close();
-}
-
-/** Each trainer has a contract on a live link with a budget, and ten days of work on it; 5,000 days differ. */
-async function fillWork(url: string, contracts: number): Promise<void> {
-  const { database } = await openStorage(url);
+/** Each trainer has a contract with a budget, and ten days of work on it; 5,000 days differ. */
+async function fillWork(database: Database, contracts: number): Promise<void> {
   const db = database.kysely;
   const counter = (count: number) =>
     sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
   const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
-  await sql`${counter(contracts)} insert into contract (install, contract_id, title, started_event_at)
-    select 'acme', 'ctr' || n, 'Contract ' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
-  await sql`${counter(contracts)} insert into participation (install, contract_id, trainer_id, seen_at)
-    select 'acme', 'ctr' || n, 'usr' || n, '2026-01-01T00:00:00.000Z' from counter`.execute(db);
+  await fillContracts(database, contracts);
   await sql`${counter(contracts)} insert into budget
       (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at, runs_out_at)
     select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', 0.5, 36000,
       '2100-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+' || (n % 90000) || ' minutes')
     from counter`.execute(db);
-  await sql`${counter(300)} insert into link (install, link_id, seen_at, external_project_id)
-    select 'acme', 'lnk' || n, '2026-01-01T00:00:00.000Z', 'project-' || (n - 1) from counter`.execute(db);
-  await sql`${counter(contracts)} insert into contract_link (install, contract_id, link_id, named_at)
-    select 'acme', 'ctr' || n, 'lnk' || (1 + n % 300), '2026-01-01T00:00:00.000Z' from counter`.execute(db);
   await sql`${counter(contracts * 10)} insert into usage_ledger
       (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)
     select 'acme', 'ctr' || (1 + n / 10), 'usr' || (1 + n / 10), ${dayOf('n % 10')}, 3600, 3, 9, 'answered',
@@ -187,12 +156,10 @@ async function fillWork(url: string, contracts: number): Promise<void> {
     select 'acme', 'ctr' || n, 'usr' || n, ${dayOf('n % 10')}, case when n % 5 = 0 then 'lowering_held' else 'refused' end,
       3700, 3600 from counter`.execute(db);
   await sql`insert into setting (name, value) values ('usage_compared_at', '2026-01-01T00:00:00.000Z')`.execute(db);
-  await database.close();
 }
 
 /** Every third member of 300 groups is missing, as many strangers are in, and half of all starts were missed. */
-async function fillDrift(url: string, members: number): Promise<void> {
-  const { database } = await openStorage(url);
+async function fillDrift(database: Database, members: number): Promise<void> {
   const db = database.kysely;
   const counter = (count: number) =>
     sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})`;
@@ -205,7 +172,6 @@ async function fillDrift(url: string, members: number): Promise<void> {
     select 's' || n, 'studio', 'project-' || (n % 300), 'stranger', ${at} from counter`.execute(db);
   await sql`${counter(Math.floor(members / 2))} insert into missed_event (install, kind, contract_id, found_at)
     select 'acme', 'start', 'ctr' || n, ${at} from counter`.execute(db);
-  await database.close();
 }
 
 async function signIn(consoleUrl: string): Promise<string> {

@@ -8,12 +8,22 @@ import { createInterface } from 'node:readline';
 export interface MeasuredProgram {
   /** Processor milliseconds of a command from its start to its end, without what Node itself takes. */
   timeOf(args: string[]): Promise<number>;
+  /**
+   * Milliseconds from the start of a command until it is over, once.
+   *
+   * @throws Error with what it wrote, where its exit status is not 0
+   */
+  waitFor(args: string[]): Promise<number>;
+  /** The same of a Node that does nothing. */
+  waitForNode(): Promise<number>;
   countModules(args: string[]): Promise<number>;
   start(args: string[]): Promise<MeasuredProcess>;
 }
 
 export interface MeasuredProcess {
   receiverUrl: string;
+  consoleUrl: string;
+  pid: number;
   /** Processor milliseconds until it was ready, without what Node itself takes. */
   readyMs: number;
   usage(): Usage;
@@ -56,7 +66,17 @@ export async function openProgram(checkout: string, env: Record<string, string>)
     return (readChildTime() - before) / runs;
   }
 
+  async function waitFor(args: string[]): Promise<number> {
+    const begunAt = performance.now();
+    const child = run(args);
+    const text = await end(child);
+    if (child.exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${text}`);
+    return performance.now() - begunAt;
+  }
+
   return {
+    waitFor: (args) => waitFor([...command, ...args]),
+    waitForNode: () => waitFor(['-e', '0']),
     timeOf: async (args) => (await timeOf([...command, ...args])) - nodeMs,
     async countModules(args) {
       const text = await end(run(['--import', counting, ...command, ...args]));
@@ -64,11 +84,13 @@ export async function openProgram(checkout: string, env: Record<string, string>)
     },
     async start(args) {
       const child = run([...command, 'start', ...args]);
-      const receiverUrl = await untilRunning(child);
+      const { receiverUrl, consoleUrl } = await untilRunning(child);
       const usage = () => readUsage(child.pid ?? 0);
       const readyMs = usage().cpuMs - nodeMs;
       return {
         receiverUrl,
+        consoleUrl,
+        pid: child.pid ?? 0,
         readyMs,
         usage,
         async stop() {
@@ -95,14 +117,14 @@ async function end(child: ChildProcess): Promise<string> {
   return text;
 }
 
-async function untilRunning(child: ChildProcess): Promise<string> {
+async function untilRunning(child: ChildProcess): Promise<Pick<MeasuredProcess, 'receiverUrl' | 'consoleUrl'>> {
   if (child.stderr === null) throw new Error('the log of the bridge cannot be read');
   const log: string[] = [];
   return await new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error(`the bridge has ended: ${log.join('\n')}`)));
     createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
       log.push(line);
-      if (line.includes('Gangway is running')) resolve((JSON.parse(line) as { receiverUrl: string }).receiverUrl);
+      if (line.includes('Gangway is running')) resolve(JSON.parse(line));
     });
   });
 }

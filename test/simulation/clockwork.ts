@@ -11,6 +11,8 @@ import timersPromises from 'node:timers/promises';
  */
 export interface Clockwork {
   nowMs(): number;
+  /** Of the machine, to tell how long a run takes. */
+  realMs(): number;
   /** From 0 to below 1. */
   random(): number;
   /** Begins anew: nothing is under way any more. */
@@ -79,6 +81,7 @@ let isIdle = false;
 
 export const clockwork: Clockwork = {
   nowMs: () => nowMs,
+  realMs: () => RealDate.now(),
   random,
   reset(seed, startMs) {
     state = seed >>> 0 || 1;
@@ -209,9 +212,9 @@ function clear(handle: unknown): void {
  * looks then, and nothing else of it is different.
  */
 const rests = new Map([
-  [1000, { busyMs: 20_000, idleMs: 60_000 }],
-  [10_000, { busyMs: 30_000, idleMs: 60_000 }],
-  [20_000, { busyMs: 30_000, idleMs: 60_000 }],
+  [1000, { busyMs: 50_000, idleMs: 100_000 }],
+  [10_000, { busyMs: 50_000, idleMs: 100_000 }],
+  [20_000, { busyMs: 50_000, idleMs: 100_000 }],
   [120_000, { busyMs: 120_000, idleMs: 900_000 }],
 ]);
 

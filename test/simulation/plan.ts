@@ -77,11 +77,15 @@ const weights = [
 
 const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
 
+/** Between two steps, on average: much at once, and days on which hardly anything happens. */
+const gapsMin = [4, 14, 45, 150];
+
 export function drawPlan(seed: number, stormMin: number): Plan {
   const random = createRandom(seed);
   const steps: Step[] = [];
+  const gapMin = gapsMin[Math.floor(random() * gapsMin.length)] as number;
   for (let atMin = 5; ; ) {
-    atMin += Math.ceil(-Math.log(1 - random()) * 14);
+    atMin += Math.ceil(-Math.log(1 - random()) * Math.min(gapMin, stormMin / 8));
     if (atMin >= stormMin) break;
     steps.push({
       atMin,

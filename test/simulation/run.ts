@@ -14,19 +14,21 @@ interface How {
   log?: ((line: string) => void) | undefined;
   /** The numbers of steps that are left out. */
   without?: ReadonlySet<number>;
+  /** Leaves out what takes many hours to be made good. */
+  isBrief?: boolean;
 }
 
 const minuteMs = 60_000;
 const beginMs = Date.UTC(2026, 2, 2);
 /** After the storm everything has so long to be as it must be. */
-const calmMin = { usual: 5 * 60, slow: 16 * 60, slowest: 30 * 60 };
+const calmMin = { usual: 3 * 60, slow: 16 * 60, slowest: 30 * 60 };
 /** What is only known by asking twice who is on a contract, which is done every six hours. */
 const slow: ReadonlySet<StepKind> = new Set(['replace', 'restored', 'tool_restored', 'hand_removes', 'lists_empty']);
 /** What waits for the longest grace. */
 const slowest: ReadonlySet<StepKind> = new Set(['reconnect', 'unlink', 'link']);
 const lookEveryMin = 10;
 const approveEveryMin = 30;
-/** So long there is still much to do. */
+/** So long after the last trouble there is still much to do. */
 const busyMin = 60;
 
 /** Has time pass until some work of the simulation is done. */
@@ -45,10 +47,11 @@ export async function live<T>(work: Promise<T>): Promise<T> {
 export async function simulate(
   seed: number,
   stormMin: number,
-  { log = () => undefined, without = new Set() }: How = {},
+  { log = () => undefined, without = new Set(), isBrief = false }: How = {},
 ): Promise<Told> {
   const plan = drawPlan(seed, stormMin);
-  const steps = plan.steps.filter((_, index) => !without.has(index));
+  const isLong = ({ kind }: Step) => slow.has(kind) || slowest.has(kind);
+  const steps = plan.steps.filter((step, index) => !without.has(index) && !(isBrief && isLong(step)));
   clockwork.reset(seed, beginMs);
   closeAllServers();
   const world = await openWorld(plan, log);
@@ -108,13 +111,19 @@ function calmAfter(steps: readonly Step[]): number {
 /** Steps take their time, and others begin meanwhile. */
 async function weather(world: World, steps: readonly Step[], stormMin: number, lived: Minutes): Promise<void> {
   const waiting = [...steps];
-  const underway: Promise<void>[] = [];
+  const underway = new Set<Promise<void>>();
+  let lastMin = 0;
   while (lived.min() < stormMin) {
     while ((waiting[0]?.atMin ?? Number.POSITIVE_INFINITY) <= lived.min()) {
-      underway.push(world.happen(waiting.shift() as Step));
+      const happening = world.happen(waiting.shift() as Step).finally(() => underway.delete(happening));
+      underway.add(happening);
     }
+    const isQuiet = underway.size === 0 && clockwork.nowMs() > world.troubles.calmSinceMs();
+    if (!isQuiet) lastMin = lived.min();
+    clockwork.setIdle(lived.min() - lastMin > busyMin);
     if (!(await lived.pass())) return;
   }
+  clockwork.setIdle(false);
   await Promise.all(underway);
 }
 
@@ -123,22 +132,25 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
   const beganMin = lived.min();
   for (let min = 0; min < forMin; min = lived.min() - beganMin) {
     if (min === busyMin) clockwork.setIdle(true);
-    if (min % approveEveryMin === 0) onDecisions?.(await world.fleet.approveAll());
+    if (min % approveEveryMin === 0) {
+      const count = await world.fleet.approveAll();
+      onDecisions?.(count);
+    }
     if (!(await lived.pass())) return;
   }
 }
 
 /** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
-export async function shrink(seed: number, stormMin: number, given: ReadonlySet<number>) {
+export async function shrink(seed: number, stormMin: number, { isBrief = false }: Pick<How, 'isBrief'> = {}) {
   const all = drawPlan(seed, stormMin).steps.map((_, index) => index);
-  let without = new Set(given);
-  let last = await live(simulate(seed, stormMin, { without }));
+  let without = new Set<number>();
+  let last = await live(simulate(seed, stormMin, { isBrief }));
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < all.length; from += size) {
       const part = all.slice(from, from + size).filter((index) => !without.has(index));
       if (part.length === 0) continue;
       const fewer = new Set([...without, ...part]);
-      const told = await live(simulate(seed, stormMin, { without: fewer }));
+      const told = await live(simulate(seed, stormMin, { without: fewer, isBrief }));
       if (told.wrongs.length === 0) continue;
       without = fewer;
       last = told;

@@ -4,6 +4,7 @@ import { closeAllServers } from './network.ts';
 /**
  * `npm run simulate -- --seed 7 --days 2`: lives through days that a seed draws, the same each time, and checks every
  * change of the tool and every ten minutes what must be so (test/simulation/checks.ts). A red seed is made short.
+ * `--brief` leaves out what takes many hours to be made good.
  *
  * The parts below are imported after the clockwork has taken the place of Node's own functions.
  */
@@ -16,22 +17,25 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1' },
     days: { type: 'string', default: '1' },
     without: { type: 'string' },
+    brief: { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
   },
 });
 const [first, count] = [Number(values.seed), Number(values.seeds)];
 const stormMin = Number(values.days) * 1440;
+const isBrief = values.brief;
 /** Each takes some minutes. */
 const mostShortened = 3;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
-const began = process.hrtime.bigint();
+const beganMs = clockwork.realMs();
 let red = 0;
 let livedMin = 0;
 let turns = 0;
 for (let seed = first; seed < first + count; seed += 1) {
   closeAllServers();
   const only = values.without?.split(',').map(Number);
-  const told = await live(simulate(seed, stormMin, { log: values.log ? print : undefined, without: new Set(only) }));
+  const how = { log: values.log ? print : undefined, without: new Set(only), isBrief };
+  const told = await live(simulate(seed, stormMin, how));
   livedMin += told.livedMin;
   turns += clockwork.turns();
   if (told.wrongs.length === 0) continue;
@@ -39,15 +43,16 @@ for (let seed = first; seed < first + count; seed += 1) {
   print(`seed ${seed}: ${told.wrongs.join('; ')}`);
   // What is left out by hand is told, and not made shorter.
   if (values.log || only !== undefined || red > mostShortened) continue;
-  const { without, steps, wrongs } = await shrink(seed, stormMin, new Set(only));
+  const { without, steps, wrongs } = await shrink(seed, stormMin, { isBrief });
   print(`  shortened to ${steps.length} steps: ${wrongs.join('; ')}`);
   for (const step of steps)
     print(
       `    ${step.atMin} min: ${step.kind} ${step.customer} ${step.which.toFixed(2)} ${step.other.toFixed(2)} ${step.forMin} min`,
     );
-  print(`  again: npm run simulate -- --seed ${seed} --days ${values.days} --without ${[...without].join()} --log`);
+  const days = `--days ${values.days}${isBrief ? ' --brief' : ''}`;
+  print(`  again: npm run simulate -- --seed ${seed} ${days} --without ${[...without].join()} --log`);
 }
-const seconds = Number((process.hrtime.bigint() - began) / 1_000_000n) / 1000;
+const seconds = (clockwork.realMs() - beganMs) / 1000;
 print(
   `${count - red} passed, ${red} failed: ${(livedMin / 1440).toFixed(1)} simulated days, ${turns} turns, in ${seconds.toFixed(0)} s`,
 );

@@ -8,6 +8,8 @@ export interface ContractEvent {
   project: string;
   /** The id of the link; one per project by default. */
   link?: string;
+  /** One per project by default. */
+  job?: string;
   createdAt: string;
 }
 
@@ -18,19 +20,19 @@ export function minutesAgo(minutes: number): string {
 
 /** The body of a delivery, as the marketplace sends it. */
 export function toBody(event: ContractEvent): string {
-  const { type, number, contract, trainer, project, createdAt } = event;
+  const { type, number, contract, trainer, project, createdAt, job = `job-${project}` } = event;
   return JSON.stringify({
     id: String(7_000_000_000 + number),
     type,
     apiVersion: 'v1',
     createdAt,
     resourceId: contract,
-    jobId: `job-${project}`,
+    jobId: job,
     data: {
       contract: {
         id: contract,
         status: type === 'contract.started' ? 'active' : 'ended',
-        jobId: `job-${project}`,
+        jobId: job,
         title: 'Street sign annotation',
       },
       freelancer: {
@@ -40,7 +42,7 @@ export function toBody(event: ContractEvent): string {
       },
       projectLink: {
         id: event.link ?? `link-${project}`,
-        jobId: `job-${project}`,
+        jobId: job,
         externalProjectId: project,
         externalProjectName: null,
         provisioningMode: 'PARTNER_WEBHOOK',

@@ -1,9 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
+import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import { createAliveLock } from '../../../src/db/alive-lock.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
+import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../../support/bridge-process.ts';
 import { openBridgeState } from '../../support/bridge-state.ts';
-import { claimDue, hire } from '../../support/converging.ts';
+import { claimDue, hire, openClaims } from '../../support/converging.ts';
 import { openForTest, sqlite } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -61,39 +64,79 @@ describe('killed and started again, on SQLite', () => {
     expect(await Promise.all([living.stop(), again.stop()])).toEqual([0, 0]);
   });
 
+  /** Two memberships that a worker has leased, and the lock of the process after it. */
   async function openWithLeases() {
     const engine = createEngine(openForTest(await sqlite.createMigrated()));
+    const { database, clock } = engine;
     await hire(engine, 2);
     const [calling] = await claimDue(engine);
     if (calling === undefined) throw new Error('nothing was claimed');
-    const begun = { membershipId: calling.id, generation: calling.generation, wasFound: 0 };
-    await engine.database.kysely
-      .insertInto('intent')
-      .values({ ...begun, operation: 'add', createdAt: engine.clock.now().toISOString() })
-      .execute();
-    const now = engine.clock.now();
-    const leased = async () =>
-      (await engine.membershipRows())
-        .filter(({ leasedUntil }) => (leasedUntil ?? '') > now.toISOString())
-        .map(({ id }) => id);
-    const [first, second] = (await engine.membershipRows()).map(({ id }) => id);
-    expect([await leased(), calling.id]).toEqual([[first, second], first]);
-    return { ...engine, leased, calling };
+    return {
+      ...engine,
+      calling,
+      settling: createSettleStore(database, engine.box, engine.rules.routeLink),
+      now: () => toInstant(clock.now()),
+      leaseEnd: () => instantIn(clock, convergeLeaseMs),
+      /** By membership, until when a lease holds. */
+      async leased() {
+        const now = toInstant(clock.now());
+        const rows = (await engine.membershipRows()).filter(({ leasedUntil }) => (leasedUntil ?? '') > now);
+        return new Map(rows.map(({ id, leasedUntil }) => [id, leasedUntil]));
+      },
+      async startNext(isSeen?: () => Promise<boolean>) {
+        const lock = createAliveLock(database, clock, isSeen);
+        await lock.hold();
+        onTestFinished(lock.release);
+      },
+    };
   }
 
+  const adding = { operation: 'add', found: null } as const;
+
   it('waits for a call to a tool that may still be on its way', async () => {
-    const { database, clock, leased, calling } = await openWithLeases();
-    const lock = createAliveLock(database, clock);
-    await lock.hold();
-    onTestFinished(lock.release);
-    expect(await leased()).toEqual([calling.id]);
+    const { settling, calling, now, leaseEnd, leased, startNext } = await openWithLeases();
+    await settling.begin(calling, adding, now(), leaseEnd());
+    const endsAt = leaseEnd();
+    expect(await leased()).toHaveProperty('size', 2);
+    await startNext();
+    expect(await leased()).toEqual(new Map([[calling.id, endsAt]]));
+  });
+
+  it('waits for a call without an intent of its own, by which assignments end', async () => {
+    const engine = await openWithLeases();
+    const { calling, now, leaseEnd, leased, startNext } = engine;
+    expect(await openClaims(engine).prolong(calling, now(), leaseEnd())).toBe(true);
+    await startNext();
+    expect([...(await leased()).keys()]).toEqual([calling.id]);
+  });
+
+  it('waits for no call that can no longer arrive, though nothing came of it on record', async () => {
+    const engine = await openWithLeases();
+    const { settling, calling, now, leaseEnd, clock, leased, startNext } = engine;
+    await settling.begin(calling, adding, now(), leaseEnd());
+    clock.advance(convergeLeaseMs);
+    expect(await claimDue(engine)).toHaveLength(2);
+    await startNext();
+    expect(await leased()).toEqual(new Map());
+  });
+
+  it('waits no longer than a call may arrive, where its membership was leased anew', async () => {
+    const engine = await openWithLeases();
+    const { settling, calling, now, leaseEnd, clock, leased, startNext } = engine;
+    await settling.begin(calling, adding, now(), leaseEnd());
+    const arrivesBy = leaseEnd();
+    clock.advance(convergeLeaseMs / 2);
+    const unanswered = { operation: 'add', outcome: 'failed', state: 'pending', isUnanswered: true } as const;
+    await settling.settle(calling, { ...unanswered, nextAttemptAt: now() }, now());
+    expect(await claimDue(engine)).toMatchObject([{ id: calling.id }]);
+    expect((await leased()).get(calling.id)).toBe(leaseEnd());
+    await startNext();
+    expect(await leased()).toEqual(new Map([[calling.id, arrivesBy]]));
   });
 
   it('waits for all leases where no lock keeps another process out', async () => {
-    const { database, clock, leased } = await openWithLeases();
-    const lock = createAliveLock(database, clock, async () => false);
-    await lock.hold();
-    onTestFinished(lock.release);
-    expect(await leased()).toHaveLength(2);
+    const { leased, startNext } = await openWithLeases();
+    await startNext(async () => false);
+    expect(await leased()).toHaveProperty('size', 2);
   });
 });
