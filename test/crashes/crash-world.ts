@@ -38,15 +38,17 @@ export async function openCrashWorld(databaseUrl: string, managedDomains: string
   const setup = writeBridgeConfig(createFolder(), databaseUrl, baseUrl, changes);
   const kept = projects.flatMap((project) => forGood.map((trainer) => `${project}/${trainer}`)).toSorted();
   const repeated: Repeated[] = [];
-  const lastRemoval = new Map<string, ToolCall>();
+  const lastIn = new Map<string, { inAt: string; removals: number }>();
   const mistaken: string[] = [];
   tool.before = (call) => {
     const { method, member } = call;
     const isIn = tool.has(member);
+    if (method === 'GET') return;
     if (method === 'DELETE' && kept.includes(member)) mistaken.push(member);
-    if (method === 'PUT' && isIn) repeated.push({ call, earlier: undefined });
-    if (method === 'DELETE' && !isIn) repeated.push({ call, earlier: lastRemoval.get(member) });
-    if (method === 'DELETE') lastRemoval.set(member, call);
+    const last = lastIn.get(member) ?? { inAt: '', removals: 0 };
+    const next = method === 'PUT' ? { inAt: call.at, removals: 0 } : { ...last, removals: last.removals + 1 };
+    lastIn.set(member, next);
+    if (isIn === (method === 'PUT')) repeated.push({ call, ...next });
   };
 
   function expectKept(): void {
@@ -111,28 +113,45 @@ export async function untilAnswered({ answered }: Traffic): Promise<void> {
 /** A call that was no use: somebody was in or out already. */
 interface Repeated {
   call: ToolCall;
-  /** The removal before it. */
-  earlier: ToolCall | undefined;
+  /** When they were let in last. */
+  inAt: string;
+  /** How often they were taken out since, with this call. */
+  removals: number;
 }
 
 /**
- * All but the removals whose outcome had not been recorded, as a process died before it, or the database was away. The
- * tool removes by its id, so that such a removal is sent again even where a look finds nobody (`removesUnseen`).
+ * All but the removals after a call whose outcome was not recorded, as a process ended before it, or the database was
+ * away. The tool removes by its id, so that such a removal is sent again even where a look finds nobody
+ * (`removesUnseen`): at once, and once more when the first call can no longer arrive.
  */
 async function listNeedless({ kysely }: Database, repeated: readonly Repeated[]): Promise<Repeated[]> {
-  const removals = await kysely
+  const intents = await kysely
+    .selectFrom('intent')
+    .innerJoin('membership', 'membership.id', 'intent.membershipId')
+    .select(['groupId', 'trainerId', 'operation', 'intent.createdAt'])
+    .orderBy('intent.id')
+    .execute();
+  const receipts = await kysely
     .selectFrom('receipt')
     .innerJoin('membership', 'membership.id', 'receipt.membershipId')
     .select(['groupId', 'trainerId', 'receipt.createdAt'])
-    .where('outcome', 'in', ['removed', 'already_absent'])
     .execute();
-  return repeated.filter(({ call, earlier }) => {
-    const ofMember = removals.filter(({ groupId, trainerId }) => `${groupId}/${trainerId}` === call.member);
-    return !earlier || ofMember.some(({ createdAt }) => earlier.at <= createdAt && createdAt <= call.at);
+  return repeated.filter(({ call, inAt, removals }) => {
+    const isOfMember = ({ groupId, trainerId }: { groupId: string; trainerId: string }) =>
+      `${groupId}/${trainerId}` === call.member;
+    const own = intents.filter((intent) => isOfMember(intent) && intent.createdAt <= call.at);
+    const lettingIn = own.findLastIndex(({ operation, createdAt }) => operation === 'add' && createdAt <= inAt);
+    const recorded = receipts.filter(isOfMember).map(({ createdAt }) => createdAt);
+    // The last one is of this call itself.
+    const unrecorded = own.slice(0, -1).filter(({ createdAt }, index) => {
+      const next = own[index + 1]?.createdAt ?? call.at;
+      return index >= lettingIn && !recorded.some((at) => createdAt <= at && at <= next);
+    });
+    return call.method !== 'DELETE' || removals > 1 + 2 * unrecorded.length;
   });
 }
 
-function toToolSettings({ url }: HttpTool): object {
+export function toToolSettings({ url }: HttpTool): object {
   const item = { path: '/{group}/{trainerId}' };
   return {
     adapter: 'http',

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import { end, failOnExit, startMigrated, template } from './postgres-server.ts';
+import { end, receiveUrl, startMigrated, template } from './postgres-server.ts';
 
 /** A PostgreSQL of a test's own, which it may stop. */
 export interface OwnPostgres {
@@ -16,9 +15,9 @@ export async function openOwnPostgres(): Promise<OwnPostgres> {
   return {
     databaseUrl: `${url}${template}`,
     async restart() {
-      const restarted = once(owner, 'message');
+      const restarted = receiveUrl(owner);
       owner.send('restart');
-      await Promise.race([restarted, failOnExit(owner)]);
+      await restarted;
     },
   };
 }

@@ -28,9 +28,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 /** Starts a server with a template that is migrated. Its owner is to be ended. */
-export async function startMigrated(): Promise<{ owner: ChildProcess; url: string }> {
-  const owner = fork(new URL('./postgres-process.ts', import.meta.url), { detached: true });
-  const url = await Promise.race([receiveUrl(owner), failOnExit(owner)]);
+export async function startMigrated(program = './postgres-process.ts'): Promise<{ owner: ChildProcess; url: string }> {
+  const owner = fork(new URL(program, import.meta.url), { detached: true });
+  const url = await receiveUrl(owner);
   await createPostgresDatabase(url, template, 'template0');
   const database = openDatabase(`${url}${template}`);
   await migrate(database);
@@ -44,12 +44,13 @@ export async function end(owner: ChildProcess): Promise<void> {
   await ended;
 }
 
-async function receiveUrl(owner: ChildProcess): Promise<string> {
-  const [url] = (await once(owner, 'message')) as [string];
+/** @throws Error if the owner ends instead */
+export async function receiveUrl(owner: ChildProcess): Promise<string> {
+  const [url] = (await Promise.race([once(owner, 'message'), failOnExit(owner)])) as [string];
   return url;
 }
 
-export async function failOnExit(owner: ChildProcess): Promise<never> {
+async function failOnExit(owner: ChildProcess): Promise<never> {
   await once(owner, 'exit');
   throw new Error('PostgreSQL could not be started');
 }

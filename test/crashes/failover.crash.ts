@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
+import { openBridgeState } from '../support/bridge-state.ts';
+import { createFolder } from '../support/folder.ts';
+import { type HttpTool, openHttpTool } from '../support/http-tool.ts';
+import { createRandom } from '../support/random.ts';
+import { openReplicatedPostgres } from '../support/replicated-postgres.ts';
+import { until } from '../support/until.ts';
+import { type CrashMarket, openCrashMarket } from './crash-market.ts';
+import { kills, limitMs, seed, tell, unbraked } from './crash-runs.ts';
+import { toToolSettings } from './crash-world.ts';
+
+const failovers = Math.ceil(kills / 20);
+/** Longer than the replica is behind. */
+const loadMs = 4000;
+/** The usual domain of those whom the marketplace hires. */
+const managed = { managedDomains: ['opentrain.work'] };
+
+describe(`a replica that is a second behind its PostgreSQL, and takes over (seed ${seed})`, () => {
+  it(
+    `has what was answered for and lost come again by readings, ${failovers} times`,
+    async () => {
+      const random = createRandom(seed);
+      for (let count = 0; count < failovers; count += 1) {
+        const { market, tool, lost, expectDone } = await failOverUnderLoad(random, managed);
+        await until(
+          'all are where they belong',
+          () => differences(tool, market),
+          ({ length }) => length === 0,
+        );
+        await market.live(random, loadMs);
+        market.endOthers();
+        await until(
+          'the others are out',
+          () => differences(tool, market),
+          ({ length }) => length === 0,
+        );
+        await expectDone();
+        tell(`failover: of ${market.delivered().length} deliveries ${lost} were lost`);
+      }
+    },
+    limitMs,
+  );
+
+  it(
+    'leaves those in of whom it no longer knows that it let them in, where no domain says it',
+    async () => {
+      const { market, tool, state, expectDone } = await failOverUnderLoad(createRandom(seed), {});
+      const missing = () => market.wanted().filter((member) => !tool.has(member));
+      await until('those who belong there are in', missing, ({ length }) => length === 0);
+      market.endOthers();
+      const { kysely } = state.database;
+      const left = kysely.selectFrom('membership').select(['groupId', 'trainerId']).where('state', '=', 'released');
+      const listLeft = async () => (await left.execute()).map(({ groupId, trainerId }) => `${groupId}/${trainerId}`);
+      const unexplained = async () => {
+        const explained = new Set([...market.wanted(), ...(await listLeft())]);
+        return tool.members().filter((member) => !explained.has(member));
+      };
+      await until('the others are out, or were let go', unexplained, ({ length }) => length === 0);
+      await expectDone();
+      tell(`failover without a managed domain: ${(await listLeft()).length} were left in`);
+    },
+    limitMs,
+  );
+});
+
+/** People come and go until the server dies. What it had answered for in the last second, the marketplace never sends again. */
+async function failOverUnderLoad(random: () => number, more: object) {
+  const [server, tool, market] = await Promise.all([openReplicatedPostgres(), openHttpTool(), openCrashMarket()]);
+  const { baseUrl, token, secret } = market;
+  const setup = writeBridgeConfig(createFolder(), server.databaseUrl, baseUrl, {
+    ...unbraked,
+    marketplace: { baseUrl, ...more },
+    installs: { acme: { token, webhookSecrets: [secret], tool: 'list', projects: ['*'] } },
+    tools: { list: toToolSettings(tool) },
+  });
+  tool.before = ({ method, member }) => void (method === 'DELETE' && market.noteRemoval(member));
+  const bridge = await startBridge(setup);
+  market.deliverTo(new URL(bridge.url).origin);
+  market.hireForGood();
+  await until(
+    'those who are hired for good are in',
+    () => differences(tool, market),
+    ({ length }) => length === 0,
+  );
+  const before = openBridgeState(server.databaseUrl);
+  await before.settled();
+  // The brake goes by those who have been in for an hour.
+  const createdAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
+  await before.database.kysely.updateTable('receipt').set({ createdAt }).execute();
+
+  await market.live(random, loadMs);
+  await server.failOver();
+  const state = openBridgeState(server.databaseUrl);
+  const stored = new Set((await state.stored()).map(({ body }) => body));
+  const lost = market.delivered().filter((body) => !stored.has(body)).length;
+  expect(lost).toBeGreaterThan(0);
+  const wasRead = () => {
+    const [, ...since] = bridge.log().slice(bridge.log().findIndex(({ wasPutBack }) => wasPutBack === true));
+    return since.some(({ msg }) => msg === 'An install was read');
+  };
+  await until('it was noticed, and the marketplace was read', wasRead, (was) => was);
+  return {
+    market,
+    tool,
+    state,
+    lost,
+    async expectDone() {
+      await state.settled();
+      expect((await state.stored()).filter(({ state: is }) => is !== 'handled')).toEqual([]);
+      expect(market.mistaken()).toEqual([]);
+      expect(await bridge.stop()).toBe(0);
+    },
+  };
+}
+
+/** Who is in and does not belong there (`+`), or belongs there and is not in (`-`). */
+function differences(tool: HttpTool, market: CrashMarket): string[] {
+  const wanted = market.wanted();
+  const strangers = tool.members().filter((member) => !wanted.includes(member));
+  const missing = wanted.filter((member) => !tool.has(member));
+  return [...strangers.map((member) => `+${member}`), ...missing.map((member) => `-${member}`)];
+}
