@@ -170,15 +170,13 @@ async function exchange(url: string, agent: Agent, secret: string, { body, deliv
     'x-opentrain-signature': sign(body, secret, Math.floor(Date.now() / 1000)),
   };
   return await new Promise((resolve) => {
-    request(url, { agent, method: 'POST', headers, timeout: requestTimeoutMs })
-      .on('response', (incoming) => {
-        incoming.resume().on('end', () => resolve(String(incoming.statusCode)));
-        incoming.on('error', ({ message }) => resolve(message));
-      })
-      .on('timeout', function onTimeout() {
-        this.destroy(new Error('no answer'));
-      })
-      .on('error', ({ message }) => resolve(message))
-      .end(body);
+    const outgoing = request(url, { agent, method: 'POST', headers, timeout: requestTimeoutMs });
+    outgoing.on('response', (incoming) => {
+      incoming.resume().on('end', () => resolve(String(incoming.statusCode)));
+      incoming.on('error', ({ message }) => resolve(message));
+    });
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.on('error', ({ message }) => resolve(message));
+    outgoing.end(body);
   });
 }
