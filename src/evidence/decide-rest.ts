@@ -3,7 +3,7 @@ export interface TakenTime {
   tookMs: number;
   /** Whether requests are probably queueing to be stored. */
   isCrowded: boolean;
-  /** What others used of the thread while intake rested last: 0 to 1. */
+  /** What others used of the thread while intake rested lately: 0 to 1. */
   usedByOthers: number;
 }
 

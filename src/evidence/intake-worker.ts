@@ -50,11 +50,20 @@ const manyAtOnce = 10;
 /** How often a longer rest checks for deliveries of other installs. */
 const checkEveryMs = 25;
 
+/** What others used of the thread is an average over about so long: a moment alone says little. */
+const rememberedMs = 200;
+
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
-  /** What others used of the thread when intake rested last: 0 to 1. */
   let usedByOthers = 0;
+
+  async function rest(ms: number, signal: AbortSignal): Promise<void> {
+    const used = await deps.rest(ms, signal);
+    const weight = Math.min(1, ms / rememberedMs);
+    usedByOthers += (used - usedByOthers) * weight;
+  }
+
   return createLoop({
     name: 'intake',
     pollMs: deps.pollMs,
@@ -70,7 +79,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const isCrowded = count >= manyAtOnce && deps.isReceiverBusy();
       const restMs = decideRest({ tookMs, isCrowded, usedByOthers });
       if (isCrowded) await yieldToReceiver(restMs, installs, signal);
-      else if (restMs > 0) usedByOthers = await deps.rest(restMs, signal);
+      else if (restMs > 0) await rest(restMs, signal);
       // Check for due deliveries before anything else.
       return 'more';
     },
@@ -80,7 +89,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
   async function yieldToReceiver(ms: number, but: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
     const until = performance.now() + ms;
     for (let left = ms; left > 0; left = until - performance.now()) {
-      usedByOthers = await deps.rest(Math.min(left, checkEveryMs), signal);
+      await rest(Math.min(left, checkEveryMs), signal);
       if (await inbox.hasDue(toInstant(clock.now()), but)) return;
     }
   }
