@@ -9,6 +9,7 @@ import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { SyncFile } from '../../src/db/synced-log.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 
 const name = 'key_fingerprint';
 const read = (database: Database) => inTransaction(database, (tx) => readSetting(tx, name));
@@ -54,6 +55,21 @@ it('a commit that did not get to the disk is refused, and before a repeat is ans
   const copy = path.join(createFolder(), 'without-its-log.db');
   copyFileSync(sqliteFileOf(database.url) ?? '', copy);
   expect(await read(openForTest(`sqlite:${copy}`))).toBe('one');
+});
+
+it('a commit is refused too where one before it did not get to the disk', async () => {
+  const disks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const left = [...disks];
+  const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
+  const told = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
+  await until(
+    'both wait for the disk',
+    () => left.length,
+    (count) => count === 0,
+  );
+  disks[0]?.reject(new Error('away'));
+  disks[1]?.resolve();
+  expect((await told).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
 it('nothing is answered while the log cannot be moved either', async () => {
