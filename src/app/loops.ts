@@ -13,6 +13,7 @@ import { createTokenWorker } from '../installs/tokens/token-worker.ts';
 import { createJournalStore } from '../journal/journal-store.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
+import { restBesideOthers } from '../lib/rest.ts';
 import { createMailStore } from '../mail/mail-store.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
@@ -92,6 +93,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     wantInstallRead: installStates.wantRead,
     wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
+    rest: restBesideOthers,
   });
   const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
   // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.

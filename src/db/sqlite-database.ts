@@ -5,11 +5,17 @@ import { Kysely, type SqliteDatabase as KyselySqliteDatabase, sql } from 'kysely
 import { createChangeNotice } from './change-notice.ts';
 import type { Database, Transaction } from './database.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
+import { createSyncedLog, type SyncFile } from './synced-log.ts';
 import type { Tables } from './tables.ts';
 
 export interface OpenOptions {
-  /** Whether this thread has no other work, so that it may block for the database. */
+  /**
+   * Whether this thread has no other work, so that it may block for the database. Its durable commits wait for the disk
+   * when they have given the lock back, so that others write meanwhile, and the next commit is made ready.
+   */
   ownsThread?: boolean;
+  /** How the log gets to the disk then. */
+  sync?: SyncFile;
 }
 
 /** The file of `sqlite:<path>`; undefined for other databases and for one in memory. */
@@ -30,7 +36,7 @@ const longestLogPages = 50_000;
  * so `inTransaction` waits instead and leaves the thread free. The checkpointer keeps the log short;
  * without it, a commit does that.
  */
-export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Database {
+export function openSqlite(url: string, { ownsThread = false, sync }: OpenOptions): Database {
   const file = sqliteFileOf(url);
   if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
@@ -53,6 +59,7 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     dialect: new SnakeCaseSqliteDialect({ database: withCachedStatements(sqlite) }),
     plugins: [new RowsInCamelCase(), notice.plugin],
   });
+  const log = ownsThread && file !== undefined ? createSyncedLog(sqlite, file, sync) : undefined;
   let isSetDurable: boolean | undefined;
   function setDurable(isDurable: boolean): void {
     if (isDurable !== isSetDurable) sqlite.pragma(`synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`);
@@ -62,11 +69,16 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
     dialect: 'sqlite',
     url,
     kysely,
-    transact: (work, isDurable) =>
-      kysely.connection().execute(async (connection) => {
-        setDurable(isDurable);
+    async transact(work, isDurable) {
+      const isSyncedAfter = isDurable && log !== undefined;
+      const result = await kysely.connection().execute(async (connection) => {
+        log?.mend();
+        setDurable(isDurable && !isSyncedAfter);
         return await notice.within(() => runImmediate(connection, work));
-      }),
+      });
+      if (isSyncedAfter) await log.sync();
+      return result;
+    },
     watch(onChange, everyMs) {
       let version = readVersion(sqlite);
       const timer = setInterval(() => {
@@ -79,6 +91,7 @@ export function openSqlite(url: string, { ownsThread = false }: OpenOptions): Da
       return { stop: async () => clearInterval(timer) };
     },
     async close() {
+      log?.close();
       await kysely.destroy();
       sqlite.close();
     },

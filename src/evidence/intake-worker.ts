@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
@@ -8,8 +7,10 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import type { Rest } from '../lib/rest.ts';
 import { noteSpan } from '../lib/tracing.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
+import { decideRest } from './decide-rest.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import type { ReadRequestStore } from './read-request-store.ts';
@@ -31,6 +32,7 @@ export interface IntakeDeps extends ApplyDeps, Polling {
   clock: Clock;
   /** Whether deliveries are being stored right now. */
   isReceiverBusy(): boolean;
+  rest: Rest;
   /** Called when a tool must be called. */
   onMembershipDue(): void;
   /** Called when the brake must decide. */
@@ -45,21 +47,23 @@ const batchSize = 50;
 const maxAttempts = 12;
 /** If a batch is this large, requests are probably queueing. */
 const manyAtOnce = 10;
-/** Intake takes a twentieth of the time: it still makes progress, and the receiver is hardly slower. */
-const yieldFactor = 19;
-const maxYieldMs = 500;
-/**
- * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
- * Otherwise a hire would wait for a batch at each of its many steps.
- */
-const pauseAfterMs = 4;
-const maxPauseMs = 50;
-/** How often a pause checks for deliveries of other installs. */
+/** How often a longer rest checks for deliveries of other installs. */
 const checkEveryMs = 25;
+
+/** What others used of the thread is an average over about so long: a moment alone says little. */
+const rememberedMs = 200;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
+  let usedByOthers = 0;
+
+  async function rest(ms: number, signal: AbortSignal): Promise<void> {
+    const used = await deps.rest(ms, signal);
+    const weight = Math.min(1, ms / rememberedMs);
+    usedByOthers += (used - usedByOthers) * weight;
+  }
+
   return createLoop({
     name: 'intake',
     pollMs: deps.pollMs,
@@ -72,21 +76,20 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const beganAt = performance.now();
       const { count, installs } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
-      if (count >= manyAtOnce && deps.isReceiverBusy()) await yieldToReceiver(tookMs, installs, signal);
-      else if (tookMs > pauseAfterMs) await wait(Math.min(tookMs, maxPauseMs), undefined, { signal });
+      const isCrowded = count >= manyAtOnce && deps.isReceiverBusy();
+      const restMs = decideRest({ tookMs, isCrowded, usedByOthers });
+      if (isCrowded) await yieldToReceiver(restMs, installs, signal);
+      else if (restMs > 0) await rest(restMs, signal);
       // Check for due deliveries before anything else.
       return 'more';
     },
   });
 
-  /**
-   * While many deliveries arrive, the receiver gets most of the time, and stored deliveries wait. Deliveries of other
-   * installs do not wait, because it is their turn.
-   */
-  async function yieldToReceiver(tookMs: number, but: ReadonlySet<string>, signal: AbortSignal) {
-    const until = performance.now() + Math.min(tookMs * yieldFactor, maxYieldMs);
-    for (let left = until - performance.now(); left > 0; left = until - performance.now()) {
-      await wait(Math.min(left, checkEveryMs), undefined, { signal });
+  /** Stored deliveries wait. Those of other installs do not, because it is their turn. */
+  async function yieldToReceiver(ms: number, but: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const until = performance.now() + ms;
+    for (let left = ms; left > 0; left = until - performance.now()) {
+      await rest(Math.min(left, checkEveryMs), signal);
       if (await inbox.hasDue(toInstant(clock.now()), but)) return;
     }
   }

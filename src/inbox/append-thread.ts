@@ -21,11 +21,13 @@ const store = createInboxStore(database, createSecretBox(key));
 
 type Append = Exclude<AppendRequest, 'close'>;
 
+/** While one commit waits for the disk, the next is made. */
+let serving: Promise<unknown> = Promise.resolve();
+
 parentPort?.on('message', (first: AppendRequest) => {
   const requests = [first, ...receiveWaiting()];
-  void serve(requests.filter((request) => request !== 'close')).then(async () => {
-    if (requests.includes('close')) await close();
-  });
+  serving = Promise.all([serving, serve(requests.filter((request) => request !== 'close'))]);
+  if (requests.includes('close')) void serving.then(close);
 });
 
 function* receiveWaiting(): Generator<AppendRequest> {

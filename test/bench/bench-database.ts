@@ -14,24 +14,20 @@ export interface BenchDatabase {
  * Runs a benchmark on databases that are gone afterwards, with the folder that they are in.
  *
  * @param base where that folder is made: what is measured depends on its disk
+ * @param isDurable whether PostgreSQL waits for that disk as in earnest, and not in memory without `fsync`
  */
 export async function withBenchDatabases(
-  { postgres, folder: base }: { postgres: boolean; folder: string },
+  { postgres, folder: base, isDurable = false }: { postgres: boolean; folder: string; isDurable?: boolean },
   work: (databases: BenchDatabase, folder: string) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(path.join(path.resolve(base), '.bench-'));
-  const databases = await openBenchDatabase(postgres ? 'postgres' : 'sqlite', folder);
+  const databases = postgres ? await openPostgres(isDurable ? path.resolve(base) : undefined) : createSqlite(folder);
   try {
     await work(databases, folder);
   } finally {
     await databases.close();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** SQLite in a folder, or the PostgreSQL of the tests: a real one, but without `fsync`. */
-async function openBenchDatabase(dialect: 'sqlite' | 'postgres', folder: string): Promise<BenchDatabase> {
-  return dialect === 'sqlite' ? createSqlite(folder) : await openPostgres();
 }
 
 function createSqlite(folder: string): BenchDatabase {
@@ -41,8 +37,10 @@ function createSqlite(folder: string): BenchDatabase {
   };
 }
 
-async function openPostgres(): Promise<BenchDatabase> {
-  const owner = fork(path.join(import.meta.dirname, '../support/postgres-process.ts'));
+/** The PostgreSQL of the tests. */
+async function openPostgres(parent: string | undefined): Promise<BenchDatabase> {
+  const file = path.join(import.meta.dirname, '../support/postgres-process.ts');
+  const owner = fork(file, parent === undefined ? [] : [parent]);
   const [url] = (await once(owner, 'message')) as [string];
   return {
     async create(name) {

@@ -24,6 +24,8 @@ export interface LoadOrder {
   trainers: number;
   /** Requests a second over all connections; as many as the server takes when absent. */
   ratePerSecond?: number;
+  /** At most so many, also if there is time for more. */
+  count?: number;
 }
 
 export interface LoadResult {
@@ -60,6 +62,7 @@ async function run(order: LoadOrder): Promise<LoadResult> {
   /** The next request when it is due; undefined when the time is over. */
   async function nextRequest(): Promise<Buffer | undefined> {
     const index = sent++;
+    if (order.count !== undefined && index >= order.count) return undefined;
     if (order.ratePerSecond !== undefined) {
       const dueAt = begunAt + (index * 1000) / order.ratePerSecond;
       const waitMs = dueAt - performance.now();

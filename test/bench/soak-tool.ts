@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A tool over HTTP in which everybody who is in works, and that notes when each came in and went. */
@@ -10,14 +10,22 @@ export interface SoakTool {
   has(member: string): boolean;
   /** As `project/trainer`, sorted. */
   members(): string[];
+  /** How many there were. */
+  calls(): number;
   close(): void;
 }
 
-export async function openSoakTool(): Promise<SoakTool> {
+/** @param answerMs how long each answer takes */
+export async function openSoakTool(answerMs = 0): Promise<SoakTool> {
   const groups = new Map<string, Set<string>>();
   /** Seconds of today, by project and trainer. */
   const worked = new Map<string, Map<string, number>>();
-  const of = (project: string) => groups.get(project) ?? groups.set(project, new Set()).get(project) ?? new Set();
+
+  function of(project: string): Set<string> {
+    const members = groups.get(project) ?? new Set();
+    groups.set(project, members);
+    return members;
+  }
 
   function answerMember(method: string, project: string, trainer: string): object {
     const members = of(project);
@@ -38,12 +46,21 @@ export async function openSoakTool(): Promise<SoakTool> {
     return { work: [...days].map(([memberId, seconds]) => ({ of: 'day', day, memberId, seconds })) };
   }
 
-  const server = createServer(({ method = '', url = '' }, response) => {
+  function answer(method: string, url: string): object {
     const [, area, project = '', trainer = ''] = url.split('/').map(decodeURIComponent);
-    if (area === 'work') return send(response, answerWork(project));
-    if (area !== 'groups') return send(response, {});
-    if (trainer !== '') return send(response, answerMember(method, project, trainer));
-    send(response, { members: [...of(project)].map((id) => ({ id, email: `${id}@opentrain.work` })) });
+    if (area === 'work') return answerWork(project);
+    if (area !== 'groups') return {};
+    if (trainer !== '') return answerMember(method, project, trainer);
+    return { members: [...of(project)].map((id) => ({ id, email: `${id}@opentrain.work` })) };
+  }
+
+  let calls = 0;
+  const server = createServer(({ method = '', url = '' }, response) => {
+    calls += 1;
+    const body = JSON.stringify(answer(method, url));
+    const end = () => response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    if (answerMs === 0) end();
+    else setTimeout(end, answerMs);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const tool: SoakTool = {
@@ -51,15 +68,11 @@ export async function openSoakTool(): Promise<SoakTool> {
     onChange: () => undefined,
     has: (member) => groups.get(member.split('/')[0] ?? '')?.has(member.split('/')[1] ?? '') ?? false,
     members: () => [...groups].flatMap(([project, all]) => [...all].map((one) => `${project}/${one}`)).toSorted(),
+    calls: () => calls,
     close() {
       server.close();
       server.closeAllConnections();
     },
   };
   return tool;
-}
-
-function send(response: ServerResponse, body: object): void {
-  response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
 }

@@ -170,13 +170,13 @@ async function exchange(url: string, agent: Agent, secret: string, { body, deliv
     'x-opentrain-signature': sign(body, secret, Math.floor(Date.now() / 1000)),
   };
   return await new Promise((resolve) => {
-    const sent = request(url, { agent, method: 'POST', headers, timeout: requestTimeoutMs });
-    sent.on('response', (incoming) => {
+    const outgoing = request(url, { agent, method: 'POST', headers, timeout: requestTimeoutMs });
+    outgoing.on('response', (incoming) => {
       incoming.resume().on('end', () => resolve(String(incoming.statusCode)));
       incoming.on('error', ({ message }) => resolve(message));
     });
-    sent.on('timeout', () => sent.destroy(new Error('no answer')));
-    sent.on('error', ({ message }) => resolve(message));
-    sent.end(body);
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.on('error', ({ message }) => resolve(message));
+    outgoing.end(body);
   });
 }

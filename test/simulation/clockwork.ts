@@ -302,7 +302,9 @@ replace(timersPromises, {
   setTimeout: (ms: number, value: unknown, options?: WaitOptions) => waitFor(restOf(ms), value, options),
   setImmediate: (value: unknown, options?: WaitOptions) => waitFor(0, value, options),
 });
-replace(performance, { now: () => nowMs - startedMs });
+/** Nothing takes time here, so a thread has none to share. */
+const idle = { idle: 0, active: 0, utilization: 0 };
+replace(performance, { now: () => nowMs - startedMs, eventLoopUtilization: () => idle });
 replace(Math, { random });
 replace(crypto, { randomBytes, randomUUID, randomInt });
 replace(AbortSignal, {

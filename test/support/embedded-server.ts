@@ -18,20 +18,24 @@ export interface EmbeddedServer {
   signal(name: NodeJS.Signals): void;
 }
 
-const usualSettings = [
-  'listen_addresses=127.0.0.1',
-  'unix_socket_directories=',
-  'max_connections=200',
-  // Whether PostgreSQL survives a power cut is not what is tested.
+const usualSettings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'];
+/** Whether PostgreSQL survives a power cut is not what is tested. */
+const forTests = [
   'fsync=off',
   'full_page_writes=off',
   // What it learnt of a table in one test would have it plan the queries of the next one wrongly.
   'autovacuum=off',
 ];
 
-export async function createEmbedded(settings: readonly string[] = []): Promise<EmbeddedServer> {
+interface EmbeddedSettings {
+  settings?: readonly string[];
+  /** Where its data is kept as in earnest. Without it, it is in memory and would not survive a power cut. */
+  folder?: string | undefined;
+}
+
+export async function createEmbedded({ settings = [], folder }: EmbeddedSettings = {}): Promise<EmbeddedServer> {
   const port = await findFreePort();
-  const databaseDir = mkdtempSync(path.join(findParent(), 'gangway-postgres-'));
+  const databaseDir = mkdtempSync(path.join(folder ?? findParent(), 'gangway-postgres-'));
   const pidFile = path.join(databaseDir, 'postmaster.pid');
   const postgres = new EmbeddedPostgres({
     databaseDir,
@@ -42,7 +46,10 @@ export async function createEmbedded(settings: readonly string[] = []): Promise<
     // PostgreSQL refuses to run as root, which is what a container's tests are.
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--no-sync'],
-    postgresFlags: [...usualSettings, ...settings].flatMap((setting) => ['-c', setting]),
+    postgresFlags: [...usualSettings, ...(folder === undefined ? forTests : []), ...settings].flatMap((setting) => [
+      '-c',
+      setting,
+    ]),
     onLog: () => undefined,
   });
 

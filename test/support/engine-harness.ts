@@ -18,6 +18,7 @@ import { createAlerts } from '../../src/lib/alerts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
+import { restBesideOthers } from '../../src/lib/rest.ts';
 import { createAddressStore } from '../../src/memberships/address-store.ts';
 import type { MembershipRules } from '../../src/memberships/collect-candidates.ts';
 import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
@@ -143,6 +144,7 @@ export function createEngine(
     report: createReportEvidence(walls, alerts, clock),
     lockEvidence: stores.evidence.lock,
     isReceiverBusy: () => false,
+    rest: restBesideOthers,
     // Nothing is known to tell of work.
     mayPass: createFinalReadingStore({ scopeOf: () => undefined, wantRead: () => Promise.resolve() }).mayPass,
     onMembershipDue: () => undefined,

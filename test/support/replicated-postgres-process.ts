@@ -15,9 +15,9 @@ const behindMs = 1000;
 
 const primary = await createEmbedded();
 const link = await openSlowLink(primary.port);
-const replica = await createEmbedded([
-  `primary_conninfo=host=127.0.0.1 port=${link.port} user=gangway password=gangway`,
-]);
+const replica = await createEmbedded({
+  settings: [`primary_conninfo=host=127.0.0.1 port=${link.port} user=gangway password=gangway`],
+});
 
 let isPrimaryAlive = true;
 process.on('message', async () => {

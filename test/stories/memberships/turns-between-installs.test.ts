@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { restBesideOthers } from '../../../src/lib/rest.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
@@ -58,6 +59,10 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
   it('gives way to the receiver only until another install sends something', async () => {
     const engine = createEngine(await openFresh());
     engine.isReceiverBusy = () => true;
+    engine.rest = async (ms, signal) => {
+      await restBesideOthers(ms, signal);
+      return 1;
+    };
     const looks: number[] = [];
     const { hasDue } = engine.inbox;
     let isSent = false;

@@ -23,6 +23,7 @@ import { lastTick } from '../../../src/lib/last-tick.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import type { Loop } from '../../../src/lib/loop.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
+import { restBesideOthers } from '../../../src/lib/rest.ts';
 import { createInstallsReaching } from '../../../src/memberships/link-router.ts';
 import { approvePlan } from '../../../src/operator/approve-plan.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
@@ -295,6 +296,7 @@ function createTakeIn(deps: ServicesDeps, services: Services): () => Promise<voi
       wantInstallRead: installStates.wantRead,
       wantPaymentsRead,
       isReceiverBusy: () => false,
+      rest: restBesideOthers,
     });
   const isDue = async () => (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
   return async () => {

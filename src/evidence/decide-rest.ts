@@ -1,0 +1,32 @@
+/** A batch of intake, and what it competes with. */
+export interface TakenTime {
+  tookMs: number;
+  /** Whether requests are probably queueing to be stored. */
+  isCrowded: boolean;
+  /** What others used of the thread while intake rested lately: 0 to 1. */
+  usedByOthers: number;
+}
+
+/**
+ * After a batch that takes longer than this, intake pauses for the same time so that other work gets the database.
+ * Otherwise a hire would wait for a batch at each of its many steps.
+ */
+const pauseAfterMs = 4;
+const maxPauseMs = 50;
+/**
+ * While requests are queueing, the pause is so many times as long, multiplied by what others use of the thread to what
+ * they leave. Where they use more than half of it, intake takes a twentieth of the time: it still makes progress, and
+ * the receiver is hardly slower. A slow disk alone is no reason: the thread has nothing else to do while a commit waits
+ * for it, and stored deliveries would pile up.
+ */
+const crowdedFactor = 12;
+const maxCrowdedFactor = 19;
+const maxCrowdedMs = 500;
+
+/** Pure: for how many milliseconds intake lets others work. */
+export function decideRest({ tookMs, isCrowded, usedByOthers }: TakenTime): number {
+  const pauseMs = Math.min(tookMs, maxPauseMs);
+  if (!isCrowded) return tookMs > pauseAfterMs ? pauseMs : 0;
+  const factor = Math.min((crowdedFactor * usedByOthers) / (1 - usedByOthers), maxCrowdedFactor);
+  return Math.max(pauseMs, Math.min(tookMs * factor, maxCrowdedMs));
+}
