@@ -37,6 +37,8 @@ export function createSyncedLog(sqlite: Sqlite, file: string, sync = syncData): 
       try {
         descriptor ??= openSync(`${file}-wal`, 'r+');
         await sync(descriptor);
+        // The log is of no use from the first page on that is missing, and a failure is reported only once.
+        if (isDoubtful) throw new Error('What was committed before is not on the disk');
       } catch (cause) {
         isDoubtful = true;
         throw new AppError('unavailable', 'The log of the database could not be written to the disk', { cause });

@@ -13,7 +13,7 @@ import { type FunctionTime, toProfileLines } from './profile.ts';
  * The same load (64 connections, bodies of about 800 bytes, each signed and sent once) goes in turn
  * to bare `node:http`, to Express that reads the body, to Express that reads and verifies, to one that
  * also commits each request, to `@octokit/webhooks`, to Debian's `webhook`, and to Gangway
- * (synchronous=FULL, engine running): with an empty inbox, with a full one, and while retention purges
+ * (on the disk before the answer, engine running): with an empty inbox, with a full one, and while retention purges
  * it. Rounds alternate, so that a noisy machine is noisy for all, and a ratio is the median of the ratios
  * of each round. `--full <file>` takes an inbox that was filled before.
  */

@@ -9,6 +9,7 @@ import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { SyncFile } from '../../src/db/synced-log.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
+import { until } from '../support/until.ts';
 
 const name = 'key_fingerprint';
 const read = (database: Database) => inTransaction(database, (tx) => readSetting(tx, name));
@@ -21,19 +22,19 @@ async function openWith(sync: SyncFile): Promise<Database> {
   return database;
 }
 
-it('a durable commit is told when it is on the disk, and holds up no other writer until then', async () => {
+it('a durable commit is answered when it is on the disk, and holds up no other writer until then', async () => {
   const disk = Promise.withResolvers<void>();
-  let isTold = false;
+  let isAnswered = false;
   const database = await openWith(() => disk.promise);
-  const told = write(database, 'one', true).then(() => {
-    isTold = true;
+  const answered = write(database, 'one', true).then(() => {
+    isAnswered = true;
   });
   const other = openForTest(database.url);
   await write(other, 'two', false);
   expect(await read(other)).toBe('two');
-  expect(isTold).toBe(false);
+  expect(isAnswered).toBe(false);
   disk.resolve();
-  await told;
+  await answered;
 });
 
 it('only durable commits wait for the disk', async () => {
@@ -54,6 +55,21 @@ it('a commit that did not get to the disk is refused, and before a repeat is ans
   const copy = path.join(createFolder(), 'without-its-log.db');
   copyFileSync(sqliteFileOf(database.url) ?? '', copy);
   expect(await read(openForTest(`sqlite:${copy}`))).toBe('one');
+});
+
+it('a commit is refused too where one before it did not get to the disk', async () => {
+  const disks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const left = [...disks];
+  const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
+  const answered = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
+  await until(
+    'both wait for the disk',
+    () => left.length,
+    (count) => count === 0,
+  );
+  disks[0]?.reject(new Error('away'));
+  disks[1]?.resolve();
+  expect((await answered).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
 it('nothing is answered while the log cannot be moved either', async () => {
