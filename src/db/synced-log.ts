@@ -37,7 +37,7 @@ export function createSyncedLog(sqlite: Sqlite, file: string, sync = syncData): 
       try {
         descriptor ??= openSync(`${file}-wal`, 'r+');
         await sync(descriptor);
-        // The log is of no use from the first page on that is missing, and a failure is told only once.
+        // The log is of no use from the first page on that is missing, and a failure is reported only once.
         if (isDoubtful) throw new Error('What was committed before is not on the disk');
       } catch (cause) {
         isDoubtful = true;

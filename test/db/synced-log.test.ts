@@ -22,19 +22,19 @@ async function openWith(sync: SyncFile): Promise<Database> {
   return database;
 }
 
-it('a durable commit is told when it is on the disk, and holds up no other writer until then', async () => {
+it('a durable commit is answered when it is on the disk, and holds up no other writer until then', async () => {
   const disk = Promise.withResolvers<void>();
-  let isTold = false;
+  let isAnswered = false;
   const database = await openWith(() => disk.promise);
-  const told = write(database, 'one', true).then(() => {
-    isTold = true;
+  const answered = write(database, 'one', true).then(() => {
+    isAnswered = true;
   });
   const other = openForTest(database.url);
   await write(other, 'two', false);
   expect(await read(other)).toBe('two');
-  expect(isTold).toBe(false);
+  expect(isAnswered).toBe(false);
   disk.resolve();
-  await told;
+  await answered;
 });
 
 it('only durable commits wait for the disk', async () => {
@@ -61,7 +61,7 @@ it('a commit is refused too where one before it did not get to the disk', async 
   const disks = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const left = [...disks];
   const database = await openWith(() => left.shift()?.promise ?? Promise.resolve());
-  const told = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
+  const answered = Promise.allSettled([write(database, 'one', true), write(database, 'two', true)]);
   await until(
     'both wait for the disk',
     () => left.length,
@@ -69,7 +69,7 @@ it('a commit is refused too where one before it did not get to the disk', async 
   );
   disks[0]?.reject(new Error('away'));
   disks[1]?.resolve();
-  expect((await told).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect((await answered).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
 it('nothing is answered while the log cannot be moved either', async () => {
