@@ -116,19 +116,32 @@ interface Repeated {
 }
 
 /**
- * All but the removals whose outcome had not been recorded, as a process died before it, or the database was away. The
- * tool removes by its id, so that such a removal is sent again even where a look finds nobody (`removesUnseen`).
+ * All but the removals of who may have been in for all that was recorded: no outcome of the removal before it was, or
+ * an addition was begun after that. A process died meanwhile, or the database was away. The tool removes by its id, so
+ * that such a removal is sent even where a look finds nobody (`removesUnseen`).
  */
 async function listNeedless({ kysely }: Database, repeated: readonly Repeated[]): Promise<Repeated[]> {
+  const ofMembership = ['groupId', 'trainerId'] as const;
   const removals = await kysely
     .selectFrom('receipt')
     .innerJoin('membership', 'membership.id', 'receipt.membershipId')
-    .select(['groupId', 'trainerId', 'receipt.createdAt'])
+    .select([...ofMembership, 'receipt.createdAt'])
     .where('outcome', 'in', ['removed', 'already_absent'])
     .execute();
+  const additions = await kysely
+    .selectFrom('intent')
+    .innerJoin('membership', 'membership.id', 'intent.membershipId')
+    .select([...ofMembership, 'intent.createdAt'])
+    .where('operation', '=', 'add')
+    .execute();
   return repeated.filter(({ call, earlier }) => {
-    const ofMember = removals.filter(({ groupId, trainerId }) => `${groupId}/${trainerId}` === call.member);
-    return !earlier || ofMember.some(({ createdAt }) => earlier.at <= createdAt && createdAt <= call.at);
+    if (!earlier) return true;
+    const between = (rows: typeof removals) =>
+      rows.filter(
+        ({ groupId, trainerId, createdAt }) =>
+          `${groupId}/${trainerId}` === call.member && earlier.at <= createdAt && createdAt <= call.at,
+      );
+    return between(removals).length > 0 && between(additions).length === 0;
   });
 }
 
