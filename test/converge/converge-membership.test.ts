@@ -3,7 +3,7 @@ import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
 import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { toInstant } from '../../src/lib/clock.ts';
+import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimOne, converge, convergeDue, receiptsOf } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -140,6 +140,29 @@ describeEachDatabase('a membership', (openFresh) => {
     engine.clock.advance(convergeLeaseMs);
     expect(await convergeDue(engine, unseen)).toEqual(['remove removed']);
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${seat}`, `remove ${seat}`]);
+  });
+
+  it('is removed by its id after a crash at an addition that may still arrive, where a look proves nothing', async () => {
+    await engine.apply([started]);
+    await convergeDue(engine, tool);
+    await engine.apply([ended]);
+    await convergeDue(engine, tool);
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    const { begin } = createSettleStore(engine.database, engine.box, engine.rules.routeLink);
+    const now = () => toInstant(engine.clock.now());
+    await begin(
+      await claimOne(engine),
+      { operation: 'add', found: null },
+      now(),
+      instantIn(engine.clock, convergeLeaseMs),
+    );
+    engine.clock.advance(convergeLeaseMs);
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'cmc2' })]);
+    tool.calls.length = 0;
+    const { adapter } = tool;
+    const unseen = { ...tool, adapter: { ...adapter, capabilities: { ...adapter.capabilities, removesUnseen: true } } };
+    expect(await convergeDue(engine, unseen)).toEqual(['remove removed']);
+    expect(tool.calls).toContain(`remove ${seat}`);
   });
 
   it('is known as ours where the tool did it and said otherwise', async () => {
