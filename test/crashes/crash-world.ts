@@ -34,18 +34,12 @@ export async function openCrashWorld(databaseUrl: string, changes: object = {}):
   const tools = { list: toToolSettings(tool) };
   const setup = writeBridgeConfig(createFolder(), databaseUrl, marketplace, { ...unbraked, tools, ...changes });
   const kept = projects.flatMap((project) => forGood.map((trainer) => `${project}/${trainer}`)).toSorted();
-  const repeated: Repeated[] = [];
-  const lastIn = new Map<string, { inAt: string; removals: number }>();
+  const repeated: ToolCall[] = [];
   const mistaken: string[] = [];
   tool.before = (call) => {
     const { method, member } = call;
-    const isIn = tool.has(member);
-    if (method === 'GET') return;
     if (method === 'DELETE' && kept.includes(member)) mistaken.push(member);
-    const last = lastIn.get(member) ?? { inAt: '', removals: 0 };
-    const next = method === 'PUT' ? { inAt: call.at, removals: 0 } : { ...last, removals: last.removals + 1 };
-    lastIn.set(member, next);
-    if (isIn === (method === 'PUT')) repeated.push({ call, ...next });
+    if (method !== 'GET' && tool.has(member) === (method === 'PUT')) repeated.push(call);
   };
 
   function expectKept(): void {
@@ -91,44 +85,37 @@ export async function openCrashWorld(databaseUrl: string, changes: object = {}):
   };
 }
 
-/** A call that was no use: somebody was in or out already. */
-interface Repeated {
-  call: ToolCall;
-  /** When they were let in last. */
-  inAt: string;
-  /** How often they were taken out since, with this call. */
-  removals: number;
-}
-
 /**
- * All but the removals after a call whose outcome was not recorded, as a process ended before it, or the database was
- * away. The tool removes by its id, so that such a removal is sent again even where a look finds nobody
- * (`removesUnseen`): at once, and once more when the first call can no longer arrive.
+ * Calls that were no use, as somebody was in or out already, other than removals after a call whose outcome was not
+ * recorded: a process ended before it, or the database was away. The tool removes by its id, so that such a removal is
+ * sent again even where a look finds nobody (`removesUnseen`): at once, and once more when the first call can no
+ * longer arrive.
  */
-async function listNeedless({ kysely }: Database, repeated: readonly Repeated[]): Promise<Repeated[]> {
+async function listNeedless({ kysely }: Database, repeated: readonly ToolCall[]): Promise<ToolCall[]> {
   const intents = await kysely
     .selectFrom('intent')
     .innerJoin('membership', 'membership.id', 'intent.membershipId')
-    .select(['groupId', 'trainerId', 'operation', 'intent.createdAt'])
+    .select(['groupId', 'trainerId', 'intent.createdAt as at'])
     .orderBy('intent.id')
     .execute();
   const receipts = await kysely
     .selectFrom('receipt')
     .innerJoin('membership', 'membership.id', 'receipt.membershipId')
-    .select(['groupId', 'trainerId', 'receipt.createdAt'])
+    .select(['groupId', 'trainerId', 'receipt.createdAt as at'])
+    .where('outcome', 'in', ['added', 'removed', 'failed', 'refused'])
     .execute();
-  return repeated.filter(({ call, inAt, removals }) => {
-    const isOfMember = ({ groupId, trainerId }: { groupId: string; trainerId: string }) =>
-      `${groupId}/${trainerId}` === call.member;
-    const own = intents.filter((intent) => isOfMember(intent) && intent.createdAt <= call.at);
-    const lettingIn = own.findLastIndex(({ operation, createdAt }) => operation === 'add' && createdAt <= inAt);
-    const recorded = receipts.filter(isOfMember).map(({ createdAt }) => createdAt);
-    // The last one is of this call itself.
-    const unrecorded = own.slice(0, -1).filter(({ createdAt }, index) => {
-      const next = own[index + 1]?.createdAt ?? call.at;
-      return index >= lettingIn && !recorded.some((at) => createdAt <= at && at <= next);
-    });
-    return call.method !== 'DELETE' || removals > 1 + 2 * unrecorded.length;
+  const timesOf = (rows: typeof intents, member: string) =>
+    rows.filter(({ groupId, trainerId }) => `${groupId}/${trainerId}` === member).map(({ at }) => at);
+  return [...Map.groupBy(repeated, ({ member }) => member)].flatMap(([member, calls]) => {
+    const begun = timesOf(intents, member);
+    const recorded = timesOf(receipts, member);
+    const isOpen = (at: string, index: number) =>
+      !recorded.some((end) => at <= end && end <= (begun[index + 1] ?? end));
+    const explained = 2 * begun.filter(isOpen).length;
+    return [
+      ...calls.filter(({ method }) => method === 'PUT'),
+      ...calls.filter(({ method }) => method === 'DELETE').slice(explained),
+    ];
   });
 }
 
