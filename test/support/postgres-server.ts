@@ -28,8 +28,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 /** Starts a server with a template that is migrated. Its owner is to be ended. */
-export async function startMigrated(program = './postgres-process.ts'): Promise<{ owner: ChildProcess; url: string }> {
-  const owner = fork(new URL(program, import.meta.url), { detached: true });
+export async function startMigrated(
+  program = new URL('./postgres-process.ts', import.meta.url),
+): Promise<{ owner: ChildProcess; url: string }> {
+  const owner = fork(program, { detached: true });
   const url = await receiveUrl(owner);
   await createPostgresDatabase(url, template, 'template0');
   const database = openDatabase(`${url}${template}`);

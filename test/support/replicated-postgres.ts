@@ -12,7 +12,7 @@ export interface ReplicatedPostgres {
 }
 
 export async function openReplicatedPostgres(): Promise<ReplicatedPostgres> {
-  const { owner, url } = await startMigrated('./replicated-postgres-process.ts');
+  const { owner, url } = await startMigrated(new URL('./replicated-postgres-process.ts', import.meta.url));
   onTestFinished(() => end(owner));
   let { port } = new URL(url);
   const sockets = new Set<Socket>();
