@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
+import { brakeAllowance } from '../../src/domain/brake.ts';
 import { clockwork } from './clockwork.ts';
+import { brakeLimits } from './fleet.ts';
 import type { Reason } from './market.ts';
+import type { Customer } from './plan.ts';
 import { oldestAnswerMs } from './troubles.ts';
 import type { World } from './world.ts';
+import { findWrongWork } from './wrong-work.ts';
 
 /**
  * What must be so, at every change of the tool and every ten minutes.
@@ -10,7 +14,10 @@ import type { World } from './world.ts';
  * 1. Who has an active contract that a reading has shown is not taken out, and nobody who was not put in by Gangway.
  * 2. Nobody is put where no contract of that project's customer leads.
  * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
- * 4. What was answered as stored is stored.
+ * 4. What was answered as stored is stored, from then on.
+ * 5. Of two calls about one account the second begins when the first has ended.
+ * 6. What the marketplace holds of work is what was worked.
+ * 7. A weak end waits, and with a brake no more end weakly in a day than it allows, unless a person lets them pass.
  */
 export interface Checks {
   look(): Promise<void>;
@@ -21,15 +28,36 @@ export interface Checks {
 const minuteMs = 60_000;
 /** By so much the beginning of a reading may lie before what it shows. */
 const lagMs = oldestAnswerMs + 2 * minuteMs;
+/** A quarter of an hour, by a clock that may be ahead. */
+const graceMs = 10 * minuteMs;
+/** The brake counts what it lets pass within a day, and that may take the tool some hours. */
+const brakedMs = 20 * 60 * minuteMs;
 /** Until the next reading has shown an end, with a failed one before and its longest rest. */
 const outAfterMs = 150 * minuteMs;
 /** Who is on a contract is asked again each six hours. */
-const inAfterMs = { hired: 150 * minuteMs, joined: 9 * 60 * minuteMs };
+const inAfterMs = { hired: 150 * minuteMs, linked: 150 * minuteMs, joined: 9 * 60 * minuteMs };
+/** The same after a hire, where nothing has concerned their customer since before: whatever befalls others. */
+const inSoonMs = 20 * minuteMs;
+/** By then what was said by mistake has been delivered, and a list has contradicted it. */
+const mistakenMs = 6 * 60 * minuteMs;
+/** So long the marketplace must have been readable for a list to be had within half a minute. */
+const readableMs = 15 * minuteMs;
 
-export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith }: World): Checks {
+export function createChecks({
+  tool,
+  market,
+  fleet,
+  troubles,
+  hasBrake,
+  log,
+  isMeddledWith,
+  isWorkKnown,
+}: World): Checks {
   const wrongs: string[] = [];
   /** Who was put in by Gangway, and when. */
   const ours = new Map<string, number>();
+  /** Who was taken out after a weak end, and when. */
+  const weakly = new Map<string, number>();
 
   function wrong(says: string): void {
     wrongs.push(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${says}`);
@@ -44,14 +72,75 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
     if (reasonsOf(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
   };
 
+  tool.onTakenOver = (seat) => {
+    ours.set(seat, ours.get(seat) ?? clockwork.nowMs());
+  };
+
+  tool.onOverlap = (address) => wrong(`there are two calls about ${address} at once`);
+
+  fleet.onKilled = lookForLost;
+
   tool.onRemove = (seat) => {
     if (!ours.has(seat)) wrong(`${seat} is taken out, who was not put in by Gangway`);
+    judgeWeakRemoval(seat, clockwork.nowMs());
+    judgeRenewal(seat, clockwork.nowMs());
     void judgeRemoval(seat, standingOf(seat), clockwork.nowMs());
   };
+
+  /** After an end the active contracts are listed, so a contract of before is known, however its event was lost. */
+  function judgeRenewal(seat: string, now: number): void {
+    const reasons = reasonsOf(seat);
+    const endedMs = Math.max(0, ...reasons.map(({ ending, untilMs }) => (ending === 'ended' ? (untilMs ?? 0) : 0)));
+    const renewed = reasons.find(
+      ({ untilMs, sinceMs, beginning, customer, contractId }) =>
+        untilMs === null &&
+        sinceMs <= endedMs &&
+        beginning === 'hired' &&
+        now - saidEndedMs(contractId) > mistakenMs &&
+        now - troubles.readableSinceMs(customer) > readableMs,
+    );
+    if (renewed !== undefined) wrong(`${seat} is taken out, and ${renewed.contractId} was there to be listed`);
+  }
+
+  /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
+  function saidEndedMs(contractId: string): number {
+    const said = market.contracts.find(({ id }) => id === contractId)?.saidEnded ?? null;
+    if (said === null) return 0;
+    const { fromMs } = fleet.forgotten();
+    return said.fromMs <= fromMs && fromMs <= said.untilMs ? Number.POSITIVE_INFINITY : said.untilMs;
+  }
+
+  /** Of a contract that goes on something weaker has ended: its link, its customer's grant, or who is on it. */
+  function judgeWeakRemoval(seat: string, now: number): void {
+    const reasons = reasonsOf(seat);
+    const goingOn = new Set(market.contracts.map(({ id }) => id));
+    const weak = reasons.filter(({ ending, contractId }) => ending === 'weaker' && goingOn.has(contractId));
+    const lastMs = Math.max(0, ...weak.map(({ untilMs }) => untilMs ?? 0));
+    if (lastMs === 0 || reasons.some(({ untilMs }) => untilMs === null || untilMs > lastMs)) return;
+    if (now - lastMs < graceMs) wrong(`${seat} is taken out ${sayMin(now - lastMs)} after a weak end`);
+    countWeakRemoval(seat, weak[0] as Reason, now);
+  }
+
+  function countWeakRemoval(seat: string, { customer }: Reason, now: number): void {
+    weakly.set(seat, now);
+    const sinceMs = now - brakedMs;
+    if (!hasBrake || Math.max(fleet.approvedMs(customer), fleet.forgotten().untilMs) > sinceMs) return;
+    const latest = [...weakly].filter(([one, atMs]) => isOf(customer, one) && atMs > sinceMs);
+    const allowed = brakeAllowance(brakeLimits, countPeople(customer, sinceMs));
+    if (latest.length > allowed) wrong(`${latest.length} are let pass by a brake that allows ${allowed}`);
+  }
+
+  /** Everybody who is or was to be there since then. */
+  function countPeople(customer: Customer, sinceMs: number): number {
+    const wanted = market.reasons().filter(({ untilMs }) => untilMs === null || untilMs > sinceMs);
+    const seats = [...tool.seats(), ...wanted.map(({ seat }) => seat)];
+    return new Set(seats.filter((seat) => isOf(customer, seat))).size;
+  }
 
   /** A contract is known where a reading of its customer began after it did, as the database has it. */
   async function judgeRemoval(seat: string, standing: readonly Reason[], atMs: number): Promise<void> {
     for (const { customer, contractId, sinceMs } of standing) {
+      if (atMs - saidEndedMs(contractId) < mistakenMs) continue;
       const readBeganMs = await fleet.readBeganMs(customer);
       if (readBeganMs <= atMs && readBeganMs - lagMs > sinceMs) {
         wrong(`${seat} is taken out, and ${contractId} is active for ${sayMin(atMs - sinceMs)}`);
@@ -73,9 +162,12 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
     if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
 
-  function lookForMissing({ seat, sinceMs, beginning, contractId }: Reason, now: number): void {
-    const lastMs = Math.max(troubles.calmSinceMs(), sinceMs);
-    if (now - lastMs > inAfterMs[beginning]) wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
+  function lookForMissing({ seat, sinceMs, beginning, contractId, customer }: Reason, now: number): void {
+    const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
+    const lastMs = Math.max(calmMs, sinceMs);
+    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired';
+    if (now - lastMs > (isUndisturbed ? inSoonMs : inAfterMs[beginning]))
+      wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
   }
 
   /** By their bodies, as the feed may have stored the same event. */
@@ -91,27 +183,33 @@ export function createChecks({ tool, market, fleet, troubles, log, isMeddledWith
     }
   }
 
+  /** Why somebody should be in who is not. */
+  function listMissing(): Reason[] {
+    const seats = tool.seats();
+    return market.reasons().filter(({ seat, untilMs }) => untilMs === null && !seats.has(seat) && !isMeddledWith(seat));
+  }
+
   return {
     wrongs: () => wrongs,
     async look() {
       const now = clockwork.nowMs();
-      const seats = tool.seats();
-      for (const seat of seats) lookForLeft(seat, now);
-      const standing = market.reasons().filter(({ untilMs }) => untilMs === null);
-      for (const reason of standing.filter(({ seat }) => !seats.has(seat) && !isMeddledWith(seat)))
-        lookForMissing(reason, now);
+      for (const seat of tool.seats()) lookForLeft(seat, now);
+      for (const reason of listMissing()) lookForMissing(reason, now);
     },
     async lookAtEnd() {
-      const seats = tool.seats();
-      for (const seat of seats) {
-        if (isOurs(seat) && standingOf(seat).length === 0) wrong(`${seat} is still in at the end`);
-      }
-      for (const { seat, untilMs } of market.reasons()) {
-        if (untilMs === null && !seats.has(seat) && !isMeddledWith(seat)) wrong(`${seat} is not in at the end`);
-      }
+      const now = clockwork.nowMs();
+      const left = [...tool.seats()].filter((seat) => isOurs(seat) && standingOf(seat).length === 0);
+      for (const seat of left) wrong(`${seat} is still in at the end`);
+      const missing = listMissing().filter(({ contractId }) => now - saidEndedMs(contractId) > inAfterMs.hired);
+      for (const { seat } of missing) wrong(`${seat} is not in at the end`);
+      if (isWorkKnown()) for (const says of findWrongWork({ tool, market })) wrong(says);
       await lookForLost();
     },
   };
+}
+
+function isOf(customer: Customer, seat: string): boolean {
+  return seat.startsWith(`${customer}-`);
 }
 
 function sayMin(ms: number): string {

@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
-import type { Market } from './market.ts';
+import { emailOf, type Market } from './market.ts';
 import type { ModelTool } from './model-tool.ts';
 import { type Customer, customers } from './plan.ts';
 
@@ -14,6 +14,12 @@ export interface Fleet {
   listStored(): Promise<Set<string>>;
   /** A person lets all pass that is held. @returns how many decisions that took */
   approveAll(): Promise<number>;
+  /** A person has all kept that is held. @returns their seats */
+  rejectAll(): Promise<string[]>;
+  /** A person says that a contract has ended, or goes on. @returns the status; 0 where nobody has answered */
+  decide(customer: Customer, contractId: string, decision: 'end' | 'reopen'): Promise<number>;
+  /** A person has everything looked at once more. */
+  lookAgain(customer: Customer): Promise<void>;
   /** What came in between is not in the database: it was put back later, from a copy made then. */
   forgotten(): { fromMs: number; untilMs: number };
   /** Ends whatever runs, does something meanwhile, and starts again after so long. */
@@ -24,6 +30,10 @@ export interface Fleet {
   /** Keeps a copy of the database, and puts it back after so long. */
   restore(afterMs: number): Promise<void>;
   setAhead(ms: number): void;
+  /** Told when everything has ended and nothing runs yet. */
+  onKilled: () => Promise<void>;
+  /** When a person last let something of a customer pass. */
+  approvedMs(customer: Customer): number;
   /** A customer delivers whatever they like, rightly signed. */
   deliverTo(customer: Customer, body: string, signature: string): Promise<void>;
   close(): Promise<void>;
@@ -43,6 +53,7 @@ export interface FleetSettings {
 
 const minuteMs = 60_000;
 const apiToken = 'otto-may-do-everything';
+export const brakeLimits = { max: 5, maxFraction: 0.3 };
 const ports = { receiver: 8787, console: 8788 };
 
 export function webhookUrlOf(customer: Customer): string {
@@ -56,9 +67,12 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   let observer = openDatabase(`sqlite:${file}`);
   let first: Bridge | null = null;
   let second: Bridge | null = null;
+  let starting: Promise<void> | null = null;
   let started = 0;
+  let kills = 0;
   let aheadMs = 0;
   let forgotten = { fromMs: 0, untilMs: 0 };
+  const approved = new Map<string, number>();
 
   async function open(isFirst: boolean): Promise<Bridge | null> {
     started += 1;
@@ -79,17 +93,29 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     }
   }
 
-  async function start(): Promise<void> {
+  function start(): Promise<void> {
+    starting ??= startFirst().finally(() => {
+      starting = null;
+    });
+    return starting;
+  }
+
+  async function startFirst(): Promise<void> {
     while (first === null) {
-      first = await open(true);
-      if (first === null) await clockwork.wait(minuteMs);
+      const begun = kills;
+      const opened = await open(true);
+      if (opened === null) await clockwork.wait(minuteMs);
+      else if (kills === begun) first = opened;
+      else await opened.kill();
     }
   }
 
   async function killAll(): Promise<void> {
+    kills += 1;
     for (const bridge of [first, second]) await bridge?.kill();
     first = null;
     second = null;
+    await fleet.onKilled();
   }
 
   async function restart(downMs: number, meanwhile?: () => Promise<void>): Promise<void> {
@@ -115,8 +141,15 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     forgotten = { fromMs: keptAtMs, untilMs: clockwork.nowMs() };
   }
 
-  await start();
-  return {
+  async function act(path: string, body: object = {}): Promise<number> {
+    log(`an operator does ${path}`);
+    const url = `http://127.0.0.1:${ports.console}/api/v1${path}`;
+    return await post(url, JSON.stringify(body), { authorization: `Bearer ${apiToken}` });
+  }
+
+  const fleet: Fleet = {
+    onKilled: async () => undefined,
+    approvedMs: (customer) => approved.get(customer) ?? 0,
     async readBeganMs(customer) {
       const states = observer.kysely.selectFrom('installState').select('readBeganAt');
       const state = await states.where('install', '=', customer).executeTakeFirst();
@@ -127,13 +160,31 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       return new Set(rows.map(({ bodySha256 }) => digestOf(bodySha256).toString('hex')));
     },
     async approveAll() {
-      const open = await observer.kysely.selectFrom('plan').select('id').where('decidedAt', 'is', null).execute();
-      for (const { id } of open) {
-        log(`an operator approves plan ${id}`);
-        const url = `http://127.0.0.1:${ports.console}/api/v1/plans/${id}/approve`;
-        await post(url, '{}', { authorization: `Bearer ${apiToken}` });
+      const plans = observer.kysely.selectFrom('plan').select(['id', 'install']);
+      const open = await plans.where('decidedAt', 'is', null).execute();
+      for (const { id, install } of open) {
+        approved.set(install, clockwork.nowMs());
+        await act(`/plans/${id}/approve`);
       }
       return open.length;
+    },
+    async rejectAll() {
+      const held = await observer.kysely
+        .selectFrom('plan')
+        .innerJoin('planItem', 'planItem.planId', 'plan.id')
+        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+        .select(['plan.id', 'groupId', 'trainerId'])
+        .where('decidedAt', 'is', null)
+        .execute();
+      for (const id of new Set(held.map((one) => one.id))) await act(`/plans/${id}/reject`);
+      return held.map(({ groupId, trainerId }) => `${groupId}/${emailOf(trainerId)}`);
+    },
+    decide: (customer, contractId, decision) => act(`/contracts/${contractId}/${decision}`, { install: customer }),
+    async lookAgain(customer) {
+      const memberships = observer.kysely.selectFrom('membership').select('id').where('install', '=', customer);
+      for (const { id } of await memberships.execute()) await act(`/memberships/${id}/converge`);
+      await act('/installs/read', { install: customer });
+      await act('/deliveries/replay', { failed: true });
     },
     forgotten: () => forgotten,
     restart,
@@ -163,18 +214,22 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await post(webhookUrlOf(customer), body, { 'x-opentrain-signature': signature });
     },
     async close() {
+      fleet.onKilled = async () => undefined;
       await killAll();
       await observer.close();
       folder.remove();
     },
   };
+  await start();
+  return fleet;
 }
 
-/** Whoever is asked may be gone. */
-async function post(url: string, body: string, headers: Record<string, string>): Promise<void> {
+/** Whoever is asked may be gone. @returns the status; 0 where nobody has answered */
+async function post(url: string, body: string, headers: Record<string, string>): Promise<number> {
   const signal = AbortSignal.timeout(90_000);
   const all = { 'content-type': 'application/json', ...headers };
-  await fetch(url, { method: 'POST', headers: all, body, signal }).catch(() => undefined);
+  const answer = await fetch(url, { method: 'POST', headers: all, body, signal }).catch(() => undefined);
+  return answer?.status ?? 0;
 }
 
 function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFirst: boolean): object {
@@ -193,7 +248,8 @@ function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFir
     },
     marketplace: { baseUrl, employerBaseUrl, managedDomains: isManaged ? ['opentrain.work'] : [] },
     reconcile: { schedule: '*/30 * * * *' },
-    removals: hasBrake ? { max: 5, maxFraction: 0.3 } : { max: 1000, maxFraction: 1 },
+    usage: { maxLoweredFraction: 1 },
+    removals: hasBrake ? brakeLimits : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },
     installs: Object.fromEntries(
       customers.map((customer) => {

@@ -20,6 +20,8 @@ export interface Market {
   hire(job: Job, trainer: string): void;
   end(contract: Contract): void;
   replace(contract: Contract, joins: string): void;
+  /** Its end is told, and did not happen. */
+  mistakeEnd(contract: Contract): void;
   link(job: Job): Promise<void>;
   unlink(job: Job): Promise<void>;
   /** The customer disconnects and connects again: their links are gone, and their webhook is another one. */
@@ -34,8 +36,8 @@ export interface Reason {
   /** `project/address` */
   seat: string;
   sinceMs: number;
-  /** `joined`: put on a contract that was known without them. */
-  beginning: 'hired' | 'joined';
+  /** `linked`: their job was linked. `joined`: put on a contract that was known without them. */
+  beginning: 'hired' | 'joined' | 'linked';
   /** Null while it stands. */
   untilMs: number | null;
   ending: 'ended' | 'weaker' | null;
@@ -54,6 +56,8 @@ export interface Contract {
   id: string;
   job: Job;
   people: string[];
+  /** From when until when somebody said by mistake that it has ended; the marketplace takes nothing back. */
+  saidEnded: { fromMs: number; untilMs: number } | null;
 }
 
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
@@ -119,7 +123,7 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     secretOf: (customer) => secrets.get(customer) ?? '',
     hire(job, trainer) {
       const { contractId } = sandbox.hire({ jobId: job.id, trainers: [toTrainer(trainer)] });
-      contracts.push({ id: contractId, job, people: [trainer] });
+      contracts.push({ id: contractId, job, people: [trainer], saidEnded: null });
       settle('ended');
     },
     end(contract) {
@@ -134,12 +138,17 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
       contract.people = [joins];
       settle('weaker', 'joined');
     },
+    mistakeEnd(contract) {
+      sandbox.raiseMistakenEnd(contract.id);
+      const now = clockwork.nowMs();
+      contract.saidEnded = { fromMs: now, untilMs: now };
+    },
     async link(job) {
       const wanted = { externalProjectId: job.project, jobId: job.id };
       const made = await market.call<{ projectLink: { id: string } }>(job.customer, 'POST', '/project-links', wanted);
       if (made === null) return;
       job.linkId = made.projectLink.id;
-      settle('weaker');
+      settle('weaker', 'linked');
     },
     async unlink(job) {
       if (job.linkId === null) return;

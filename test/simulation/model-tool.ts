@@ -1,6 +1,13 @@
 import type { Adapter, Member, Person } from '../../src/adapters/adapter.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { clockwork, isDead, never } from './clockwork.ts';
+import { createWork, type Work } from './work.ts';
+
+/** As long a call of a process that has died may be under way. */
+const longestCallMs = 15_000;
+/** And a call that was given up takes effect at the latest so long after it began. */
+const latestEffectMs = 27_000;
+const missedAgainMs = 10 * 60_000;
 
 /**
  * A tool as real ones are: accounts apart from memberships, ids that are given out again after a backup was put back,
@@ -11,11 +18,20 @@ export interface ModelTool {
   adapter: Adapter;
   traits: ToolTraits;
   weather: ToolWeather;
+  work: Work;
+  /** One who is in works so long. */
+  workOn(seat: string, seconds: number): void;
   /** Who gets in, as `group/address`. */
   seats(): Set<string>;
+  /** A call has taken effect, and is not answered yet. */
+  onDone: () => void;
   /** What the bridge has done, as it takes effect. */
   onAdd: (seat: string, group: string) => void;
   onRemove: (seat: string, group: string) => void;
+  /** A look did not find a member, who was put in once more then, as if by the bridge. */
+  onTakenOver: (seat: string) => void;
+  /** A second call about an account has begun before the first one has ended. */
+  onOverlap: (address: string) => void;
   /** What other hands do. */
   takeOut(seat: string): void;
   putIn(group: string, address: string): void;
@@ -30,6 +46,8 @@ export interface ToolTraits {
   /** A removal ends the login too. */
   endsAccounts: boolean;
   pageSize: number;
+  /** Whether it tells the work that was done. */
+  counts: boolean;
 }
 
 /** From 0 to 1: how often each thing befalls a call. */
@@ -37,11 +55,11 @@ export interface ToolWeather {
   isDown: boolean;
   /** Done, and the answer is lost. */
   losesAnswer: number;
-  /** Not answered, and done within some seconds after that, while the call could still arrive. */
+  /** Not answered, and done some seconds after that, while the call could still arrive. */
   isLate: number;
   /** Answered as done, and not done. */
   lies: number;
-  /** A member is left out of a list. */
+  /** A member is left out of a list, and of a look into it. */
   misses: number;
   /** Refused for a while: 429. */
   refuses: number;
@@ -73,6 +91,11 @@ interface State {
 export function createModelTool(traits: ToolTraits): ModelTool {
   let state: State = { accounts: new Map(), groups: new Map(), nextId: 1 };
   const hidden = new Set<string>();
+  const work = createWork();
+  /** Seats that a look has missed, and when. */
+  const missed = new Map<string, number>();
+  /** By address, until when at most a call about it is under way. */
+  const calls = new Map<string, { untilMs: number }[]>();
 
   const groupOf = (id: string) => {
     const group = state.groups.get(id) ?? new Set<string>();
@@ -99,18 +122,34 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return answered;
   }
 
-  /** A call that changes it. */
-  async function change<T>(signal: AbortSignal, effect: () => T, lie: () => T): Promise<T> {
+  /** A call that changes it. What a dead process has begun never ends by itself. */
+  async function change<T>(address: string | null, signal: AbortSignal, effect: () => T, lie: () => T): Promise<T> {
+    const key = (address ?? '').toLowerCase();
+    const its = (calls.get(key) ?? []).filter(({ untilMs }) => untilMs > clockwork.nowMs());
+    if (its.length > 0) tool.onOverlap(key);
+    const call = { untilMs: clockwork.nowMs() + longestCallMs };
+    calls.set(key, [...its, call]);
+    try {
+      return await carryOut(signal, effect, lie);
+    } finally {
+      call.untilMs = 0;
+    }
+  }
+
+  async function carryOut<T>(signal: AbortSignal, effect: () => T, lie: () => T): Promise<T> {
+    const beganMs = clockwork.nowMs();
     await arrive(signal);
     const { isLate, lies, losesAnswer, slowMs } = tool.weather;
     const chance = clockwork.random();
     if (chance < isLate) {
-      void clockwork.wait(2000 + clockwork.random() * 8000).then(effect);
+      const latestMs = latestEffectMs - (clockwork.nowMs() - beganMs);
+      void clockwork.wait(Math.min(2000 + clockwork.random() * 20_000, latestMs)).then(effect);
       await clockwork.wait(1000, signal);
       throw new AppError('unavailable', 'The answer was lost');
     }
     if (chance < isLate + lies) return lie();
     const done = effect();
+    tool.onDone();
     await clockwork.wait(slowMs * clockwork.random(), signal);
     if (clockwork.random() < losesAnswer) throw new AppError('unavailable', 'The answer was lost');
     return done;
@@ -134,6 +173,16 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return account !== undefined && ids.has(account.id) ? account : undefined;
   }
 
+  /**
+   * Who is looked for is looked for in a list, where there is one. Where there is none no list tells it later, so a look
+   * misses nobody again soon, and nobody whom a call only seemed to remove.
+   */
+  function isMissed(group: string, account: Account): boolean {
+    if (traits.lists) return !isShown(group, account);
+    const isOften = clockwork.nowMs() - (missed.get(seatOf(group, account.id)) ?? 0) < missedAgainMs;
+    return !isOften && tool.weather.lies === 0 && clockwork.random() < tool.weather.misses;
+  }
+
   const isShown = (group: string, { address }: Account) =>
     !hidden.has(`${group}/${address}`) && clockwork.random() >= tool.weather.misses;
 
@@ -142,6 +191,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       removal: { effect: 'locks_out' },
       readding: 'yes',
       exclusive: 'membership',
+      ...(traits.counts && { usage: { counts: ['seconds'], outlivesRemoval: true } }),
       ...(traits.endsAccounts && {
         keepingAccount: { removal: { effect: 'membership_only', reason: 'the login stays' }, readding: 'yes' },
       }),
@@ -151,7 +201,10 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     findMember: (group, person, signal) =>
       look(signal, () => {
         const account = find(group, person);
-        return account === undefined ? null : toMember(account);
+        if (account === undefined) return null;
+        if (!isMissed(group, account)) return toMember(account);
+        missed.set(seatOf(group, account.id), clockwork.nowMs());
+        return null;
       }),
     findAccount: ({ email }, signal) =>
       look(signal, () => {
@@ -165,26 +218,31 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       }),
     addMember: (group, { email }, signal) =>
       change(
+        email,
         signal,
         () => {
           const known = accountBy(email);
           const account = known ?? makeAccount(email);
           const isNew = !groupOf(group).has(account.id);
           groupOf(group).add(account.id);
-          if (isNew) tool.onAdd(seatOf(group, account.id), group);
+          const seat = seatOf(group, account.id);
+          if (isNew) tool.onAdd(seat, group);
+          else if (missed.has(seat)) tool.onTakenOver(seat);
           return { ...toMember(account), account: known === undefined ? ('made' as const) : ('found' as const) };
         },
         () => ({ id: '0', email, account: 'found' as const }),
       ),
-    removeMember: (group, { id }, signal) =>
+    removeMember: (group, { id, email }, signal) =>
       change(
+        email,
         signal,
         () => takeOut(group, id),
         () => undefined,
       ),
     ...(traits.endsAccounts && {
-      removeAccount: (group, { id }, signal) =>
+      removeAccount: (group, { id, email }, signal) =>
         change(
+          email,
           signal,
           () => {
             for (const name of [...state.groups.keys()]) takeOut(name, id);
@@ -193,6 +251,12 @@ export function createModelTool(traits: ToolTraits): ModelTool {
           },
           () => undefined,
         ),
+    }),
+    ...(traits.counts && {
+      usageScopeFor: ({ externalProjectId }) => externalProjectId,
+      async *readUsage(scope, request, signal) {
+        yield* await look(signal, () => work.read(scope, request));
+      },
     }),
     ...(traits.lists && {
       async *listMembers(group: string, signal: AbortSignal) {
@@ -215,8 +279,17 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     adapter,
     traits,
     weather: { ...fairWeather },
+    work,
+    workOn(seat, seconds) {
+      const [group = '', address = ''] = seat.split('/');
+      const account = accountBy(address);
+      if (account !== undefined) work.begin(group, account, seconds);
+    },
+    onDone: () => undefined,
     onAdd: () => undefined,
     onRemove: () => undefined,
+    onTakenOver: () => undefined,
+    onOverlap: () => undefined,
     isHidden: (seat) => hidden.has(seat),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {

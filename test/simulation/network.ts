@@ -38,10 +38,16 @@ export interface Fate {
 const calm: Fate = { thereMs: 1, backMs: 1 };
 
 let decide: (exchange: Exchange) => Fate = () => calm;
+let witness: (by: Owner) => void = () => undefined;
 
 /** Says what becomes of every request from now on. */
 export function setFates(next: (exchange: Exchange) => Fate): void {
   decide = next;
+}
+
+/** Is told of each answer of a process, as that is on its way. */
+export function setWitness(next: (by: Owner) => void): void {
+  witness = next;
 }
 
 interface VirtualServer {
@@ -56,6 +62,7 @@ export function closeAllServers(): void {
   servers.clear();
   lastPort = 20_000;
   decide = () => calm;
+  witness = () => undefined;
 }
 
 class Server extends EventEmitter {
@@ -162,7 +169,11 @@ function serve(
   response.useChunkedEncodingByDefault = false;
   response.assignSocket(socket);
   return new Promise((resolve) => {
-    const end = () => resolve(owner?.isDead ? never<Answer>() : toAnswer(Buffer.concat(chunks)));
+    const end = () => {
+      if (owner?.isDead) return;
+      resolve(toAnswer(Buffer.concat(chunks)));
+      if (owner !== undefined) witness(owner);
+    };
     response.once('finish', end);
     const run = () => {
       if (body.length > 0) request.push(body);

@@ -24,7 +24,7 @@ export interface Plan {
   steps: Step[];
   hasBrake: boolean;
   isManaged: boolean;
-  traits: { lists: boolean; findsById: boolean; endsAccounts: boolean; pageSize: number };
+  traits: { lists: boolean; findsById: boolean; endsAccounts: boolean; pageSize: number; counts: boolean };
 }
 
 /** How often each comes. */
@@ -33,13 +33,19 @@ const weights = [
   ['hire', 30],
   ['end', 14],
   ['renew', 8],
+  ['briefly', 4],
   ['replace', 3],
   ['unlink', 3],
   ['link', 5],
   ['reconnect', 1],
+  // What people do in the tool.
+  ['work', 10],
+  ['rework', 4],
+  ['unwork', 2],
   // What becomes of events.
   ['events_lost', 4],
   ['events_mixed', 4],
+  ['mistaken_end', 2],
   // What the marketplace answers.
   ['reads_fail', 3],
   ['reads_refused', 2],
@@ -73,15 +79,21 @@ const weights = [
   ['flood', 1],
   // What operators do.
   ['approve', 6],
+  ['reject', 2],
+  ['end_by_hand', 2],
+  ['look_again', 3],
 ] as const;
 
-const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+/** What comes so many times as often where it is asked for. */
+const oftener = 8;
 
 /** Between two steps, on average: much at once, and days on which hardly anything happens. */
 const gapsMin = [4, 14, 45, 150];
 
-export function drawPlan(seed: number, stormMin: number): Plan {
+/** @param often what is to come more often than usual */
+export function drawPlan(seed: number, stormMin: number, often: readonly StepKind[] = []): Plan {
   const random = createRandom(seed);
+  const kinds = weights.map(([kind, weight]) => ({ kind, weight: often.includes(kind) ? weight * oftener : weight }));
   const steps: Step[] = [];
   const gapMin = gapsMin[Math.floor(random() * gapsMin.length)] as number;
   for (let atMin = 5; ; ) {
@@ -89,7 +101,7 @@ export function drawPlan(seed: number, stormMin: number): Plan {
     if (atMin >= stormMin) break;
     steps.push({
       atMin,
-      kind: drawKind(random()),
+      kind: drawKind(kinds, random()),
       customer: customers[Math.floor(random() * customers.length)] as Customer,
       which: random(),
       other: random(),
@@ -107,13 +119,14 @@ export function drawPlan(seed: number, stormMin: number): Plan {
       findsById: random() < 0.5,
       endsAccounts: random() < 0.3,
       pageSize: random() < 0.5 ? 3 : 100,
+      counts: random() < 0.6,
     },
   };
 }
 
-function drawKind(chance: number): StepKind {
-  let left = chance * total;
-  for (const [kind, weight] of weights) {
+function drawKind(kinds: readonly { kind: StepKind; weight: number }[], chance: number): StepKind {
+  let left = chance * kinds.reduce((sum, { weight }) => sum + weight, 0);
+  for (const { kind, weight } of kinds) {
     left -= weight;
     if (left < 0) return kind;
   }

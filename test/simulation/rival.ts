@@ -112,12 +112,17 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
       }
       return decisions.length;
     },
+    rejectAll: async () => [],
+    decide: async () => 200,
+    lookAgain: async () => undefined,
     forgotten: () => ({ fromMs: 0, untilMs: 0 }),
     restart,
     start: async () => undefined,
     runSecond: async () => undefined,
     restore: (afterMs) => clockwork.wait(afterMs),
     setAhead: () => undefined,
+    onKilled: async () => undefined,
+    approvedMs: () => 0,
     // What is not rightly signed would be refused; what a customer signs about others is heeded.
     deliverTo: async (customer, body) => {
       if (rule === 'events' && isUp) await heed(customer, body).catch(() => undefined);

@@ -16,6 +16,8 @@ interface How {
   without?: ReadonlySet<number>;
   /** Leaves out what takes many hours to be made good. */
   isBrief?: boolean;
+  /** What is to happen more often than usual. */
+  often?: readonly StepKind[] | undefined;
 }
 
 const minuteMs = 60_000;
@@ -47,9 +49,9 @@ export async function live<T>(work: Promise<T>): Promise<T> {
 export async function simulate(
   seed: number,
   stormMin: number,
-  { log = () => undefined, without = new Set(), isBrief = false }: How = {},
+  { log = () => undefined, without = new Set(), isBrief = false, often }: How = {},
 ): Promise<Told> {
-  const plan = drawPlan(seed, stormMin);
+  const plan = drawPlan(seed, stormMin, often);
   const isLong = ({ kind }: Step) => slow.has(kind) || slowest.has(kind);
   const steps = plan.steps.filter((step, index) => !without.has(index) && !(isBrief && isLong(step)));
   clockwork.reset(seed, beginMs);
@@ -141,16 +143,16 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
 }
 
 /** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
-export async function shrink(seed: number, stormMin: number, { isBrief = false }: Pick<How, 'isBrief'> = {}) {
-  const all = drawPlan(seed, stormMin).steps.map((_, index) => index);
+export async function shrink(seed: number, stormMin: number, how: Pick<How, 'isBrief' | 'often'> = {}) {
+  const all = drawPlan(seed, stormMin, how.often).steps.map((_, index) => index);
   let without = new Set<number>();
-  let last = await live(simulate(seed, stormMin, { isBrief }));
+  let last = await live(simulate(seed, stormMin, how));
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < all.length; from += size) {
       const part = all.slice(from, from + size).filter((index) => !without.has(index));
       if (part.length === 0) continue;
       const fewer = new Set([...without, ...part]);
-      const told = await live(simulate(seed, stormMin, { without: fewer, isBrief }));
+      const told = await live(simulate(seed, stormMin, { ...how, without: fewer }));
       if (told.wrongs.length === 0) continue;
       without = fewer;
       last = told;

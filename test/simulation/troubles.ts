@@ -9,11 +9,13 @@ import { type Customer, customers } from './plan.ts';
 export interface Troubles {
   begin(name: Trouble, customer: Customer, forMin: number): void;
   /** Something has happened that takes its time to be made good. */
-  note(untilMs?: number): void;
+  note(untilMs?: number, customer?: Customer): void;
   /** Nothing goes wrong any more. */
   endAll(): void;
-  /** Since when nothing has gone wrong; in the future while something does. */
-  calmSinceMs(): number;
+  /** Since when nothing has gone wrong for anybody, or for one customer; in the future while something does. */
+  calmSinceMs(customer?: Customer): number;
+  /** Since when the marketplace has answered one customer what is so. */
+  readableSinceMs(customer: Customer): number;
   /** Thrown by a statement that writes. */
   diskFault(): Error | undefined;
 }
@@ -55,7 +57,11 @@ const answersKept = 20;
 
 export function createTroubles(market: Market, tool: ModelTool): Troubles {
   const untilMs = new Map<string, number>();
-  let calmSinceMs = clockwork.nowMs();
+  /** By customer, and by nothing what concerns everybody. */
+  const calmSince = new Map<Customer | undefined, number>([[undefined, clockwork.nowMs()]]);
+  const readableSince = new Map<Customer | undefined, number>();
+  const calmSinceMs = (customer?: Customer) =>
+    customer === undefined ? Math.max(...calmSince.values()) : latestOf(calmSince, customer);
   const isOn = (name: Trouble, customer?: Customer) =>
     (untilMs.get(customer === undefined ? name : `${name} ${customer}`) ?? 0) > clockwork.nowMs();
 
@@ -77,24 +83,38 @@ export function createTroubles(market: Market, tool: ModelTool): Troubles {
       for (const key of name in faults ? [`${name} ${customer}`] : [name]) {
         untilMs.set(key, Math.max(untilMs.get(key) ?? 0, until));
       }
-      calmSinceMs = Math.max(calmSinceMs, until);
+      const whose = name in faults ? customer : undefined;
+      raise(calmSince, whose, until);
+      if (!(name in weathers) && !name.startsWith('events_')) raise(readableSince, whose, until);
       setAll();
       void clockwork.wait(forMin * minuteMs + 1).then(setAll);
     },
-    note(until = clockwork.nowMs()) {
-      calmSinceMs = Math.max(calmSinceMs, until);
+    note(until = clockwork.nowMs(), customer) {
+      raise(calmSince, customer, until);
+      if (customer === undefined) raise(readableSince, customer, until);
     },
     endAll() {
       untilMs.clear();
-      calmSinceMs = clockwork.nowMs();
+      for (const since of [calmSince, readableSince]) for (const key of since.keys()) since.set(key, clockwork.nowMs());
       setAll();
     },
-    calmSinceMs: () => calmSinceMs,
+    calmSinceMs,
+    readableSinceMs: (customer) => latestOf(readableSince, customer),
     diskFault() {
       if (!isOn('disk_full') || clockwork.random() >= 0.3) return undefined;
       return Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
     },
   };
+}
+
+type Since = Map<Customer | undefined, number>;
+
+function raise(since: Since, customer: Customer | undefined, untilMs: number): void {
+  since.set(customer, Math.max(since.get(customer) ?? 0, untilMs));
+}
+
+function latestOf(since: Since, customer: Customer): number {
+  return Math.max(since.get(undefined) ?? 0, since.get(customer) ?? 0);
 }
 
 function createFates({ addresses }: Market, isOn: (name: Trouble) => boolean): (exchange: Exchange) => Fate {

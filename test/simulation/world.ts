@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { fullEvent } from '../support/event-bodies.ts';
 import { clockwork } from './clockwork.ts';
 import { type Fleet, type FleetSettings, openFleet, webhookUrlOf } from './fleet.ts';
-import { emailOf, type Market, openMarket, people } from './market.ts';
+import { createFuse, type Fuse } from './fuse.ts';
+import { type Contract, emailOf, type Market, openMarket, people } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
+import { setWitness } from './network.ts';
 import type { Plan, Step } from './plan.ts';
 import { createTroubles, type Trouble, type Troubles, troubles as troubleNames } from './troubles.ts';
 
@@ -13,11 +15,15 @@ export interface World {
   market: Market;
   fleet: Fleet;
   troubles: Troubles;
+  /** Whether removals beyond a limit are held. */
+  hasBrake: boolean;
   happen(step: Step): Promise<void>;
   /** From now on nothing goes wrong. */
   calm(): Promise<void>;
-  /** Whether a hand or a backup has changed a seat that no list would show. */
+  /** Whether a hand or a backup has changed a seat that no list would show, or a person has them kept. */
   isMeddledWith(seat: string): boolean;
+  /** Whether the tool tells work, and has all that was done in it. */
+  isWorkKnown(): boolean;
   log(line: string): void;
   close(): Promise<void>;
 }
@@ -46,21 +52,30 @@ export async function openWorld(
     diskFault: troubles.diskFault,
   });
 
+  const fuse = createFuse();
+  setWitness(fuse.strike);
+  tool.onDone = fuse.strike;
   const meddled = new Set<string>();
-  const acts = createActs({ market, tool, troubles, fleet, log }, meddled);
+  const kept = new Set<string>();
+  let isToolRestored = false;
+  const acts = createActs({ market, tool, troubles, fleet, fuse, plan, log }, { meddled, kept });
   return {
     tool,
     market,
     fleet,
     troubles,
+    hasBrake: plan.hasBrake,
     log,
-    isMeddledWith: (seat) => !plan.traits.lists && meddled.has(seat),
+    isMeddledWith: (seat) => kept.has(seat) || (!plan.traits.lists && meddled.has(seat)),
+    isWorkKnown: () => plan.traits.counts && !isToolRestored,
     async happen(step) {
       log(`${step.kind} ${step.customer} (${step.forMin} min)`);
+      isToolRestored ||= step.kind === 'tool_restored';
       if (isTrouble(step.kind)) troubles.begin(step.kind, step.customer, step.forMin);
       else await acts[step.kind](step);
     },
     async calm() {
+      await fuse.disarm();
       fleet.setAhead(0);
       troubles.endAll();
       await fleet.start();
@@ -78,10 +93,12 @@ function isTrouble(kind: Step['kind']): kind is Trouble {
 
 type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void> | void>;
 
-function createActs(
-  { market, tool, troubles, fleet, log }: Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'>,
-  meddled: Set<string>,
-): Acts {
+type Scene = Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'> & { fuse: Fuse; plan: Plan };
+
+/** Seats that others have changed, or have kept. */
+type Marks = Record<'meddled' | 'kept', Set<string>>;
+
+function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, { meddled, kept }: Marks): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
 
@@ -106,7 +123,30 @@ function createActs(
     });
     const seconds = Math.floor(Date.now() / 1000);
     const digest = createHmac('sha256', harm.secret).update(`${seconds}.${body}`).digest('hex');
+    troubles.note(clockwork.nowMs() + 60 * minuteMs, harm.customer);
     await fleet.deliverTo(harm.customer, body, `t=${seconds},v1=${digest}`);
+  }
+
+  /** Who is in and has been wanted for a while. */
+  function listWorking(): string[] {
+    const seats = tool.seats();
+    const since = clockwork.nowMs() - 10 * minuteMs;
+    const standing = market.reasons().filter(({ untilMs, sinceMs }) => untilMs === null && sinceMs < since);
+    return standing.map(({ seat }) => seat).filter((seat) => seats.has(seat));
+  }
+
+  /** By mistake, which they notice later. */
+  async function endByHand(contract: Contract, forMin: number): Promise<void> {
+    const { id, job } = contract;
+    contract.saidEnded = { fromMs: clockwork.nowMs(), untilMs: Number.POSITIVE_INFINITY };
+    const status = await fleet.decide(job.customer, id, 'end');
+    if (status < 400) await clockwork.wait(forMin * minuteMs);
+    while (market.contracts.includes(contract) && status < 400) {
+      const answered = await fleet.decide(job.customer, id, 'reopen');
+      if (answered !== 0 && answered < 500) break;
+      await clockwork.wait(minuteMs);
+    }
+    contract.saidEnded.untilMs = clockwork.nowMs();
   }
 
   return {
@@ -124,6 +164,19 @@ function createActs(
       market.hire(contract.job, contract.people[0] ?? 't1');
       market.end(contract);
     },
+    /** In for some seconds, or out: while the first call may still be under way. */
+    async briefly({ customer, which, other }) {
+      const contract = pick(market.contractsOf(customer), which);
+      const job = contract?.job ?? pick(market.jobsOf(customer), which);
+      if (job === undefined) return;
+      const trainer = contract?.people[0] ?? anyone(other);
+      if (contract === undefined) market.hire(job, trainer);
+      else market.end(contract);
+      await clockwork.wait(other * 20_000);
+      const hired = market.contractsOf(customer).at(-1);
+      if (contract !== undefined) market.hire(job, trainer);
+      else if (hired !== undefined) market.end(hired);
+    },
     replace(step) {
       const contract = contractOf(step);
       // One contract of an employer's own account has one trainer, for good.
@@ -140,9 +193,10 @@ function createActs(
     async reconnect({ customer, forMin }) {
       if (customer === 'own') return;
       await market.reconnect(customer);
-      troubles.note();
+      const downMs = Math.min(forMin, 30) * minuteMs;
+      troubles.note(clockwork.nowMs() + downMs);
       // Their operator puts the new token into the configuration, and links their projects again.
-      await fleet.restart(Math.min(forMin, 30) * minuteMs);
+      await fleet.restart(downMs);
       for (const job of market.jobsOf(customer)) await market.link(job);
     },
     async tool_restored({ forMin }) {
@@ -162,16 +216,31 @@ function createActs(
       meddled.add(seat);
       troubles.note();
     },
-    hand_adds({ which, other }) {
+    async hand_adds({ which, other, forMin }) {
       const job = pick(market.jobs, which);
-      if (job !== undefined) tool.putIn(job.project, `stranger${Math.floor(other * 3)}@elsewhere.example`);
+      if (job === undefined) return;
+      const trainer = anyone(other);
+      const isFree = market.reasons().every(({ seat }) => seat !== `${job.project}/${emailOf(trainer)}`);
+      // Whose address is managed is Gangway's, whoever has put them in.
+      if (!isFree || plan.isManaged) return tool.putIn(job.project, 'stranger@elsewhere.example');
+      tool.putIn(job.project, emailOf(trainer));
+      await clockwork.wait(forMin * minuteMs);
+      market.hire(job, trainer);
     },
-    killed({ forMin, which }) {
+    async killed({ forMin, which, other }) {
       const downMs = which < 0.5 ? 0 : forMin * minuteMs;
-      troubles.note(clockwork.nowMs() + downMs);
-      return fleet.restart(downMs);
+      const kill = () => {
+        troubles.note(clockwork.nowMs() + downMs);
+        return fleet.restart(downMs);
+      };
+      if (other < 0.3) await kill();
+      else fuse.arm(Math.floor(other * 30) - 9, kill);
     },
-    second_instance: ({ forMin }) => fleet.runSecond(forMin * minuteMs),
+    async second_instance({ forMin }) {
+      await fleet.runSecond(forMin * minuteMs);
+      // It is killed with what it had leased.
+      troubles.note();
+    },
     async restored({ forMin }) {
       await fleet.restore(forMin * minuteMs);
       troubles.note();
@@ -179,10 +248,20 @@ function createActs(
     clock_jumps({ which, forMin }) {
       fleet.setAhead(which < 0.5 ? 0 : Math.min(forMin, 4) * minuteMs);
       troubles.note();
-      return fleet.restart(0);
+      // Calls of before have ended when leases seem to have.
+      return fleet.restart(20_000);
     },
     forged_end: ({ which, other }) => forge('contract.ended', which, other),
     forged_hire: ({ which, other }) => forge('contract.started', which, other),
+    work() {
+      for (const seat of listWorking()) tool.workOn(seat, 60 + Math.floor(clockwork.random() * 3000));
+    },
+    rework: ({ which, other }) => tool.work.edit(which, 60 + Math.floor(other * 3000)),
+    unwork: ({ which }) => tool.work.remove(which),
+    mistaken_end(step) {
+      const contract = contractOf(step);
+      if (contract !== undefined) market.mistakeEnd(contract);
+    },
     async foreign_link({ which }) {
       const project = pick(foreignProjects, which) ?? '';
       const [job] = market.jobsOf(harm.customer);
@@ -194,6 +273,14 @@ function createActs(
     async approve() {
       await fleet.approveAll();
     },
+    async reject() {
+      for (const seat of await fleet.rejectAll()) kept.add(seat);
+    },
+    async end_by_hand(step) {
+      const contract = contractOf(step);
+      if (contract !== undefined && contract.saidEnded === null) await endByHand(contract, step.forMin);
+    },
+    look_again: ({ customer }) => fleet.lookAgain(customer),
   };
 }
 

@@ -1,0 +1,132 @@
+import type { Mutant } from '../mutants/mutant.ts';
+import type { StepKind } from './plan.ts';
+
+/** Rules that only show in what lives: between statements, processes and readings. */
+export interface LiveMutant extends Omit<Mutant, 'tests'> {
+  /** Whether only such steps show it that take many hours to be made good. */
+  isSlow?: boolean;
+  /** What is to happen more often than usual, as few days show it otherwise. */
+  often: readonly StepKind[];
+}
+
+export const liveMutants: readonly LiveMutant[] = [
+  {
+    rule: 'A removal waits until the marketplace was asked',
+    file: 'src/removals/removal-worker.ts',
+    find: 'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
+    replace: 'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
+    often: ['renew', 'events_lost', 'events_mixed'],
+  },
+  {
+    rule: 'One absence proves nothing',
+    file: 'src/domain/absences.ts',
+    find: 'return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;',
+    replace: 'return first;',
+    isSlow: true,
+    often: ['replace', 'lists_cut', 'reads_old'],
+  },
+  {
+    rule: 'The brake holds what is more than it allows',
+    file: 'src/domain/brake.ts',
+    find: 'const passes = used + weighed.length <= allowed;',
+    replace: 'const passes = used + weighed.length >= 0 * allowed;',
+    isSlow: true,
+    often: ['unlink'],
+  },
+  {
+    rule: 'A customer reaches only the projects that are named as theirs',
+    file: 'src/memberships/wall.ts',
+    find: "if (closeness < 0) return 'not_named';\n  const folded = fold(externalProjectId);",
+    replace: 'const folded = fold(externalProjectId);\n  if (folded !== null) return null;',
+    often: ['foreign_link'],
+  },
+  {
+    rule: 'What is leased is left to the one who has it',
+    file: 'src/converge/claim-store.ts',
+    find: `      isFree('membership', now),
+      isWorkable(eb),
+      eb.not(isHeldBack(eb)),
+      ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
+`,
+    replace: '      isWorkable(eb),\n      eb.not(isHeldBack(eb)),\n',
+    often: ['second_instance', 'tool_slow'],
+  },
+  {
+    rule: 'The intent is committed before the call',
+    file: 'src/converge/settle-store.ts',
+    find: 'await recordAccessGiven(tx, claim, intent, now);\n        return unsharedAccount;',
+    replace: 'return unsharedAccount;',
+    often: ['killed'],
+  },
+  {
+    rule: 'A delivery is stored before it is answered',
+    file: 'src/receiver/webhook-route.ts',
+    find: `const status = await withSpan('store delivery', { attributes }, () =>
+    store(deps, install, request, { body, traceContext }),
+  );`,
+    replace: `const status = 'accepted';
+  withSpan('store delivery', { attributes }, () =>
+    store(deps, install, request, { body, traceContext }),
+  ).catch(() => undefined);`,
+    often: ['killed', 'disk_full'],
+  },
+  {
+    rule: 'An id is believed only with an address',
+    file: 'src/converge/ownership.ts',
+    find: "if (found.email !== null && isAmong(addresses, found.email)) return 'confirmed';",
+    replace: "if (found.email !== null || isAmong(addresses, '')) return 'confirmed';",
+    often: ['tool_restored'],
+  },
+  {
+    rule: 'A call without an answer may still arrive',
+    file: 'src/converge/confirm-result.ts',
+    find: 'return lateUntil !== null && lookedAt < lateUntil;',
+    replace: 'return false;',
+    often: ['tool_is_late', 'briefly'],
+  },
+  {
+    rule: 'Only a member of ours is removed',
+    file: 'src/domain/membership.ts',
+    find: "if (isOurs) return { act: 'call', operation: 'remove' };",
+    replace: "return { act: 'call', operation: 'remove' };",
+    often: ['hand_adds', 'end'],
+  },
+  {
+    rule: 'One look that finds nobody is no proof',
+    file: 'src/converge/confirm-result.ts',
+    find: 'if (missedAt !== null && lookedAt >= countsFrom) return',
+    replace: 'if (lookedAt) return',
+    often: ['tool_misses', 'end'],
+  },
+  {
+    rule: 'A call that was answered is read back',
+    file: 'src/converge/converge-steps.ts',
+    find: '    const { found: member } = await look(deps, claim, person, signal);\n    // Another',
+    replace:
+      '    const { found: member } = claim.wanted ? { found: { id: person.memberId ?? "", email: person.email } } : { found: null };\n    // Another',
+    often: ['tool_lies', 'end'],
+  },
+  {
+    rule: 'Each change of mind is a new generation',
+    file: 'src/domain/membership.ts',
+    find: "if (!current.wanted || state === 'orphaned') return toWanted(generation + 1,",
+    replace: "if (!current.wanted || state === 'orphaned') return toWanted(generation,",
+    often: ['briefly', 'tool_slow', 'tool_is_late'],
+  },
+  {
+    rule: 'The feed is moved on after its page is stored',
+    file: 'src/feed/feed-worker.ts',
+    find: '    await store(deps, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });',
+    replace:
+      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });\n    await store(deps, install, updates, readAt);',
+    often: ['killed', 'events_lost'],
+  },
+  {
+    rule: 'A weak end waits',
+    file: 'src/domain/standing.ts',
+    find: "const dueAt = after(endedWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);",
+    replace: 'const dueAt = since;',
+    isSlow: true,
+    often: ['unlink', 'replace'],
+  },
+];
