@@ -77,11 +77,13 @@ export function describeInBrowser(name: string, declare: (open: OpenVisit) => vo
   });
 }
 
-/** Presses a button whose act leads to a page, which is asked for when the act is done. */
+/** Presses a button whose act leads to a page, which is asked for when the act is done, and waits until it is there. */
 export async function act({ page }: Visit, button: string): Promise<void> {
-  const done = page.waitForResponse((answer) => answer.request().redirectedFrom()?.method() === 'POST');
+  const committed = page.waitForEvent('framenavigated');
   await page.getByRole('button', { name: button }).click();
-  await done;
+  await committed;
+  // A page that is not there yet cannot be loaded again.
+  await page.waitForLoadState();
 }
 
 /** Signs in by the form. */
