@@ -14,7 +14,7 @@ import { findWrongWork } from './wrong-work.ts';
  * 1. Who has an active contract that a reading has shown is not taken out, and nobody who was not put in by Gangway.
  * 2. Nobody is put where no contract of that project's customer leads.
  * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
- * 4. What was answered as stored is stored, from then on.
+ * 4. What was answered as stored is stored, from then on, and so is what a feed is not asked for again.
  * 5. Of two calls about one account the second begins when the first has ended.
  * 6. What the marketplace holds of work is what was worked.
  * 7. A weak end waits, and with a brake no more end weakly in a day than it allows, unless a person lets them pass.
@@ -97,9 +97,18 @@ export function createChecks({
         sinceMs <= endedMs &&
         beginning === 'hired' &&
         now - saidEndedMs(contractId) > mistakenMs &&
-        now - troubles.readableSinceMs(customer) > readableMs,
+        isReadable(customer, now),
     );
     if (renewed !== undefined) wrong(`${seat} is taken out, and ${renewed.contractId} was there to be listed`);
+  }
+
+  const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
+
+  /** What no event has told only a list can tell, and a reading may have got one that was cut off. */
+  function mayBeUnknown({ contractId, customer }: Reason, now: number): boolean {
+    if (now - saidEndedMs(contractId) < mistakenMs) return true;
+    const isUnheard = market.contracts.some((contract) => contract.id === contractId && contract.isUnheard);
+    return isUnheard && !isReadable(customer, now);
   }
 
   /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
@@ -139,8 +148,9 @@ export function createChecks({
 
   /** A contract is known where a reading of its customer began after it did, as the database has it. */
   async function judgeRemoval(seat: string, standing: readonly Reason[], atMs: number): Promise<void> {
-    for (const { customer, contractId, sinceMs } of standing) {
-      if (atMs - saidEndedMs(contractId) < mistakenMs) continue;
+    for (const reason of standing) {
+      const { customer, contractId, sinceMs } = reason;
+      if (mayBeUnknown(reason, atMs)) continue;
       const readBeganMs = await fleet.readBeganMs(customer);
       if (readBeganMs <= atMs && readBeganMs - lagMs > sinceMs) {
         wrong(`${seat} is taken out, and ${contractId} is active for ${sayMin(atMs - sinceMs)}`);
@@ -174,8 +184,11 @@ export function createChecks({
   async function lookForLost(): Promise<void> {
     const stored = await fleet.listStored();
     const since = new Date(fleet.forgotten().untilMs).toISOString();
-    for (const { id, body, attempts } of market.sandbox.listDeliveries()) {
+    const upTo = await fleet.readUpTo('own');
+    for (const { id, eventId, installId, body, attempts } of market.sandbox.listDeliveries()) {
       const isStored = stored.has(createHash('sha256').update(body).digest('hex'));
+      const isRead = installId === market.idOf('own') && BigInt(eventId) <= upTo;
+      if (isRead && !isStored) wrong(`the feed was read up to ${upTo}, and ${eventId} of it is not stored`);
       const isAnswered = attempts.some(
         ({ at, httpStatus, isCorrupted }) => at > since && httpStatus === 200 && !isCorrupted,
       );

@@ -316,3 +316,5 @@ replace(AbortSignal, {
 });
 Object.defineProperty(globalThis, 'Date', { value: VirtualDate, writable: true, configurable: true });
 syncBuiltinESMExports();
+/** Which calls a stack names depends on what the engine has made of them by then, and errors are logged with theirs. */
+Error.stackTraceLimit = 0;

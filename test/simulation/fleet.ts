@@ -12,6 +12,8 @@ export interface Fleet {
   readBeganMs(customer: Customer): Promise<number>;
   /** The digests of the bodies that are stored. */
   listStored(): Promise<Set<string>>;
+  /** The last event of an employer's feed that it counts as read. */
+  readUpTo(customer: Customer): Promise<bigint>;
   /** A person lets all pass that is held. @returns how many decisions that took */
   approveAll(): Promise<number>;
   /** A person has all kept that is held. @returns their seats */
@@ -158,6 +160,10 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     async listStored() {
       const rows = await observer.kysely.selectFrom('delivery').select('bodySha256').execute();
       return new Set(rows.map(({ bodySha256 }) => digestOf(bodySha256).toString('hex')));
+    },
+    async readUpTo(customer) {
+      const feeds = observer.kysely.selectFrom('feed').select('cursor').where('install', '=', customer);
+      return BigInt((await feeds.executeTakeFirst())?.cursor ?? 0);
     },
     async approveAll() {
       const plans = observer.kysely.selectFrom('plan').select(['id', 'install']);

@@ -1,12 +1,11 @@
 import type { Mutant } from '../mutants/mutant.ts';
-import type { StepKind } from './plan.ts';
+import type { Leaning } from './plan.ts';
 
 /** Rules that only show in what lives: between statements, processes and readings. */
 export interface LiveMutant extends Omit<Mutant, 'tests'> {
   /** Whether only such steps show it that take many hours to be made good. */
   isSlow?: boolean;
-  /** What is to happen more often than usual, as few days show it otherwise. */
-  often: readonly StepKind[];
+  leaning: Leaning;
 }
 
 export const liveMutants: readonly LiveMutant[] = [
@@ -15,7 +14,7 @@ export const liveMutants: readonly LiveMutant[] = [
     file: 'src/removals/removal-worker.ts',
     find: 'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
     replace: 'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
-    often: ['renew', 'events_lost', 'events_mixed'],
+    leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {
     rule: 'One absence proves nothing',
@@ -23,7 +22,7 @@ export const liveMutants: readonly LiveMutant[] = [
     find: 'return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;',
     replace: 'return first;',
     isSlow: true,
-    often: ['replace', 'lists_cut', 'reads_old'],
+    leaning: { often: ['replace', 'lists_cut', 'reads_old'] },
   },
   {
     rule: 'The brake holds what is more than it allows',
@@ -31,14 +30,14 @@ export const liveMutants: readonly LiveMutant[] = [
     find: 'const passes = used + weighed.length <= allowed;',
     replace: 'const passes = used + weighed.length >= 0 * allowed;',
     isSlow: true,
-    often: ['unlink'],
+    leaning: { often: ['crew', 'unlink'], hasBrake: true },
   },
   {
     rule: 'A customer reaches only the projects that are named as theirs',
     file: 'src/memberships/wall.ts',
     find: "if (closeness < 0) return 'not_named';\n  const folded = fold(externalProjectId);",
     replace: 'const folded = fold(externalProjectId);\n  if (folded !== null) return null;',
-    often: ['foreign_link'],
+    leaning: { often: ['foreign_link'] },
   },
   {
     rule: 'What is leased is left to the one who has it',
@@ -49,14 +48,14 @@ export const liveMutants: readonly LiveMutant[] = [
       ...exclusiveBy.map((column) => eb.not(isWorkedOn(eb, column, now))),
 `,
     replace: '      isWorkable(eb),\n      eb.not(isHeldBack(eb)),\n',
-    often: ['second_instance', 'tool_slow'],
+    leaning: { often: ['crew', 'tool_busy', 'tool_slow'] },
   },
   {
     rule: 'The intent is committed before the call',
     file: 'src/converge/settle-store.ts',
     find: 'await recordAccessGiven(tx, claim, intent, now);\n        return unsharedAccount;',
     replace: 'return unsharedAccount;',
-    often: ['killed'],
+    leaning: { often: ['killed'] },
   },
   {
     rule: 'A delivery is stored before it is answered',
@@ -68,35 +67,36 @@ export const liveMutants: readonly LiveMutant[] = [
   withSpan('store delivery', { attributes }, () =>
     store(deps, install, request, { body, traceContext }),
   ).catch(() => undefined);`,
-    often: ['killed', 'disk_full'],
+    leaning: { often: ['killed', 'disk_full'] },
   },
   {
     rule: 'An id is believed only with an address',
     file: 'src/converge/ownership.ts',
     find: "if (found.email !== null && isAmong(addresses, found.email)) return 'confirmed';",
     replace: "if (found.email !== null || isAmong(addresses, '')) return 'confirmed';",
-    often: ['tool_restored'],
+    isSlow: true,
+    leaning: { often: ['crew', 'tool_restored'], traits: { findsById: true } },
   },
   {
     rule: 'A call without an answer may still arrive',
-    file: 'src/converge/confirm-result.ts',
-    find: 'return lateUntil !== null && lookedAt < lateUntil;',
-    replace: 'return false;',
-    often: ['tool_is_late', 'briefly'],
+    file: 'src/converge/intent-store.ts',
+    find: 'lateUntil: leasedUntil,',
+    replace: 'lateUntil: null,',
+    leaning: { often: ['tool_is_late', 'briefly'], traits: { lists: false } },
   },
   {
     rule: 'Only a member of ours is removed',
     file: 'src/domain/membership.ts',
     find: "if (isOurs) return { act: 'call', operation: 'remove' };",
     replace: "return { act: 'call', operation: 'remove' };",
-    often: ['hand_adds', 'end'],
+    leaning: { often: ['hand_adds', 'end'] },
   },
   {
     rule: 'One look that finds nobody is no proof',
     file: 'src/converge/confirm-result.ts',
-    find: 'if (missedAt !== null && lookedAt >= countsFrom) return',
-    replace: 'if (lookedAt) return',
-    often: ['tool_misses', 'end'],
+    find: '  const unconfirmed = { lateUntil, missedAt: since };\n  if (missedAt !== null && lookedAt >= countsFrom) return',
+    replace: '  const unconfirmed = { lateUntil, missedAt: null };\n  if (missedAt !== null || countsFrom) return',
+    leaning: { often: ['tool_misses', 'end'], traits: { lists: false } },
   },
   {
     rule: 'A call that was answered is read back',
@@ -104,14 +104,14 @@ export const liveMutants: readonly LiveMutant[] = [
     find: '    const { found: member } = await look(deps, claim, person, signal);\n    // Another',
     replace:
       '    const { found: member } = claim.wanted ? { found: { id: person.memberId ?? "", email: person.email } } : { found: null };\n    // Another',
-    often: ['tool_lies', 'end'],
+    leaning: { often: ['tool_lies', 'end'] },
   },
   {
     rule: 'Each change of mind is a new generation',
     file: 'src/domain/membership.ts',
     find: "if (!current.wanted || state === 'orphaned') return toWanted(generation + 1,",
     replace: "if (!current.wanted || state === 'orphaned') return toWanted(generation,",
-    often: ['briefly', 'tool_slow', 'tool_is_late'],
+    leaning: { often: ['briefly', 'tool_busy'], traits: { lists: false } },
   },
   {
     rule: 'The feed is moved on after its page is stored',
@@ -119,7 +119,7 @@ export const liveMutants: readonly LiveMutant[] = [
     find: '    await store(deps, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });',
     replace:
       '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });\n    await store(deps, install, updates, readAt);',
-    often: ['killed', 'events_lost'],
+    leaning: { often: ['hire', 'events_lost', 'disk_full'] },
   },
   {
     rule: 'A weak end waits',
@@ -127,6 +127,6 @@ export const liveMutants: readonly LiveMutant[] = [
     find: "const dueAt = after(endedWithGrant || cause === 'grant_revoked' ? revokedGraceMs : graceMs);",
     replace: 'const dueAt = since;',
     isSlow: true,
-    often: ['unlink', 'replace'],
+    leaning: { often: ['unlink', 'replace'] },
   },
 ];

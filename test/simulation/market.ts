@@ -58,6 +58,8 @@ export interface Contract {
   people: string[];
   /** From when until when somebody said by mistake that it has ended; the marketplace takes nothing back. */
   saidEnded: { fromMs: number; untilMs: number } | null;
+  /** Whether no event has told its start. */
+  isUnheard: boolean;
 }
 
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
@@ -123,7 +125,7 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     secretOf: (customer) => secrets.get(customer) ?? '',
     hire(job, trainer) {
       const { contractId } = sandbox.hire({ jobId: job.id, trainers: [toTrainer(trainer)] });
-      contracts.push({ id: contractId, job, people: [trainer], saidEnded: null });
+      contracts.push({ id: contractId, job, people: [trainer], saidEnded: null, isUnheard: false });
       settle('ended');
     },
     end(contract) {

@@ -101,8 +101,8 @@ function breakRule({ file, find, replace }: LiveMutant): void {
   });
 }
 
-async function die({ isSlow = false, often }: LiveMutant): Promise<Death | null> {
-  const how = { isBrief: !isSlow, often };
+async function die({ isSlow = false, leaning }: LiveMutant): Promise<Death | null> {
+  const how = { isBrief: !isSlow, leaning };
   for (let seed = first; seed <= last; seed += 1) {
     closeAllServers();
     const told = await live(simulate(seed, stormMin, how));

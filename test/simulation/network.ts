@@ -15,6 +15,7 @@ export interface Exchange {
   from: Owner | undefined;
   method: string;
   url: URL;
+  headers: Record<string, string>;
 }
 
 export interface Answer {
@@ -107,10 +108,7 @@ class Server extends EventEmitter {
   }
 }
 
-async function exchange(
-  request: Exchange & { headers: Record<string, string>; body: Buffer },
-  signal: AbortSignal | undefined,
-): Promise<Answer> {
+async function exchange(request: Exchange & { body: Buffer }, signal: AbortSignal | undefined): Promise<Answer> {
   if (isDead()) return await never();
   const fate = decide(request);
   await clockwork.wait(fate.thereMs, signal);
@@ -141,7 +139,7 @@ function unreachable(code: string): Error {
 
 function serve(
   { listener, owner }: VirtualServer,
-  { method, url, headers, body }: Exchange & { headers: Record<string, string>; body: Buffer },
+  { method, url, headers, body }: Exchange & { body: Buffer },
 ): Promise<Answer> {
   const chunks: Buffer[] = [];
   const socket = new Duplex({

@@ -33,6 +33,8 @@ const weights = [
   ['hire', 30],
   ['end', 14],
   ['renew', 8],
+  ['renew_unheard', 2],
+  ['crew', 2],
   ['briefly', 4],
   ['replace', 3],
   ['unlink', 3],
@@ -55,6 +57,7 @@ const weights = [
   ['marketplace_away', 2],
   ['answers_lost', 2],
   ['marketplace_slow', 1],
+  ['marketplace_busy', 3],
   // What the tool does.
   ['tool_down', 3],
   ['tool_loses_answers', 4],
@@ -62,6 +65,7 @@ const weights = [
   ['tool_lies', 2],
   ['tool_misses', 3],
   ['tool_refuses', 2],
+  ['tool_busy', 2],
   ['tool_slow', 1],
   ['tool_restored', 1],
   ['hand_removes', 2],
@@ -84,18 +88,27 @@ const weights = [
   ['look_again', 3],
 ] as const;
 
-/** What comes so many times as often where it is asked for. */
+/** What is drawn otherwise than usual, as few days would show it. There is always much at once then. */
+export interface Leaning {
+  /** What comes more often. */
+  often?: readonly StepKind[];
+  traits?: Partial<Plan['traits']>;
+  hasBrake?: boolean;
+}
+
+/** So many times as often. */
 const oftener = 8;
 
 /** Between two steps, on average: much at once, and days on which hardly anything happens. */
-const gapsMin = [4, 14, 45, 150];
+const gapsMin = [4, 14, 45, 150] as const;
 
-/** @param often what is to come more often than usual */
-export function drawPlan(seed: number, stormMin: number, often: readonly StepKind[] = []): Plan {
+export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Plan {
+  const { often = [], traits, hasBrake } = leaning ?? {};
   const random = createRandom(seed);
   const kinds = weights.map(([kind, weight]) => ({ kind, weight: often.includes(kind) ? weight * oftener : weight }));
   const steps: Step[] = [];
-  const gapMin = gapsMin[Math.floor(random() * gapsMin.length)] as number;
+  const drawnGapMin = gapsMin[Math.floor(random() * gapsMin.length)] ?? gapsMin[0];
+  const gapMin = leaning === undefined ? drawnGapMin : gapsMin[0];
   for (let atMin = 5; ; ) {
     atMin += Math.ceil(-Math.log(1 - random()) * Math.min(gapMin, stormMin / 8));
     if (atMin >= stormMin) break;
@@ -108,11 +121,12 @@ export function drawPlan(seed: number, stormMin: number, often: readonly StepKin
       forMin: [1, 3, 10, 30, 60, 200][Math.floor(random() * 6)] as number,
     });
   }
+  const isBraked = random() < 0.3;
   return {
     seed,
     stormMin,
     steps,
-    hasBrake: random() < 0.3,
+    hasBrake: hasBrake ?? isBraked,
     isManaged: random() < 0.5,
     traits: {
       lists: random() < 0.8,
@@ -120,6 +134,7 @@ export function drawPlan(seed: number, stormMin: number, often: readonly StepKin
       endsAccounts: random() < 0.3,
       pageSize: random() < 0.5 ? 3 : 100,
       counts: random() < 0.6,
+      ...traits,
     },
   };
 }

@@ -103,6 +103,7 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
   return {
     readBeganMs: async () => 0,
     listStored: async () => new Set(),
+    readUpTo: async () => 0n,
     async approveAll() {
       const decisions = [...held];
       held.clear();

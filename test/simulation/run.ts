@@ -1,7 +1,7 @@
 import { createChecks } from './checks.ts';
 import { clockwork } from './clockwork.ts';
 import { closeAllServers } from './network.ts';
-import { drawPlan, type Step, type StepKind } from './plan.ts';
+import { drawPlan, type Leaning, type Step, type StepKind } from './plan.ts';
 import { openWorld, type World } from './world.ts';
 
 export interface Told {
@@ -16,8 +16,7 @@ interface How {
   without?: ReadonlySet<number>;
   /** Leaves out what takes many hours to be made good. */
   isBrief?: boolean;
-  /** What is to happen more often than usual. */
-  often?: readonly StepKind[] | undefined;
+  leaning?: Leaning | undefined;
 }
 
 const minuteMs = 60_000;
@@ -49,9 +48,9 @@ export async function live<T>(work: Promise<T>): Promise<T> {
 export async function simulate(
   seed: number,
   stormMin: number,
-  { log = () => undefined, without = new Set(), isBrief = false, often }: How = {},
+  { log = () => undefined, without = new Set(), isBrief = false, leaning }: How = {},
 ): Promise<Told> {
-  const plan = drawPlan(seed, stormMin, often);
+  const plan = drawPlan(seed, stormMin, leaning);
   const isLong = ({ kind }: Step) => slow.has(kind) || slowest.has(kind);
   const steps = plan.steps.filter((step, index) => !without.has(index) && !(isBrief && isLong(step)));
   clockwork.reset(seed, beginMs);
@@ -143,8 +142,8 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
 }
 
 /** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
-export async function shrink(seed: number, stormMin: number, how: Pick<How, 'isBrief' | 'often'> = {}) {
-  const all = drawPlan(seed, stormMin, how.often).steps.map((_, index) => index);
+export async function shrink(seed: number, stormMin: number, how: Pick<How, 'isBrief' | 'leaning'> = {}) {
+  const all = drawPlan(seed, stormMin, how.leaning).steps.map((_, index) => index);
   let without = new Set<number>();
   let last = await live(simulate(seed, stormMin, how));
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

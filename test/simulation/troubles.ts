@@ -8,6 +8,8 @@ import { type Customer, customers } from './plan.ts';
 /** What goes wrong, each for a time: on the network, at the marketplace, in the tool, on the disk. */
 export interface Troubles {
   begin(name: Trouble, customer: Customer, forMin: number): void;
+  /** Does something of which a customer is told nothing. */
+  unheard(customer: Customer, act: () => void): void;
   /** Something has happened that takes its time to be made good. */
   note(untilMs?: number, customer?: Customer): void;
   /** Nothing goes wrong any more. */
@@ -37,10 +39,18 @@ const weathers = {
   tool_lies: { lies: 0.3 },
   tool_misses: { misses: 0.3 },
   tool_refuses: { refuses: 0.4 },
+  tool_busy: { slowMs: 4000 },
   tool_slow: { slowMs: 20_000 },
 } satisfies Record<string, Partial<ToolWeather>>;
 
-const others = ['reads_old', 'marketplace_away', 'answers_lost', 'marketplace_slow', 'disk_full'] as const;
+const others = [
+  'reads_old',
+  'marketplace_away',
+  'answers_lost',
+  'marketplace_slow',
+  'marketplace_busy',
+  'disk_full',
+] as const;
 
 export const troubles = [
   ...(Object.keys(faults) as (keyof typeof faults)[]),
@@ -49,6 +59,9 @@ export const troubles = [
 ] as const;
 
 export type Trouble = (typeof troubles)[number];
+
+/** After these the marketplace can be read all the same, in time for a removal that waits for a list. */
+const isReadable = (name: Trouble) => name in weathers || name.startsWith('events_') || name === 'marketplace_busy';
 
 const minuteMs = 60_000;
 /** So far an answer lags behind where answers are old. */
@@ -85,9 +98,15 @@ export function createTroubles(market: Market, tool: ModelTool): Troubles {
       }
       const whose = name in faults ? customer : undefined;
       raise(calmSince, whose, until);
-      if (!(name in weathers) && !name.startsWith('events_')) raise(readableSince, whose, until);
+      if (!isReadable(name)) raise(readableSince, whose, until);
       setAll();
       void clockwork.wait(forMin * minuteMs + 1).then(setAll);
+    },
+    unheard(customer, act) {
+      market.sandbox.setFaults(market.idOf(customer), { lose: 1 });
+      act();
+      setAll();
+      raise(calmSince, customer, clockwork.nowMs());
     },
     note(until = clockwork.nowMs(), customer) {
       raise(calmSince, customer, until);
@@ -120,19 +139,25 @@ function latestOf(since: Since, customer: Customer): number {
 function createFates({ addresses }: Market, isOn: (name: Trouble) => boolean): (exchange: Exchange) => Fate {
   const { port } = new URL(addresses.url);
   const lag = createLag();
-  return ({ from, method, url }) => {
+  return ({ from, method, url, headers }) => {
     const fate: Fate = { thereMs: 1 + clockwork.random() * 40, backMs: 1 + clockwork.random() * 40 };
     // What customers and the marketplace do is no matter of this.
     if (url.port !== port || from === undefined) return fate;
     const lost = whatIsLost(isOn);
     if (lost !== undefined) fate.lost = lost;
-    if (isOn('marketplace_slow')) fate.backMs = clockwork.random() * 20_000;
+    fate.backMs += drawDelayMs(isOn);
     if (method === 'GET') {
       const ageMs = isOn('reads_old') ? clockwork.random() * oldestAnswerMs : 0;
-      fate.instead = (ask) => lag(`${from.name} ${url.pathname}${url.search}`, ask, ageMs);
+      const question = `${from.name} ${headers['authorization']} ${url.pathname}${url.search}`;
+      fate.instead = (ask) => lag(question, ask, ageMs);
     }
     return fate;
   };
+}
+
+function drawDelayMs(isOn: (name: Trouble) => boolean): number {
+  if (isOn('marketplace_slow')) return clockwork.random() * 20_000;
+  return isOn('marketplace_busy') ? 1000 + clockwork.random() * 2000 : 0;
 }
 
 function whatIsLost(isOn: (name: Trouble) => boolean): Fate['lost'] {

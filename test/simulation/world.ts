@@ -29,6 +29,7 @@ export interface World {
 }
 
 const minuteMs = 60_000;
+const crewSize = 3;
 /** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
 const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' } as const;
 
@@ -154,6 +155,13 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const job = pick(market.jobsOf(customer), which);
       if (job !== undefined) market.hire(job, anyone(other));
     },
+    /** Several at once, for one job. */
+    crew({ customer, which, other }) {
+      const job = pick(market.jobsOf(customer), which);
+      const from = Math.floor(other * people.length);
+      if (job === undefined) return;
+      for (const trainer of [...people, ...people].slice(from, from + crewSize)) market.hire(job, trainer);
+    },
     end(step) {
       const contract = contractOf(step);
       if (contract !== undefined) market.end(contract);
@@ -162,6 +170,14 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const contract = contractOf(step);
       if (contract === undefined) return;
       market.hire(contract.job, contract.people[0] ?? 't1');
+      market.end(contract);
+    },
+    renew_unheard(step) {
+      const contract = contractOf(step);
+      if (contract === undefined) return;
+      troubles.unheard(step.customer, () => market.hire(contract.job, contract.people[0] ?? 't1'));
+      const renewed = market.contracts.at(-1);
+      if (renewed !== undefined) renewed.isUnheard = true;
       market.end(contract);
     },
     /** In for some seconds, or out: while the first call may still be under way. */
@@ -199,11 +215,15 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       await fleet.restart(downMs);
       for (const job of market.jobsOf(customer)) await market.link(job);
     },
-    async tool_restored({ forMin }) {
+    async tool_restored({ forMin, which, other }) {
       const kept = tool.backUp();
       await clockwork.wait(forMin * minuteMs);
       const before = tool.seats();
       tool.restore(kept);
+      // Who is made next gets the id of one who is gone.
+      const gone = [...before].filter((seat) => !tool.seats().has(seat));
+      const [group] = pick(gone, which)?.split('/') ?? [];
+      if (group !== undefined && other < 0.5) tool.putIn(group, `employee-${clockwork.nowMs()}@elsewhere.example`);
       for (const seat of [...before, ...tool.seats()])
         if (before.has(seat) !== tool.seats().has(seat)) meddled.add(seat);
       troubles.note();

@@ -28,6 +28,14 @@ export type DoubtKind = (typeof doubtKinds)[number];
 /** The number of each. */
 export type Doubts = Record<DoubtKind, number>;
 
+/**
+ * Whether an active contract that is not known yet would have been listed. An empty list that leaves out a known one of
+ * a live link says as little of those that are not known.
+ */
+export function tellsActive({ empty_list, unlisted_contract }: Doubts): boolean {
+  return empty_list === 0 || unlisted_contract === 0;
+}
+
 export function doubtsOfListing(
   { contracts, missingLinkIds, unlisted, isActiveWhole, unreadLinks }: InstallListing,
   known: KnownInstall,

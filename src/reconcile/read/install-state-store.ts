@@ -18,8 +18,12 @@ export interface InstallStateStore extends HoldStore {
   claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
   /** @returns the renewed claim; null if it ran out and another instance took the install */
   renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
-  /** Settles the requests for a read that are not younger than this one, and ends the holds. */
-  settle(claim: InstallClaim, beganAt: string): Promise<void>;
+  /**
+   * Settles the requests for a read that are not younger than this one, and ends the holds.
+   *
+   * @param heldUntil where the read leaves so much in doubt that it ends no hold: when a held install is read again
+   */
+  settle(claim: InstallClaim, beganAt: string, heldUntil?: string): Promise<void>;
   /** Does nothing if another instance took the install. */
   postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
   known(install: string): Promise<KnownInstall>;
@@ -88,7 +92,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
     },
 
-    async settle(claim, beganAt) {
+    async settle(claim, beganAt, heldUntil) {
       const { install, readWantedAt } = claim;
       await inTransaction(database, async (tx) => {
         const done = { readBeganAt: beganAt, attempts: 0, failure: null };
@@ -101,6 +105,15 @@ export function createInstallStateStore(database: Database): InstallStateStore {
           .where('install', '=', install)
           .where('readWantedAt', '<=', readWantedAt)
           .execute();
+        if (heldUntil !== undefined) {
+          await tx
+            .updateTable('installState')
+            .set({ readWantedAt: beganAt, nextAttemptAt: heldUntil })
+            .where('install', '=', install)
+            .where((eb) => eb.or([eb('heldSince', 'is not', null), eb('removalsHeldSince', 'is not', null)]))
+            .execute();
+          return;
+        }
         await tx
           .updateTable('installState')
           .set({ heldSince: null })

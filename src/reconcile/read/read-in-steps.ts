@@ -22,6 +22,12 @@ export interface ReadSummary {
   unreadLinks: readonly UnreadLink[];
 }
 
+export interface ReadStep {
+  evidence: Evidence;
+  /** Those of the lists, and of who was asked for until now. */
+  doubts: Doubts;
+}
+
 /**
  * Reads an install and yields the evidence during the read, the same and in the same order as
  * `evidenceOfInstall`. To ask for the participants of many contracts takes hours, so the evidence must
@@ -36,22 +42,23 @@ export async function* readInSteps(
   known: KnownInstall,
   beganAt: string,
   signal: AbortSignal,
-): AsyncGenerator<Evidence, ReadSummary> {
+): AsyncGenerator<ReadStep, ReadSummary> {
   const listing = await listInstall(source, install, known, beganAt, signal);
   const { toAsk, unreadLinks } = listing;
   const doubts = doubtsOfListing(listing, known);
   const knownTrainers = trainersOf(known);
   const allAbsent = new Map<string, string[]>();
-  yield evidenceOfLinks(listing);
+  const toStep = (evidence: Evidence): ReadStep => ({ evidence, doubts });
+  yield toStep(evidenceOfLinks(listing));
   for (const chunk of chunksOf(contractsThere(listing, toAsk), contractsAtOnce)) {
     const ids = chunk.map(({ id }) => id).filter((id) => toAsk.has(id));
     const participants = await askParticipants(source, ids, signal);
     addDoubts(doubts, ids, participants);
     const absent = findAbsent(participants, knownTrainers);
     for (const [id, trainerIds] of absent) allAbsent.set(id, trainerIds);
-    yield evidenceOfThere(listing, chunk, participants, absent);
+    yield toStep(evidenceOfThere(listing, chunk, participants, absent));
   }
-  yield* evidenceOfGone(listing, known, allAbsent);
-  yield* evidenceOfKnownContracts(listing);
+  for (const evidence of evidenceOfGone(listing, known, allAbsent)) yield toStep(evidence);
+  for (const evidence of evidenceOfKnownContracts(listing)) yield toStep(evidence);
   return { contracts: listing.contracts.length, doubts, unreadLinks };
 }

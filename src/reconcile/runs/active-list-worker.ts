@@ -1,5 +1,5 @@
 import { longestLookMs } from '../../domain/awaited-reading.ts';
-import { toAppError } from '../../domain/errors.ts';
+import { AppError, toAppError } from '../../domain/errors.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
@@ -8,7 +8,7 @@ import { createTurns } from '../../lib/turns.ts';
 import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
-import { askParticipants, listActive } from '../read/read-install.ts';
+import { askParticipants, type KnownInstall, listActive } from '../read/read-install.ts';
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface ActiveListDeps extends ReconcileDeps {
@@ -80,9 +80,13 @@ export async function answerList(
 
 /** Adds the active contracts, and the participants of those that were never asked for. */
 async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
-  const { activeLists } = deps;
+  const { activeLists, installStates } = deps;
   const source = findApi(deps, install);
   const contracts = await listAll(source, signal);
+  const isEmpty = contracts.every(({ status }) => status === 'ended');
+  if (isEmpty && knowsActive(await installStates.known(install))) {
+    throw new AppError('conflict', 'The list of active contracts is empty, although some are known');
+  }
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
   if (!(await activeLists.knowsLinks(install, [...linkIds]))) {
@@ -108,4 +112,10 @@ async function listAll(source: SourceReader, signal: AbortSignal) {
   const whole = await listActive(source, [], signal);
   if (whole.isComplete) return whole.contracts;
   return (await listActive(source, await source.listLinks(signal), signal)).contracts;
+}
+
+/** Whether a contract of a live link is active as far as is known. */
+function knowsActive({ linkIds, contracts }: KnownInstall): boolean {
+  const live = new Set(linkIds);
+  return contracts.some((contract) => contract.linkIds.some((id) => live.has(id)));
 }

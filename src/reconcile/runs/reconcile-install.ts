@@ -15,7 +15,7 @@ import { withSpan } from '../../lib/tracing.ts';
 import type { Grant, Source, SourceReader } from '../../sources/source.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
-import { reportDoubts } from '../read/doubts.ts';
+import { reportDoubts, tellsActive } from '../read/doubts.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
 import { addMissed } from '../read/missed-event-store.ts';
@@ -69,6 +69,9 @@ export async function reconcileNext(
   return true;
 }
 
+/** What is held after a silence waits for a read whose list of active contracts says something. */
+const againAfterDoubtMs = 5 * 60_000;
+
 /** Only claims the install; the caller reads it with `reconcileInstall`. */
 export async function takeNext(
   { installStates, clock }: ReconcileDeps,
@@ -94,8 +97,12 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
     checkBegan(clock, install, beganAt);
     reportDoubts(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
-    await deps.activeLists.noteListed(install, beganAt);
-    await installStates.settle(lease.claim(), beganAt);
+    if (tellsActive(doubts)) {
+      await deps.activeLists.noteListed(install, beganAt);
+      await installStates.settle(lease.claim(), beganAt);
+    } else {
+      await installStates.settle(lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
+    }
     deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
     reportUnreadJobs(deps, install, unreadLinks);
     await deps.reportSuspects(install);
@@ -134,10 +141,11 @@ async function readAndApply(
       return { ...step.value, held };
     }
     checkBegan(deps.clock, install, beganAt);
+    const { evidence, doubts } = step.value;
     // All active contracts are evidence before the first end, so ends need no list of their own.
-    const isEnd = step.value.contracts.some(({ endedReadAt }) => endedReadAt !== null);
-    if (isEnd) await deps.activeLists.noteListed(install, beganAt);
-    held.push(...(await addEvidence(deps, step.value, noteMissed)));
+    const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
+    if (isEnd && tellsActive(doubts)) await deps.activeLists.noteListed(install, beganAt);
+    held.push(...(await addEvidence(deps, evidence, noteMissed)));
     await lease.progress();
   }
 }

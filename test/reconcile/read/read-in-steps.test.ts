@@ -38,7 +38,7 @@ async function readSteps(reader = api): Promise<{ steps: Evidence[]; asked: stri
       return await reader.listParticipants(id, at);
     },
   };
-  for await (const step of readInSteps(watched, 'acme', known, beganAt, signal)) steps.push(step);
+  for await (const step of readInSteps(watched, 'acme', known, beganAt, signal)) steps.push(step.evidence);
   return { steps, asked };
 }
 

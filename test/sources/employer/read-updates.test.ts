@@ -25,6 +25,7 @@ it.each([
   ['no new event', { events: [], nextCursor: '4', hasMore: false }, '4', false],
   ['no cursor', { events: [], nextCursor: null }, '4', false],
   ['only events that the token may not read', { events: [], nextCursor: '9', hasMore: true }, '9', true],
+  ['a page of which nothing came', { events: [], nextCursor: '9', hasMore: false }, '4', false],
   ['a page that was cut off', { events: [event('5')], nextCursor: '9', hasMore: false }, '5', true],
   ['the same page again', { events: [event('4')], nextCursor: '4', hasMore: true }, '4', false],
   ['an event without an id', { events: [event(null)], nextCursor: '8', hasMore: false }, '8', false],

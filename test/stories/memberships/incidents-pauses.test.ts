@@ -22,6 +22,25 @@ function watch({ engine }: Incident, installs = ['acme']): Silence {
   });
 }
 
+describeAnyDatabase('after an outage a reading', (openFresh) => {
+  it('that lists none though one is known ends nothing of what is held, and is made again soon', async () => {
+    const incident = createIncident(await openFresh());
+    const { clock, installStates } = incident.engine;
+    await incident.event('contract.started');
+    await incident.read({ links, active: on('cml1') });
+    clock.advance(2 * hours);
+    await installStates.hold(['acme'], toInstant(clock.now()));
+    clock.advance(minutes);
+    await incident.read({ links, active: {} });
+    expect(await installStates.find('acme')).toMatchObject({ heldSince: expect.any(String) });
+    expect(await installStates.hasDue(toInstant(clock.now()))).toBe(false);
+    clock.advance(5 * minutes);
+    expect(await installStates.hasDue(toInstant(clock.now()))).toBe(true);
+    await incident.read({ links, active: on('cml1') });
+    expect(await installStates.find('acme')).toMatchObject({ heldSince: null, readWantedAt: null });
+  });
+});
+
 describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
   let incident: Incident;
 

@@ -8,6 +8,8 @@ const seconds = 1000;
 const links = { cml1: signs };
 const renewed = { links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } };
 const nothing = { links, active: {} };
+const other = { contract: 'cmc9', trainer: 'cmu9' };
+const others = { cmc9: { links: ['cml1'], people: ['cmu9'] } };
 
 describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
   let incident: Incident;
@@ -59,6 +61,25 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(incident.lists()).toBe(2);
   });
 
+  it('is found where the first list is empty, though another contract is known', async () => {
+    await incident.event('contract.started', other);
+    incident.answers(nothing);
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1', 'cmu9']);
+    incident.answers({ links, active: { ...renewed.active, ...others } });
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1', 'cmu9']);
+  });
+
+  it('is found where a reading of the whole shows the end, and lists none though another is known', async () => {
+    await incident.event('contract.started', other);
+    incident.answers({ links, active: { ...renewed.active, ...others } });
+    await incident.read({ links, active: {}, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    expect(incident.lists()).toBe(1);
+    expect(members()).toEqual(['cmu1', 'cmu9']);
+  });
+
   it('is found where the event of another person on the same contract came in', async () => {
     await incident.event('contract.started', { trainer: 'cmu2' });
     incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
@@ -78,13 +99,13 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
 
   it('is looked for again where the end came in while that was listed', async () => {
     const { engine } = incident;
-    incident.answers(nothing);
-    await incident.take('contract.started', { contract: 'cmc9', trainer: 'cmu9' });
+    incident.answers({ links, active: others });
+    await incident.take('contract.started', other);
     await incident.event('contract.ended');
     expect(incident.lists()).toBe(1);
     engine.clock.advance(seconds);
     incident.answers({ links, active: { cmc8: { links: ['cml1'], people: ['cmu9'] } } });
-    await incident.event('contract.ended', { contract: 'cmc9', trainer: 'cmu9' });
+    await incident.event('contract.ended', other);
     expect(incident.lists()).toBe(2);
     expect(members()).toEqual(['cmu9']);
   });
