@@ -147,7 +147,7 @@ function isMissing(url: string): boolean {
 }
 
 async function checkOpened(database: Database, subject: Subject): Promise<Stored> {
-  const pending = await inTransaction(database, listPending);
+  const pending = await inTransaction(database, (tx) => listPending(database.dialect, tx));
   if (pending.length > 0) {
     const says = `migrations that are not run yet: ${pending.join(', ')}`;
     return { checks: [warning('database', says, 'run them with "gangway migrate", or start')] };

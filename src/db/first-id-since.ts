@@ -30,21 +30,25 @@ export async function firstIdBeyond(
 type TimedTable = 'delivery' | 'receipt' | 'removal';
 
 async function bisect(kysely: Database['kysely'], table: TimedTable, column: string, margin: string): Promise<number> {
+  const { rows } = await bisection(table, column, margin).execute(kysely);
+  return Number(rows[0]?.first);
+}
+
+/**
+ * All steps in one statement, as each alone would be a way to the server and back. Every row up to `older` is too old,
+ * and no row from `young` on is.
+ */
+export function bisection(table: TimedTable, column: string, margin: string) {
   const from = sql.table(table);
-  const ends = await sql<{ least: number | null; greatest: number | null }>`
-    select (select min(id) from ${from}) as least, (select max(id) from ${from}) as greatest
-  `.execute(kysely);
-  const { least = null, greatest = null } = ends.rows[0] ?? {};
-  // Every row up to `older` is too old, and no row from `young` on is.
-  let [older, young] = [(least ?? 1) - 1, (greatest ?? 0) + 1];
-  while (young - older > 1) {
-    const middle = Math.floor((older + young) / 2);
-    const { rows } = await sql<{ id: number; at: string }>`
-      select id, ${sql.ref(column)} as at from ${from}
-        where id >= ${middle} order by id limit 1`.execute(kysely);
-    const [row] = rows;
-    if (row === undefined || row.at >= margin) young = middle;
-    else older = row.id;
-  }
-  return young;
+  const at = sql.ref(`probe.${column}`);
+  return sql<{ first: number }>`
+    with recursive bisection (older, young) as (
+      select coalesce((select min(id) from ${from}), 1) - 1, coalesce((select max(id) from ${from}), 0) + 1
+      union all
+      select case when ${at} < ${margin} then probe.id else older end,
+        case when ${at} < ${margin} then young else (older + young) / 2 end
+      from bisection join ${from} as probe
+        on probe.id = (select id from ${from} where id >= (older + young) / 2 order by id limit 1)
+      where young - older > 1)
+    select min(young) as first from bisection`;
 }

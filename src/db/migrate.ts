@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Migration, type MigrationResult, Migrator } from 'kysely/migration';
 import { up as createInbox } from '../../migrations/0001-inbox.ts';
 import { up as createInstalls } from '../../migrations/0002-installs.ts';
@@ -87,28 +88,39 @@ const compatibility = 1;
  * @throws AppError `conflict` if a newer version has made the database unreadable for this one
  */
 export async function migrate(database: Database): Promise<string[]> {
+  const run = (db: Transaction) => runMigrations(database, db);
   // On PostgreSQL Kysely locks by itself. On SQLite a transaction around everything locks.
   const executed =
     database.dialect === 'postgres'
-      ? await runMigrations(database.kysely)
-      : await inTransaction(database, runMigrations, { patienceMs: 60_000 });
+      ? await run(database.kysely)
+      : await inTransaction(database, run, { patienceMs: 60_000 });
   await checkCompatibility(database);
   return executed;
 }
 
-/** The names of the migrations that this version would run. Changes nothing. */
-export async function listPending(db: Transaction): Promise<string[]> {
-  const provider = { getMigrations: async () => migrations };
-  const known = await new Migrator({ db, provider }).getMigrations();
-  return known.flatMap(({ name, executedAt }) => (executedAt === undefined ? [name] : []));
+/**
+ * The names of the migrations that this version would run. Changes nothing. Kysely can tell as well, but it looks at
+ * every column of every table to find its own, and each command begins by this.
+ */
+export async function listPending(dialect: Database['dialect'], db: Transaction): Promise<string[]> {
+  const names = Object.keys(migrations);
+  const { rows: found } = await findTable[dialect].execute(db);
+  if (found.length === 0) return names;
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
+  const executed = new Set(rows.map(({ name }) => name));
+  return names.filter((name) => !executed.has(name));
 }
 
-async function runMigrations(db: Database['kysely']): Promise<string[]> {
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
+const findTable = {
+  sqlite: sql`select name from sqlite_master where name = 'kysely_migration'`,
+  postgres: sql`select oid from pg_class where oid = to_regclass('kysely_migration')`,
+};
+
+async function runMigrations({ dialect }: Database, db: Transaction): Promise<string[]> {
   // Kysely refuses a database in which a newer version has run migrations that this one does not know.
   // Whether that matters is decided by `compatibility`.
-  const known = await migrator.getMigrations();
-  if (known.every((migration) => migration.executedAt !== undefined)) return [];
+  if ((await listPending(dialect, db)).length === 0) return [];
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => migrations } });
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) {
     const name = results.find((result) => result.status === 'Error')?.migrationName ?? 'unknown';

@@ -1,0 +1,84 @@
+import { type KyselyPlugin, sql } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Database } from '../../src/db/database.ts';
+import { bisection, firstIdBeyond, firstIdSince } from '../../src/db/first-id-since.ts';
+import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { describeEachDatabase } from '../support/databases.ts';
+import { newDelivery } from '../support/deliveries.ts';
+
+const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
+
+/** One every two minutes, with ids three apart. */
+async function storeSome(database: Database): Promise<{ id: number; receivedAt: string }[]> {
+  const { kysely } = database;
+  const inbox = createInboxStore(database, createSecretBox(Buffer.alloc(32, 1)));
+  await inbox.append(Array.from({ length: 60 }, (_, n) => newDelivery(`${n}`)));
+  const stored = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
+  const [gone, left] = [stored.filter((_, n) => n % 3 !== 0), stored.filter((_, n) => n % 3 === 0)];
+  for (const { id } of gone) await kysely.deleteFrom('delivery').where('id', '=', id).execute();
+  const rows = left.map(({ id }, n) => ({ id, receivedAt: at(2 * n) }));
+  for (const { id, receivedAt } of rows) {
+    await kysely.updateTable('delivery').set({ receivedAt }).where('id', '=', id).execute();
+  }
+  return rows;
+}
+
+describeEachDatabase('an id by a time', (openFresh) => {
+  it('has every row since then at it or behind it, and every row up to then before it', async () => {
+    const database = await openFresh();
+    const { kysely } = database;
+    const rows = await storeSome(database);
+    const ids = rows.map(({ id }) => id);
+    for (let minute = -2; minute < 44; minute += 1) {
+      const first = await firstIdSince(kysely, 'delivery', 'receivedAt', at(minute));
+      const beyond = await firstIdBeyond(kysely, 'delivery', 'receivedAt', at(minute));
+      // Both may be wrong by the minute in which ids and times are not in one order.
+      expect(ids.filter((id) => id >= first)).toEqual(
+        rows.filter(({ receivedAt }) => receivedAt >= at(minute - 1)).map(({ id }) => id),
+      );
+      expect(ids.filter((id) => id < beyond)).toEqual(
+        rows.filter(({ receivedAt }) => receivedAt <= at(minute + 1)).map(({ id }) => id),
+      );
+    }
+  });
+
+  it('has none before it where nothing is stored', async () => {
+    const { kysely } = await openFresh();
+    expect(await firstIdSince(kysely, 'delivery', 'receivedAt', at(0))).toBe(1);
+  });
+
+  it('is found by one question, as each is a way to the server and back', async () => {
+    const database = await openFresh();
+    await storeSome(database);
+    let questions = 0;
+    const counting: KyselyPlugin = {
+      transformQuery({ node }) {
+        questions += 1;
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    await firstIdSince(database.kysely.withPlugin(counting), 'delivery', 'receivedAt', at(20));
+    expect(questions).toBe(1);
+  });
+
+  it('is looked for by ids, and never by reading the rows between them', async () => {
+    const { dialect, kysely } = await openFresh();
+    const asked = bisection('delivery', 'receivedAt', at(0));
+    const plan = await kysely.transaction().execute(async (tx) => {
+      if (dialect === 'sqlite') return await sql`explain query plan ${asked}`.execute(tx);
+      // Tables that are empty are read whole, unless that is forbidden as far as there is an index.
+      await sql`set local enable_seqscan = off`.execute(tx);
+      await sql`set local enable_bitmapscan = off`.execute(tx);
+      return await sql`explain ${asked}`.execute(tx);
+    });
+    const lines = plan.rows.map((row) => JSON.stringify(row));
+    expect(lines.filter((line) => /probe/.test(line))).not.toEqual([]);
+    expect(lines.filter((line) => /SCAN (delivery|probe)|Seq Scan on delivery|(Hash|Merge) Join/.test(line))).toEqual(
+      [],
+    );
+    const ofProbe = /SEARCH probe USING INTEGER PRIMARY KEY|Index Scan using delivery_pkey on delivery probe/;
+    expect(lines.filter((line) => ofProbe.test(line))).toHaveLength(1);
+  });
+});
