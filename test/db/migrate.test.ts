@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { sql } from 'kysely';
+import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
+import { inTransaction, type Transaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
@@ -38,16 +38,21 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
 
   it('looks at no tables where there is nothing to do, as every command begins by it', async () => {
     const database = openForTest(await createMigrated());
-    const kysely = database.kysely.withPlugin({
+    const plugin: KyselyPlugin = {
       transformQuery: ({ node }) => node,
       transformResult: async ({ result }) => {
         // The columns of all tables are hundreds of rows.
         expect(result.rows.length).toBeLessThanOrEqual(names.length);
         return result;
       },
-    });
-    const transact: typeof database.transact = (work, isDurable) => database.transact(() => work(kysely), isDurable);
-    expect(await migrate({ ...database, kysely, transact })).toEqual([]);
+    };
+    const watched = {
+      ...database,
+      kysely: database.kysely.withPlugin(plugin),
+      transact: <T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean) =>
+        database.transact((tx) => work(tx.withPlugin(plugin)), isDurable),
+    };
+    expect(await migrate(watched)).toEqual([]);
   });
 
   it('is done once by four instances that start at once', async () => {
