@@ -5,7 +5,7 @@ import { acmeSecret, type BridgeSetup, openIdleMarketplace, writeBridgeConfig } 
 import type { BridgeState } from '../support/bridge-state.ts';
 import { createFolder } from '../support/folder.ts';
 import { type HttpTool, openHttpTool, type ToolCall } from '../support/http-tool.ts';
-import { toBody } from '../support/lifecycle-events.ts';
+import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
 import { createSender } from '../support/sender.ts';
 import { membersOf, projects, type Traffic } from '../support/traffic.ts';
 import { until } from '../support/until.ts';
@@ -32,11 +32,12 @@ const firstNumber = 900_000_000;
 
 /** @param managedDomains whose addresses are ours whatever the database says */
 export async function openCrashWorld(databaseUrl: string, managedDomains: string[] = []): Promise<CrashWorld> {
-  const [baseUrl, tool] = await Promise.all([openIdleMarketplace(), openHttpTool()]);
+  const hired = hireEach();
+  const [baseUrl, tool] = await Promise.all([openIdleMarketplace(hired), openHttpTool()]);
   const tools = { list: toToolSettings(tool) };
   const changes = { ...unbraked, tools, marketplace: { baseUrl, managedDomains } };
   const setup = writeBridgeConfig(createFolder(), databaseUrl, baseUrl, changes);
-  const kept = projects.flatMap((project) => forGood.map((trainer) => `${project}/${trainer}`)).toSorted();
+  const kept = hired.map(({ project, trainer }) => `${project}/${trainer}`).toSorted();
   const repeated: ToolCall[] = [];
   const mistaken: string[] = [];
   tool.before = (call) => {
@@ -55,19 +56,8 @@ export async function openCrashWorld(databaseUrl: string, managedDomains: string
     tool,
     async hireForGood(url) {
       const sender = createSender(acmeSecret, 1);
-      for (const [index, member] of kept.entries()) {
-        const [project = '', trainer = ''] = member.split('/');
-        const number = firstNumber + index;
-        const createdAt = new Date().toISOString();
-        const hired = {
-          type: 'contract.started',
-          number,
-          contract: `good${index}`,
-          trainer,
-          project,
-          createdAt,
-        } as const;
-        expect(await sender.send(url, toBody(hired), `good-${index}`)).toMatchObject({ status: 200 });
+      for (const event of hired) {
+        expect(await sender.send(url, toBody(event), event.contract)).toMatchObject({ status: 200 });
       }
       const missing = () => kept.filter((member) => !tool.has(member));
       await until('those who are hired for good are in', missing, ({ length }) => length === 0);
@@ -86,6 +76,17 @@ export async function openCrashWorld(databaseUrl: string, managedDomains: string
       expect(await listNeedless(state.database, repeated)).toEqual([]);
     },
   };
+}
+
+function hireEach(): ContractEvent[] {
+  const pairs = projects.flatMap((project) => forGood.map((trainer) => ({ project, trainer })));
+  return pairs.map((pair, index) => ({
+    ...pair,
+    type: 'contract.started',
+    number: firstNumber + index,
+    contract: `good${index}`,
+    createdAt: new Date().toISOString(),
+  }));
 }
 
 /** A file of SQLite is as SQLite made it. */

@@ -41,14 +41,15 @@ it('settles nothing when it wakes, and the tool ends as the others left it', asy
  * the tool do what it had not done, as a proxy might that held a request, and the first wakes.
  */
 async function beFrozen(dialect: Dialect): Promise<void> {
-  const marketplace = await openIdleMarketplace();
+  const others = hireOthers();
+  const marketplace = await openIdleMarketplace(others);
   const setup = writeBridgeConfig(createFolder(), await dialect.createMigrated(), marketplace);
   const state = openBridgeState(setup.databaseUrl);
   const tool = await openHttpTool();
   const first = await startBridge(withHttpTool(setup, tool));
   await deliver(first, [hired(unremoved, 1)]);
   await state.settled();
-  await showToBeQuick(tool, state, first);
+  await showToBeQuick(tool, state, first, others);
 
   const { areHeld, release } = holdCallsOf(tool, first);
   await deliver(first, [hired(unmade, 2), hired(unanswered, 3), ended(unremoved, 4)]);
@@ -85,15 +86,24 @@ async function beFrozen(dialect: Dialect): Promise<void> {
   expect(await Promise.all([first.stop(), second.stop()])).toEqual([0, 0]);
 }
 
+/** They stay. */
+function hireOthers(): ContractEvent[] {
+  return Array.from({ length: 24 }, (_, index) => ({
+    ...hired(`other${index}`, 100 + index),
+    project: 'lamps',
+  }));
+}
+
 /**
  * A tool that is found to be quick is asked for several people at once: where the others wait while it answers for one.
  * So its first answer waits until they do.
  */
-async function showToBeQuick(tool: HttpTool, state: BridgeState, bridge: BridgeProcess): Promise<void> {
-  const others = Array.from({ length: 24 }, (_, index) => ({
-    ...hired(`other${index}`, 100 + index),
-    project: 'lamps',
-  }));
+async function showToBeQuick(
+  tool: HttpTool,
+  state: BridgeState,
+  bridge: BridgeProcess,
+  others: readonly ContractEvent[],
+): Promise<void> {
   const { promise: allWait, resolve: go } = Promise.withResolvers<void>();
   tool.before = () => allWait;
   await deliver(bridge, others);
@@ -120,7 +130,7 @@ function ended(trainer: string, number: number): ContractEvent {
   return { ...hired(trainer, number), type: 'contract.ended' };
 }
 
-async function deliver({ url }: BridgeProcess, events: ContractEvent[]): Promise<void> {
+async function deliver({ url }: BridgeProcess, events: readonly ContractEvent[]): Promise<void> {
   const sender = createSender(acmeSecret, 1);
   for (const event of events) {
     const { status } = await sender.send(url, toBody(event), `delivery-${event.number}`);

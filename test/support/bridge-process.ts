@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { programFile } from './built-program.ts';
+import { type ContractEvent, jobOf, linkOf } from './lifecycle-events.ts';
 import { createWaitEnder } from './until.ts';
 
 /** A real `gangway start`, a process of its own. It is gone after the test, whatever happens. */
@@ -46,16 +47,25 @@ export const acmeSecret = 'whsec_c2VjcmV0LW9mLWFjbWU';
 /** No server listens there: what most journeys of processes need stands in the events. */
 const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 
-const idleAnswers: ReadonlyMap<string, object> = new Map([
-  ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
-  ['/contracts', { contracts: [] }],
-]);
-
-/** A marketplace in which nothing is active: what an end is held against. */
-export async function openIdleMarketplace(): Promise<string> {
+/**
+ * A marketplace in which nothing happens: what an end is held against.
+ *
+ * @param active of the contracts that a bridge is told of. Without any, a bridge that knows of one doubts the list.
+ */
+export async function openIdleMarketplace(active: readonly ContractEvent[] = []): Promise<string> {
+  const contracts = active.map(({ contract: id, project }) => ({
+    id,
+    status: 'active',
+    projectLinkIds: [linkOf(project)],
+    jobId: jobOf(project),
+  }));
+  const answers: ReadonlyMap<string, object> = new Map([
+    ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
+    ['/contracts', { contracts }],
+  ]);
   const server = createServer((incoming, outgoing) => {
     const [path = ''] = incoming.url?.split('?') ?? [];
-    const body = idleAnswers.get(path);
+    const body = answers.get(path);
     outgoing.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' });
     outgoing.end(JSON.stringify(body ?? { error: 'There is none', code: 'NOT_FOUND' }));
   }).listen(0, '127.0.0.1');

@@ -13,6 +13,10 @@ export interface ContractEvent {
   createdAt: string;
 }
 
+/** Of a project, where an event names no other. */
+export const linkOf = (project: string) => `link-${project}`;
+export const jobOf = (project: string) => `job-${project}`;
+
 /** Some minutes ago: an event over a month old gives no access, and these clocks are real. */
 export function minutesAgo(minutes: number): string {
   return new Date(Date.now() - minutes * 60_000).toISOString();
@@ -20,7 +24,7 @@ export function minutesAgo(minutes: number): string {
 
 /** The body of a delivery, as the marketplace sends it. */
 export function toBody(event: ContractEvent): string {
-  const { type, number, contract, trainer, project, createdAt, job = `job-${project}` } = event;
+  const { type, number, contract, trainer, project, createdAt, job = jobOf(project) } = event;
   return JSON.stringify({
     id: String(7_000_000_000 + number),
     type,
@@ -41,7 +45,7 @@ export function toBody(event: ContractEvent): string {
         workEmail: `${trainer}@opentrain.work`,
       },
       projectLink: {
-        id: event.link ?? `link-${project}`,
+        id: event.link ?? linkOf(project),
         jobId: job,
         externalProjectId: project,
         externalProjectName: null,
