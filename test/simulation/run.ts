@@ -40,7 +40,7 @@ export async function live<T>(work: Promise<T>): Promise<T> {
     .finally(() => {
       isDone = true;
     });
-  while (!isDone) await clockwork.run(clockwork.nowMs() + 1000);
+  await clockwork.run(() => isDone);
   return await work;
 }
 
