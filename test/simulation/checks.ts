@@ -172,7 +172,9 @@ export function createChecks({
     if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
 
-  function lookForMissing({ seat, sinceMs, beginning, contractId, customer }: Reason, now: number): void {
+  function lookForMissing({ seat, sinceMs, beginning: began, contractId, customer }: Reason, now: number): void {
+    // Whom the first answer has left out only the next one tells.
+    const beginning = market.contracts.some(({ id, isLeftOut }) => isLeftOut && id === contractId) ? 'joined' : began;
     const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
     const lastMs = Math.max(calmMs, sinceMs);
     const isUndisturbed = calmMs <= sinceMs && beginning === 'hired';
