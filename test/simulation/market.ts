@@ -111,8 +111,11 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     const [path, eventTypes] =
       customer === 'own' ? ['/webhooks', employerEventTypes] : ['/webhook-endpoints', platformEventTypes];
     const wanted = { url: webhookUrl(customer), eventTypes };
-    const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
-    secrets.set(customer, made?.secret ?? '');
+    for (;;) {
+      const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
+      if (made !== null) return void secrets.set(customer, made.secret);
+      await clockwork.wait(60_000);
+    }
   }
 
   const market: Market = {
