@@ -153,7 +153,9 @@ function takeTurn(): boolean {
 function makeReady(timer: Timer): void {
   if (timer.owner?.isDead) return;
   ready.push({ go: timer.fire, owner: timer.owner });
-  if (timer.everyMs !== null) insert({ ...timer, atMs: nowMs + Math.max(timer.everyMs, 1) }, timer);
+  if (timer.everyMs === null) return;
+  const atMs = nowMs + Math.max(timer.everyMs, 1);
+  insert({ ...timer, atMs, busyAtMs: atMs }, timer);
 }
 
 /** In the order of time, and of their making. */
