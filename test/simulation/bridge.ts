@@ -1,12 +1,13 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { KyselyPlugin } from 'kysely';
+import { type KyselyPlugin, type OperationNode, type RootOperationNode, TableNode } from 'kysely';
 import type { Adapter } from '../../src/adapters/adapter.ts';
-import { type App, createApp } from '../../src/app/app.ts';
+import { createApp } from '../../src/app/app.ts';
 import type { Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import type { Database } from '../../src/db/database.ts';
+import { createChangeNotice } from '../../src/db/change-notice.ts';
+import type { Database, DatabaseWatch } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
@@ -17,27 +18,29 @@ import { clockwork, never, type Owner, runAs } from './clockwork.ts';
 
 /** Gangway itself, as one process of the simulation. All of it is real but the network, the time and the tools. */
 export interface Bridge {
-  readonly owner: Owner;
-  readonly receiverUrl: string;
-  /** Looks into its database past all that is under way. */
-  readonly database: Database;
-  stop(): Promise<void>;
   /** The process ends where it is: nothing of it goes on, and what was not committed is gone. */
   kill(): Promise<void>;
+}
+
+/** What was written into a database, by whichever process. */
+export interface Changes {
+  count: number;
 }
 
 export interface BridgeSettings {
   name: string;
   /** The file of its database, which instances share. */
   file: string;
+  changes: Changes;
   config: object;
   adapters: ReadonlyMap<string, Adapter>;
   aheadMs: number;
-  isRestored?: boolean;
   onLog(line: string): void;
   /** Thrown by the next statement that writes, where there is one. */
   diskFault(): Error | undefined;
 }
+
+type Turning = Pick<BridgeSettings, 'changes' | 'diskFault'> & { owner: Owner };
 
 const key = Buffer.alloc(32, 7);
 /** What is due by time alone is seen so late, at most. */
@@ -46,12 +49,17 @@ const pollMs = 120_000;
 const seenWithinMs = 120_000;
 
 export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
-  const { name, file, adapters, aheadMs, isRestored = false } = settings;
+  const { name, file, adapters, aheadMs } = settings;
   const owner: Owner = { name, isDead: false };
   const raw = openDatabase(`sqlite:${file}`);
-  const database = inTurns(raw, owner, settings.diskFault);
+  const database = inTurns(raw, { ...settings, owner });
   const now = () => new Date(clockwork.nowMs() + aheadMs);
-  const opened = await runAs(owner, async () => {
+  async function kill(): Promise<void> {
+    if (owner.isDead) return;
+    owner.isDead = true;
+    await raw.close();
+  }
+  async function start(): Promise<void> {
     const storage = await openStorage(database);
     const app = createApp({
       config: Config.parse(settings.config),
@@ -65,30 +73,16 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
       pollMs,
       hasStorageThread: false,
     });
-    return await start(app, isRestored);
-  });
-  let isOpen = true;
-  return {
-    owner,
-    database: raw,
-    receiverUrl: opened.receiverUrl,
-    async stop() {
-      await runAs(owner, () => opened.app.stop());
-      owner.isDead = true;
-      if (isOpen) await raw.close();
-      isOpen = false;
-    },
-    async kill() {
-      owner.isDead = true;
-      if (isOpen) await raw.close();
-      isOpen = false;
-    },
-  };
-}
-
-async function start(app: App, _isRestored: boolean): Promise<{ app: App; receiverUrl: string }> {
-  const { receiverUrl } = await app.start();
-  return { app, receiverUrl };
+    await app.start();
+  }
+  try {
+    await runAs(owner, start);
+  } catch (error) {
+    // A process that could not start is gone, with all that it had begun.
+    await kill();
+    throw error;
+  }
+  return { kill };
 }
 
 async function openStorage(database: Database): Promise<Storage> {
@@ -105,57 +99,85 @@ async function openStorage(database: Database): Promise<Storage> {
 }
 
 /** After each statement everything else may go on, or the process may be gone. */
-function inTurns(raw: Database, owner: Owner, diskFault: () => Error | undefined): Database {
+function inTurns(raw: Database, { owner, diskFault, changes }: Turning): Database {
+  const notice = createChangeNotice(() => {
+    changes.count += 1;
+  });
   const plugin: KyselyPlugin = {
-    transformQuery({ node }) {
+    transformQuery(query) {
+      const { node } = query;
       const fault = node.kind === 'SelectQueryNode' ? undefined : diskFault();
       if (fault !== undefined) throw fault;
-      return node;
+      return isAboutProcesses(node) ? node : notice.plugin.transformQuery(query);
     },
-    async transformResult({ result }) {
-      await clockwork.turn();
-      return result;
+    async transformResult(answer) {
+      await notice.plugin.transformResult(answer);
+      // Where nothing happens nothing comes between two statements.
+      if (!clockwork.isIdle()) await clockwork.turn();
+      return answer.result;
     },
   };
   return {
     ...raw,
-    watch: (onChange) => raw.watch(seldom(onChange), seenWithinMs),
+    watch: (onChange) => watch(changes, onChange),
     // Nothing beside it, as threads and files have an order of their own.
     url: 'sqlite::memory:',
     kysely: raw.kysely.withPlugin(plugin),
     async transact(work, isDurable) {
       if (owner.isDead) return await never();
-      const result = await raw.transact((tx) => work(tx.withPlugin(plugin)), isDurable);
+      const result = await notice.within(() => raw.transact((tx) => work(tx.withPlugin(plugin)), isDurable));
       await clockwork.turn();
       return result;
     },
   };
 }
 
-const memory = '/dev/shm';
+/** What processes write about themselves, all the time, is no reason for any loop to look. */
+const aboutProcesses = new Set(['instance', 'namedLock', 'setting']);
 
-/** Where nothing happens, heartbeats are all that is written. */
-function seldom(onChange: () => void): () => void {
-  let changes = 0;
-  return () => {
-    changes += 1;
-    if (!clockwork.isIdle() || changes % 8 === 0) onChange();
-  };
+function isAboutProcesses(node: RootOperationNode): boolean {
+  const table = tableOf(node);
+  return table !== undefined && TableNode.is(table) && aboutProcesses.has(table.table.identifier.name);
 }
 
+/** Which is written. */
+function tableOf(node: RootOperationNode): OperationNode | undefined {
+  if (node.kind === 'InsertQueryNode') return node.into;
+  if (node.kind === 'UpdateQueryNode') return node.table;
+  return node.kind === 'DeleteQueryNode' ? node.from.froms[0] : undefined;
+}
+
+/** Seldom, where hardly anything happens. */
+function watch(changes: Changes, onChange: () => void): DatabaseWatch {
+  let seen = changes.count;
+  let looks = 0;
+  const timer = setInterval(() => {
+    looks += 1;
+    if (changes.count === seen || (clockwork.isIdle() && looks % 8 !== 0)) return;
+    seen = changes.count;
+    onChange();
+  }, seenWithinMs);
+  return { stop: async () => clearInterval(timer) };
+}
+
+const memory = '/dev/shm';
+
 /** A folder of databases in memory where the system has one, gone after the simulation. */
-export async function openFolder(): Promise<{ create(): string; copy(from: string): string; remove(): void }> {
+export async function openFolder(): Promise<{ create(): string; next(): string; remove(): void }> {
   const folder = mkdtempSync(path.join(existsSync(memory) ? memory : tmpdir(), 'gangway-simulation-'));
   const template = path.join(folder, 'template.db');
   const database = openDatabase(`sqlite:${template}`);
   await migrate(database);
   await database.close();
   let made = 0;
-  const copy = (from: string) => {
+  const next = () => {
     made += 1;
-    const file = path.join(folder, `${made}.db`);
-    copyFileSync(from, file);
+    return path.join(folder, `${made}.db`);
+  };
+  const create = () => {
+    const file = next();
+    copyFileSync(template, file);
     return file;
   };
-  return { copy, create: () => copy(template), remove: () => rmSync(folder, { recursive: true, force: true }) };
+  return { create, next, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }

@@ -104,11 +104,14 @@ export function createChecks({
 
   const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
 
-  /** What no event has told only a list can tell, and a reading may have got one that was cut off. */
+  /**
+   * What no event has told only a list can tell, and a reading may have got one that was cut off. The start of a contract
+   * of an employer's own account is told without the trainer.
+   */
   function mayBeUnknown({ contractId, customer }: Reason, now: number): boolean {
     if (now - saidEndedMs(contractId) < mistakenMs) return true;
     const isUnheard = market.contracts.some((contract) => contract.id === contractId && contract.isUnheard);
-    return isUnheard && !isReadable(customer, now);
+    return (isUnheard || customer === 'own') && !isReadable(customer, now);
   }
 
   /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
@@ -172,7 +175,9 @@ export function createChecks({
     if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
 
-  function lookForMissing({ seat, sinceMs, beginning, contractId, customer }: Reason, now: number): void {
+  function lookForMissing({ seat, sinceMs, beginning: began, contractId, customer }: Reason, now: number): void {
+    // Whom the first answer has left out only the next one tells.
+    const beginning = market.contracts.some(({ id, isLeftOut }) => isLeftOut && id === contractId) ? 'joined' : began;
     const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
     const lastMs = Math.max(calmMs, sinceMs);
     const isUndisturbed = calmMs <= sinceMs && beginning === 'hired';

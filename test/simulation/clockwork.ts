@@ -20,8 +20,8 @@ export interface Clockwork {
   /** Resolves when its turn comes among all that could go on. */
   turn(): Promise<void>;
   wait(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Lives until then. */
-  run(untilMs: number): Promise<void>;
+  /** Has time pass until that is so. */
+  run(isOver: () => boolean): Promise<void>;
   /** Whether nothing happens for a while, so that loops need not look so often. */
   setIdle(is: boolean): void;
   isIdle(): boolean;
@@ -60,6 +60,8 @@ interface Timer {
   fire: () => void;
   owner: Owner | undefined;
   everyMs: number | null;
+  /** When it would have fired if more happened; later than `atMs` never. */
+  busyAtMs: number;
 }
 
 interface Ready {
@@ -68,6 +70,7 @@ interface Ready {
 }
 
 const realImmediate = setImmediate;
+const turnsAtOnce = 32;
 const RealDate = Date;
 
 let nowMs = 0;
@@ -102,24 +105,31 @@ export const clockwork: Clockwork = {
   wait: (ms, signal) => waitFor(ms, undefined, { signal }),
   isIdle: () => isIdle,
   setIdle(is) {
+    if (isIdle && !is) hasten();
     isIdle = is;
   },
   turns: () => turns,
-  async run(untilMs) {
-    for (;;) {
-      // What the last turn began has come to its next wait.
-      await new Promise((resolve) => realImmediate(resolve));
-      if (takeTurn()) continue;
-      const [next] = timers;
-      if (next === undefined || next.atMs > untilMs) {
-        nowMs = Math.max(nowMs, untilMs);
-        return;
-      }
-      nowMs = Math.max(nowMs, next.atMs);
-      while (timers[0] !== undefined && timers[0].atMs <= nowMs) makeReady(timers.shift() as Timer);
-    }
-  },
+  run: (isOver) =>
+    new Promise((resolve) => {
+      // Between two of them what a turn began comes to its next wait. Many at once cost the machine little.
+      const takeMany = () => {
+        for (let count = 0; count < turnsAtOnce; count += 1) realImmediate(takeOne);
+        realImmediate(() => (isOver() ? resolve() : takeMany()));
+      };
+      const takeOne = () => {
+        if (!isOver() && !takeTurn()) moveOn();
+      };
+      takeMany();
+    }),
 };
+
+/** To the next moment at which something happens. */
+function moveOn(): void {
+  const [next] = timers;
+  if (next === undefined) throw new Error('Nothing will ever happen again');
+  nowMs = Math.max(nowMs, next.atMs);
+  while (timers[0] !== undefined && timers[0].atMs <= nowMs) makeReady(timers.shift() as Timer);
+}
 
 /** Mulberry32. */
 function random(): number {
@@ -143,7 +153,9 @@ function takeTurn(): boolean {
 function makeReady(timer: Timer): void {
   if (timer.owner?.isDead) return;
   ready.push({ go: timer.fire, owner: timer.owner });
-  if (timer.everyMs !== null) insert({ ...timer, atMs: nowMs + Math.max(timer.everyMs, 1) }, timer);
+  if (timer.everyMs === null) return;
+  const atMs = nowMs + Math.max(timer.everyMs, 1);
+  insert({ ...timer, atMs, busyAtMs: atMs }, timer);
 }
 
 /** In the order of time, and of their making. */
@@ -161,12 +173,20 @@ function insert(timer: Timer, same?: Timer): Timer {
   return placed;
 }
 
-function addTimer(fire: () => void, ms: number, everyMs: number | null): Timer {
+/** Who looks seldom where nothing happens looks as often as ever from now on. */
+function hasten(): void {
+  for (const timer of timers) timer.atMs = Math.max(nowMs, timer.busyAtMs);
+  timers.sort((one, other) => one.atMs - other.atMs || one.number - other.number);
+}
+
+function addTimer(fire: () => void, ms: number, everyMs: number | null, busyMs = ms): Timer {
   number += 1;
   const inContext = AsyncLocalStorage.snapshot();
   const owner = owners.getStore();
+  const atMs = nowMs + Math.max(0, Number(ms) || 0);
   const timer: Timer = {
-    atMs: nowMs + Math.max(0, Number(ms) || 0),
+    atMs,
+    busyAtMs: Math.min(atMs, nowMs + busyMs),
     number,
     fire: () => inContext(fire),
     owner,
@@ -208,27 +228,24 @@ function clear(handle: unknown): void {
 }
 
 /**
- * Loops that look so often by themselves look less often here, and even less where nothing happens: a day has fewer
- * looks then, and nothing else of it is different.
+ * Loops that rest so long by themselves rest longer here, and longer still where nothing happens: a day has fewer looks
+ * then, and nothing else of it is different. What a process says about itself, that it is alive, it says within the two
+ * minutes after which others take it for silent.
  */
 const rests = new Map([
-  [1000, { busyMs: 50_000, idleMs: 100_000 }],
-  [10_000, { busyMs: 50_000, idleMs: 100_000 }],
-  [20_000, { busyMs: 50_000, idleMs: 100_000 }],
-  [120_000, { busyMs: 120_000, idleMs: 900_000 }],
+  [1000, { busyMs: 60_000, idleMs: 1_800_000 }],
+  [10_000, { busyMs: 240_000, idleMs: 1_800_000 }],
+  [20_000, { busyMs: 50_000, idleMs: 110_000 }],
+  [120_000, { busyMs: 240_000, idleMs: 1_800_000 }],
+  [600_000, { busyMs: 1_800_000, idleMs: 3_600_000 }],
 ]);
-
-function restOf(ms: number): number {
-  const rest = rests.get(ms);
-  if (rest === undefined) return ms;
-  return isIdle ? rest.idleMs : rest.busyMs;
-}
 
 interface WaitOptions {
   signal?: AbortSignal | undefined;
 }
 
-function waitFor<T>(ms = 0, value?: T, { signal }: WaitOptions = {}): Promise<T> {
+/** @param busyMs how long, if something happens meanwhile */
+function waitFor<T>(ms = 0, value?: T, { signal }: WaitOptions = {}, busyMs = ms): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(toAbortError(signal));
     const timer = addTimer(
@@ -238,6 +255,7 @@ function waitFor<T>(ms = 0, value?: T, { signal }: WaitOptions = {}): Promise<T>
       },
       ms,
       null,
+      busyMs,
     );
     function stop(): void {
       removeTimer(timer);
@@ -299,7 +317,10 @@ replace(globalThis, {
   clearImmediate: clear,
 });
 replace(timersPromises, {
-  setTimeout: (ms: number, value: unknown, options?: WaitOptions) => waitFor(restOf(ms), value, options),
+  setTimeout(ms: number, value: unknown, options?: WaitOptions) {
+    const { busyMs, idleMs } = rests.get(ms) ?? { busyMs: ms, idleMs: ms };
+    return waitFor(isIdle ? idleMs : busyMs, value, options, busyMs);
+  },
   setImmediate: (value: unknown, options?: WaitOptions) => waitFor(0, value, options),
 });
 /** Nothing takes time here, so a thread has none to share. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
@@ -65,6 +66,7 @@ export function webhookUrlOf(customer: Customer): string {
 export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   const { tool, log } = settings;
   const folder = await openFolder();
+  const changes = { count: 0 };
   let file = folder.create();
   let observer = openDatabase(`sqlite:${file}`);
   let first: Bridge | null = null;
@@ -83,6 +85,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       return await openBridge({
         name,
         file,
+        changes,
         config: configOf(settings, isFirst),
         adapters: new Map([['studio', tool.adapter]]),
         aheadMs,
@@ -127,11 +130,10 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     await start();
   }
 
-  /** All of it is in the file once no process has it open. */
+  /** As it is now, whoever has it open. */
   async function copy(): Promise<string> {
-    await observer.close();
-    const kept = folder.copy(file);
-    observer = openDatabase(`sqlite:${file}`);
+    const kept = folder.next();
+    await sql`vacuum into ${kept}`.execute(observer.kysely);
     return kept;
   }
 
@@ -197,7 +199,9 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     start,
     async runSecond(forMs) {
       if (second !== null) return;
+      const begun = kills;
       const opened = await open(false);
+      if (kills !== begun || second !== null) return await opened?.kill();
       second = opened;
       await clockwork.wait(forMs);
       if (second !== opened) return;
@@ -254,6 +258,7 @@ function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFir
     },
     marketplace: { baseUrl, employerBaseUrl, managedDomains: isManaged ? ['opentrain.work'] : [] },
     reconcile: { schedule: '*/30 * * * *' },
+    subscription: { every: '20m' },
     usage: { maxLoweredFraction: 1 },
     removals: hasBrake ? brakeLimits : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },

@@ -22,7 +22,7 @@ export const liveMutants: readonly LiveMutant[] = [
     find: 'return since.find((at) => Date.parse(at) - Date.parse(first) >= apartMs) ?? null;',
     replace: 'return first;',
     isSlow: true,
-    leaning: { often: ['replace', 'lists_cut', 'reads_old'] },
+    leaning: { often: ['pair', 'answers_miss'] },
   },
   {
     rule: 'The brake holds what is more than it allows',
@@ -75,7 +75,7 @@ export const liveMutants: readonly LiveMutant[] = [
     find: "if (found.email !== null && isAmong(addresses, found.email)) return 'confirmed';",
     replace: "if (found.email !== null || isAmong(addresses, '')) return 'confirmed';",
     isSlow: true,
-    leaning: { often: ['crew', 'tool_restored'], traits: { findsById: true } },
+    leaning: { often: ['crew', 'end', 'tool_restored'], traits: { findsById: true, endsAccounts: true } },
   },
   {
     rule: 'A call without an answer may still arrive',
@@ -111,7 +111,7 @@ export const liveMutants: readonly LiveMutant[] = [
     file: 'src/domain/membership.ts',
     find: "if (!current.wanted || state === 'orphaned') return toWanted(generation + 1,",
     replace: "if (!current.wanted || state === 'orphaned') return toWanted(generation,",
-    leaning: { often: ['briefly', 'tool_busy'], traits: { lists: false } },
+    leaning: { often: ['rehire', 'tool_busy'], traits: { lists: false } },
   },
   {
     rule: 'The feed is moved on after its page is stored',

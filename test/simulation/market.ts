@@ -17,7 +17,8 @@ export interface Market {
   tokenOf(customer: Customer): string;
   /** The secret of the webhook that delivers to Gangway. */
   secretOf(customer: Customer): string;
-  hire(job: Job, trainer: string): void;
+  /** On one contract. */
+  hire(job: Job, ...trainers: string[]): void;
   end(contract: Contract): void;
   replace(contract: Contract, joins: string): void;
   /** Its end is told, and did not happen. */
@@ -60,6 +61,8 @@ export interface Contract {
   saidEnded: { fromMs: number; untilMs: number } | null;
   /** Whether no event has told its start. */
   isUnheard: boolean;
+  /** Whether an answer has left out somebody who is on it. */
+  isLeftOut: boolean;
 }
 
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
@@ -108,8 +111,11 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     const [path, eventTypes] =
       customer === 'own' ? ['/webhooks', employerEventTypes] : ['/webhook-endpoints', platformEventTypes];
     const wanted = { url: webhookUrl(customer), eventTypes };
-    const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
-    secrets.set(customer, made?.secret ?? '');
+    for (;;) {
+      const made = await market.call<{ secret: string }>(customer, 'POST', path, wanted);
+      if (made !== null) return void secrets.set(customer, made.secret);
+      await clockwork.wait(60_000);
+    }
   }
 
   const market: Market = {
@@ -123,9 +129,9 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     idOf,
     tokenOf: (customer) => tokens.get(customer)?.token ?? '',
     secretOf: (customer) => secrets.get(customer) ?? '',
-    hire(job, trainer) {
-      const { contractId } = sandbox.hire({ jobId: job.id, trainers: [toTrainer(trainer)] });
-      contracts.push({ id: contractId, job, people: [trainer], saidEnded: null, isUnheard: false });
+    hire(job, ...trainers) {
+      const { contractId } = sandbox.hire({ jobId: job.id, trainers: trainers.map(toTrainer) });
+      contracts.push({ id: contractId, job, people: trainers, saidEnded: null, isUnheard: false, isLeftOut: false });
       settle('ended');
     },
     end(contract) {
@@ -134,10 +140,10 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
       settle('ended');
     },
     replace(contract, joins) {
-      const [leaves = ''] = contract.people;
-      if (joins === leaves) return;
+      const [leaves = '', ...others] = contract.people;
+      if (contract.people.includes(joins)) return;
       sandbox.replaceParticipant(contract.id, { leaves, joins: toTrainer(joins) });
-      contract.people = [joins];
+      contract.people = [...others, joins];
       settle('weaker', 'joined');
     },
     mistakeEnd(contract) {

@@ -34,8 +34,14 @@ export interface ModelTool {
   onOverlap: (address: string) => void;
   /** What other hands do. */
   takeOut(seat: string): void;
-  putIn(group: string, address: string): void;
+  /** @param id of a new account, where it is one that was given out before */
+  putIn(group: string, address: string, id?: string): void;
   isHidden(seat: string): boolean;
+  /** Of the account that has a seat. */
+  idOf(seat: string): string;
+  isTaken(id: string): boolean;
+  /** Resolves as the next call about an account begins. */
+  called(address: string): Promise<void>;
   backUp(): unknown;
   restore(backup: unknown): void;
 }
@@ -96,6 +102,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   const missed = new Map<string, number>();
   /** By address, until when at most a call about it is under way. */
   const calls = new Map<string, { untilMs: number }[]>();
+  const awaited = new Map<string, () => void>();
 
   const groupOf = (id: string) => {
     const group = state.groups.get(id) ?? new Set<string>();
@@ -107,9 +114,9 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   const toMember = ({ id, address }: Account): Member => ({ id, email: address });
   const seatOf = (group: string, id: string) => `${group}/${state.accounts.get(id)?.address ?? id}`;
 
-  function makeAccount(address: string): Account {
-    const account = { id: String(state.nextId), address: address.toLowerCase() };
-    state.nextId += 1;
+  function makeAccount(address: string, id = String(state.nextId)): Account {
+    const account = { id, address: address.toLowerCase() };
+    state.nextId = Math.max(state.nextId, Number(id) + 1);
     state.accounts.set(account.id, account);
     return account;
   }
@@ -127,6 +134,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     const key = (address ?? '').toLowerCase();
     const its = (calls.get(key) ?? []).filter(({ untilMs }) => untilMs > clockwork.nowMs());
     if (its.length > 0) tool.onOverlap(key);
+    awaited.get(key)?.();
     const call = { untilMs: clockwork.nowMs() + longestCallMs };
     calls.set(key, [...its, call]);
     try {
@@ -297,9 +305,12 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       const account = accountBy(address);
       if (account !== undefined) groupOf(group).delete(account.id);
     },
-    putIn(group, address) {
-      groupOf(group).add((accountBy(address) ?? makeAccount(address)).id);
+    putIn(group, address, id) {
+      groupOf(group).add((accountBy(address) ?? makeAccount(address, id)).id);
     },
+    idOf: (seat) => accountBy(seat.split('/')[1] ?? '')?.id ?? '',
+    isTaken: (id) => state.accounts.has(id),
+    called: (address) => new Promise((resolve) => awaited.set(address, resolve)),
     backUp: () => structuredClone(state),
     restore(backup) {
       state = structuredClone(backup) as State;

@@ -24,7 +24,14 @@ const beginMs = Date.UTC(2026, 2, 2);
 /** After the storm everything has so long to be as it must be. */
 const calmMin = { usual: 3 * 60, slow: 16 * 60, slowest: 30 * 60 };
 /** What is only known by asking twice who is on a contract, which is done every six hours. */
-const slow: ReadonlySet<StepKind> = new Set(['replace', 'restored', 'tool_restored', 'hand_removes', 'lists_empty']);
+const slow: ReadonlySet<StepKind> = new Set([
+  'replace',
+  'restored',
+  'tool_restored',
+  'hand_removes',
+  'lists_empty',
+  'answers_miss',
+]);
 /** What waits for the longest grace. */
 const slowest: ReadonlySet<StepKind> = new Set(['reconnect', 'unlink', 'link']);
 const lookEveryMin = 10;
@@ -40,7 +47,7 @@ export async function live<T>(work: Promise<T>): Promise<T> {
     .finally(() => {
       isDone = true;
     });
-  while (!isDone) await clockwork.run(clockwork.nowMs() + 1000);
+  await clockwork.run(() => isDone);
   return await work;
 }
 

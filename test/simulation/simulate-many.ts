@@ -1,10 +1,12 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 
 /**
  * `npm run simulate:many -- --minutes 60`: simulations in as many processes as there are processors, by some seeds at a
- * time, until all are lived through or the time is over. It passes on what they say of red seeds, and sums up.
+ * time, as a process grows with each. It passes on what they say of red seeds, tells each minute how far it is, and sums
+ * up when all are lived through, the time is over, or it is told to end.
  */
 const { values } = parseArgs({
   options: {
@@ -18,44 +20,66 @@ const { values } = parseArgs({
 });
 const [first, seeds, minutes] = [values.seed, values.seeds, values.minutes].map(Number) as [number, number, number];
 const atATime = 10;
-const endMs = Date.now() + minutes * 60_000;
-const summary = /^(\d+) passed, (\d+) failed: ([\d.]+) simulated days, (\d+) turns/;
-const sum = { passed: 0, failed: 0, days: 0, turns: 0 };
+const mostMiB = 1500;
+const each = /^seed (\d+) (passed|failed): ([\d.]+) simulated days, (\d+) turns$/;
+const sum = { days: 0, turns: 0 };
+const passed: number[] = [];
+const failed: number[] = [];
+const ending = new AbortController();
 let next = first;
 
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ending.abort());
+setTimeout(() => ending.abort(), minutes * 60_000).unref();
+setInterval(() => print(tell()), 60_000).unref();
 await Promise.all(Array.from({ length: Number(values.processes) }, liveOn));
-const told = `${sum.passed} passed, ${sum.failed} failed: ${sum.days.toFixed(1)} simulated days, ${sum.turns} turns`;
-process.stdout.write(`seeds ${first} to ${next - 1}: ${told}\n`);
-process.exit(sum.failed === 0 ? 0 : 1);
+print(tell());
+if (failed.length > 0) print(`failed: ${failed.join(', ')}`);
+process.exit(failed.length === 0 ? 0 : 1);
+
+function tell(): string {
+  const days = `${sum.days.toFixed(1)} simulated days, ${sum.turns} turns`;
+  return `seeds ${first} to ${next - 1}: ${passed.length} passed, ${failed.length} failed: ${days}`;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
 
 async function liveOn(): Promise<void> {
-  while (next < first + seeds && Date.now() < endMs) {
+  while (next < first + seeds && !ending.signal.aborted) {
     const from = next;
     next = Math.min(from + atATime, first + seeds);
     await liveThrough(from, next - from);
   }
 }
 
+/** What is under way when it is told to end counts as if it had not begun. */
 async function liveThrough(seed: number, count: number): Promise<void> {
-  const given = ['--seed', String(seed), '--seeds', String(count), '--days', values.days];
-  const lines = (await run([...given, ...(values.brief ? ['--brief'] : [])])).trim().split('\n');
-  const found = summary.exec(lines.at(-1) ?? '');
-  const others = found === null ? lines : lines.slice(0, -1);
-  if (others.length > 0) process.stdout.write(`${others.join('\n')}\n`);
-  // A process that ends without its summary has failed, whatever the reason.
-  const [passed = 0, failed = count, days = 0, turns = 0] = found?.slice(1).map(Number) ?? [];
-  sum.passed += passed;
-  sum.failed += failed;
-  sum.days += days;
-  sum.turns += turns;
-}
-
-/** It fails where a seed is red, which it has said. */
-function run(given: string[]): Promise<string> {
   const script = new URL('./simulate.ts', import.meta.url).pathname;
-  return new Promise((resolve) => {
-    execFile(process.execPath, [script, ...given], { maxBuffer: 2 ** 26 }, (_error, stdout, stderr) => {
-      resolve(stdout || stderr);
-    });
-  });
+  const given = ['--each', '--seed', String(seed), '--seeds', String(count), '--days', values.days];
+  const child = spawn(
+    process.execPath,
+    [`--max-old-space-size=${mostMiB}`, script, ...given, ...(values.brief ? ['--brief'] : [])],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const end = () => child.kill();
+  ending.signal.addEventListener('abort', end, { once: true });
+  const told = new Set<number>();
+  for await (const line of createInterface({ input: child.stdout })) {
+    const found = each.exec(line);
+    if (found === null) {
+      print(line);
+      continue;
+    }
+    const [one = 0, , days = 0, turns = 0] = found.slice(1).map(Number);
+    told.add(one);
+    (found[2] === 'passed' ? passed : failed).push(one);
+    sum.days += days;
+    sum.turns += turns;
+  }
+  ending.signal.removeEventListener('abort', end);
+  if (ending.signal.aborted) return;
+  // A process that ends without having told of a seed has failed, whatever the reason.
+  const all = Array.from({ length: count }, (_, index) => seed + index);
+  failed.push(...all.filter((one) => !told.has(one)));
 }

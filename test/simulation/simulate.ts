@@ -4,7 +4,7 @@ import { closeAllServers } from './network.ts';
 /**
  * `npm run simulate -- --seed 7 --days 2`: lives through days that a seed draws, the same each time, and checks every
  * change of the tool and every ten minutes what must be so (test/simulation/checks.ts). A red seed is made short.
- * `--brief` leaves out what takes many hours to be made good.
+ * `--brief` leaves out what takes many hours to be made good, `--each` tells of each seed, for a program.
  *
  * The parts below are imported after the clockwork has taken the place of Node's own functions.
  */
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     without: { type: 'string' },
     brief: { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
+    each: { type: 'boolean', default: false },
   },
 });
 const [first, count] = [Number(values.seed), Number(values.seeds)];
@@ -38,6 +39,10 @@ for (let seed = first; seed < first + count; seed += 1) {
   const told = await live(simulate(seed, stormMin, how));
   livedMin += told.livedMin;
   turns += clockwork.turns();
+  if (values.each)
+    print(
+      `seed ${seed} ${told.wrongs.length === 0 ? 'passed' : 'failed'}: ${sayLived(told.livedMin, clockwork.turns())}`,
+    );
   if (told.wrongs.length === 0) continue;
   red += 1;
   print(`seed ${seed}: ${told.wrongs.join('; ')}`);
@@ -53,7 +58,10 @@ for (let seed = first; seed < first + count; seed += 1) {
   print(`  again: npm run simulate -- --seed ${seed} ${days} --without ${[...without].join()} --log`);
 }
 const seconds = (clockwork.realMs() - beganMs) / 1000;
-print(
-  `${count - red} passed, ${red} failed: ${(livedMin / 1440).toFixed(1)} simulated days, ${turns} turns, in ${seconds.toFixed(0)} s`,
-);
+if (!values.each)
+  print(`${count - red} passed, ${red} failed: ${sayLived(livedMin, turns)}, in ${seconds.toFixed(0)} s`);
 process.exit(red === 0 ? 0 : 1);
+
+function sayLived(min: number, taken: number): string {
+  return `${(min / 1440).toFixed(3)} simulated days, ${taken} turns`;
+}

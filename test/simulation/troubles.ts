@@ -45,6 +45,7 @@ const weathers = {
 
 const others = [
   'reads_old',
+  'answers_miss',
   'marketplace_away',
   'answers_lost',
   'marketplace_slow',
@@ -136,9 +137,10 @@ function latestOf(since: Since, customer: Customer): number {
   return Math.max(since.get(undefined) ?? 0, since.get(customer) ?? 0);
 }
 
-function createFates({ addresses }: Market, isOn: (name: Trouble) => boolean): (exchange: Exchange) => Fate {
-  const { port } = new URL(addresses.url);
+function createFates(market: Market, isOn: (name: Trouble) => boolean): (exchange: Exchange) => Fate {
+  const { port } = new URL(market.addresses.url);
   const lag = createLag();
+  const leaveOut = createLeaveOut(market);
   return ({ from, method, url, headers }) => {
     const fate: Fate = { thereMs: 1 + clockwork.random() * 40, backMs: 1 + clockwork.random() * 40 };
     // What customers and the marketplace do is no matter of this.
@@ -149,7 +151,11 @@ function createFates({ addresses }: Market, isOn: (name: Trouble) => boolean): (
     if (method === 'GET') {
       const ageMs = isOn('reads_old') ? clockwork.random() * oldestAnswerMs : 0;
       const question = `${from.name} ${headers['authorization']} ${url.pathname}${url.search}`;
-      fate.instead = (ask) => lag(question, ask, ageMs);
+      const misses = isOn('answers_miss') && url.pathname.endsWith('/participants');
+      fate.instead = async (ask) => {
+        const answer = await lag(question, ask, ageMs);
+        return misses ? leaveOut(url.pathname, answer) : answer;
+      };
     }
     return fate;
   };
@@ -175,5 +181,21 @@ function createLag() {
     kept.set(question, answers.slice(-answersKept));
     const old = answers.findLast(({ atMs }) => atMs <= clockwork.nowMs() - ageMs);
     return ageMs > 0 && old !== undefined ? old.answer : answer;
+  };
+}
+
+/** One of several people on a contract is missing from an answer: each once, as two such answers are believed. */
+function createLeaveOut(market: Market) {
+  const missed = new Set<string>();
+  return (path: string, answer: Answer): Answer => {
+    if (answer.status !== 200) return answer;
+    const body = JSON.parse(answer.body) as { participants: { opentrainUserId: string }[] };
+    const one = body.participants.find(({ opentrainUserId: id }) => !missed.has(`${path} ${id}`));
+    if (one === undefined || body.participants.length < 2) return answer;
+    missed.add(`${path} ${one.opentrainUserId}`);
+    const contract = market.contracts.find(({ id }) => path.includes(`/${id}/`));
+    if (contract !== undefined) contract.isLeftOut = true;
+    const participants = body.participants.filter((other) => other !== one);
+    return { ...answer, body: JSON.stringify({ ...body, participants }) };
   };
 }

@@ -162,6 +162,23 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       if (job === undefined) return;
       for (const trainer of [...people, ...people].slice(from, from + crewSize)) market.hire(job, trainer);
     },
+    /** Two on one contract. */
+    pair({ customer, which, other }) {
+      const job = pick(market.jobsOf(customer), which);
+      // One contract of an employer's own account has one trainer.
+      if (job === undefined || customer === 'own') return;
+      const at = Math.floor(other * people.length);
+      market.hire(job, ...[...people, ...people].slice(at, at + 2));
+    },
+    /** Ended, and hired once more as the tool is asked to take them out. */
+    async rehire(step) {
+      const contract = contractOf(step);
+      if (contract === undefined) return;
+      market.end(contract);
+      const [first = ''] = contract.people;
+      await Promise.race([tool.called(emailOf(first)), clockwork.wait(30 * minuteMs)]);
+      market.hire(contract.job, ...contract.people);
+    },
     end(step) {
       const contract = contractOf(step);
       if (contract !== undefined) market.end(contract);
@@ -169,13 +186,13 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
     renew(step) {
       const contract = contractOf(step);
       if (contract === undefined) return;
-      market.hire(contract.job, contract.people[0] ?? 't1');
+      market.hire(contract.job, ...contract.people);
       market.end(contract);
     },
     renew_unheard(step) {
       const contract = contractOf(step);
       if (contract === undefined) return;
-      troubles.unheard(step.customer, () => market.hire(contract.job, contract.people[0] ?? 't1'));
+      troubles.unheard(step.customer, () => market.hire(contract.job, ...contract.people));
       const renewed = market.contracts.at(-1);
       if (renewed !== undefined) renewed.isUnheard = true;
       market.end(contract);
@@ -185,12 +202,12 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const contract = pick(market.contractsOf(customer), which);
       const job = contract?.job ?? pick(market.jobsOf(customer), which);
       if (job === undefined) return;
-      const trainer = contract?.people[0] ?? anyone(other);
-      if (contract === undefined) market.hire(job, trainer);
+      const trainers = contract?.people ?? [anyone(other)];
+      if (contract === undefined) market.hire(job, ...trainers);
       else market.end(contract);
       await clockwork.wait(other * 20_000);
       const hired = market.contractsOf(customer).at(-1);
-      if (contract !== undefined) market.hire(job, trainer);
+      if (contract !== undefined) market.hire(job, ...trainers);
       else if (hired !== undefined) market.end(hired);
     },
     replace(step) {
@@ -219,11 +236,13 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const kept = tool.backUp();
       await clockwork.wait(forMin * minuteMs);
       const before = tool.seats();
+      const ids = new Map([...before].map((seat) => [seat, tool.idOf(seat)]));
       tool.restore(kept);
-      // Who is made next gets the id of one who is gone.
-      const gone = [...before].filter((seat) => !tool.seats().has(seat));
-      const [group] = pick(gone, which)?.split('/') ?? [];
-      if (group !== undefined && other < 0.5) tool.putIn(group, `employee-${clockwork.nowMs()}@elsewhere.example`);
+      // Whoever is made now gets the id of one who is gone.
+      const free = [...ids].filter(([, id]) => !tool.isTaken(id));
+      const [seat = '', id] = pick(free, which) ?? [];
+      const [group = ''] = seat.split('/');
+      if (id !== undefined && other < 0.7) tool.putIn(group, `employee-${clockwork.nowMs()}@elsewhere.example`, id);
       for (const seat of [...before, ...tool.seats()])
         if (before.has(seat) !== tool.seats().has(seat)) meddled.add(seat);
       troubles.note();
