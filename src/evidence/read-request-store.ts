@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree } from '../db/lease.ts';
+import type { Tables } from '../db/tables.ts';
 
 /** The only SQL about requests to read a contract from the marketplace: one row per contract. */
 export interface ReadRequestStore {
@@ -15,6 +16,8 @@ export interface ReadRequestStore {
   /** Removes a request, unless it was made again while it was being answered. */
   settle(tx: Transaction, request: ReadRequest): Promise<void>;
   postpone(request: ReadRequest, nextAttemptAt: string): Promise<void>;
+  /** The contracts of an install that are still to be read, and have not ended since. */
+  listOpen(install: string): Promise<string[]>;
 }
 
 export interface ReadTarget {
@@ -102,7 +105,24 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
           .execute(),
       );
     },
+
+    async listOpen(install) {
+      const open = database.kysely.selectFrom('readRequest').select('contractId').where('install', '=', install);
+      const rows = await open.where((eb) => eb.not(hasEnded(eb))).execute();
+      return rows.map(({ contractId }) => contractId);
+    },
   };
+}
+
+function hasEnded(eb: ExpressionBuilder<Tables, 'readRequest'>) {
+  return eb.exists(
+    eb
+      .selectFrom('contract')
+      .select('contract.contractId')
+      .whereRef('contract.install', '=', 'readRequest.install')
+      .whereRef('contract.contractId', '=', 'readRequest.contractId')
+      .where((of) => of.or([of('endedEventAt', 'is not', null), of('endedReadAt', 'is not', null)])),
+  );
 }
 
 /** Drops only among the first requests. The next claim drops more. */
@@ -118,15 +138,6 @@ async function dropEnded(tx: Transaction, install: string, now: string, limit: n
     .deleteFrom('readRequest')
     .where('install', '=', install)
     .where('contractId', 'in', first)
-    .where((eb) =>
-      eb.exists(
-        eb
-          .selectFrom('contract')
-          .select('contract.contractId')
-          .whereRef('contract.install', '=', 'readRequest.install')
-          .whereRef('contract.contractId', '=', 'readRequest.contractId')
-          .where((of) => of.or([of('endedEventAt', 'is not', null), of('endedReadAt', 'is not', null)])),
-      ),
-    )
+    .where(hasEnded)
     .execute();
 }

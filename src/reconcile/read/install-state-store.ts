@@ -5,6 +5,7 @@ import { isMissed } from '../../domain/absences.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
+import { createReadRequestStore } from '../../evidence/read-request-store.ts';
 import { createSameText, type SameText } from '../../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
@@ -56,6 +57,7 @@ export interface InstallState {
 
 export function createInstallStateStore(database: Database): InstallStateStore {
   const { kysely } = database;
+  const readRequests = createReadRequestStore(database);
   return {
     ...createHoldStore(database),
 
@@ -147,6 +149,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return {
         linkIds: links.filter(isLive).map(({ linkId }) => linkId),
         contracts: await loadOpenContracts(database, install),
+        toldIds: await readRequests.listOpen(install),
         orphanedContractIds: await findOrphanedContracts(database, install),
       };
     },

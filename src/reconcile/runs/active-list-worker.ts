@@ -1,5 +1,6 @@
 import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import type { ReadRequestStore } from '../../evidence/read-request-store.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
@@ -12,6 +13,7 @@ import { askParticipants, type KnownInstall, listActive } from '../read/read-ins
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface ActiveListDeps extends ReconcileDeps {
+  readRequests: Pick<ReadRequestStore, 'listOpen'>;
   /** Call it when a removal is due. */
   onRemovalDue(): void;
 }
@@ -79,13 +81,17 @@ export async function answerList(
 }
 
 /** Adds the active contracts, and the participants of those that were never asked for. */
-async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
-  const { activeLists, installStates } = deps;
+async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
+  const { activeLists, installStates, readRequests } = deps;
   const source = findApi(deps, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
   if (isEmpty && knowsActive(await installStates.known(install))) {
     throw new AppError('conflict', 'The list of active contracts is empty, although some are known');
+  }
+  const listed = new Set(contracts.map(({ id }) => id));
+  if ((await readRequests.listOpen(install)).some((id) => !listed.has(id))) {
+    throw new AppError('conflict', 'The list of active contracts leaves out one that was told of and is not read yet');
   }
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
@@ -96,8 +102,7 @@ async function listAndAdd(deps: ReconcileDeps, install: string, beganAt: string,
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
     await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
   }
-  const ids = contracts.map(({ id }) => id);
-  for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
+  for (const chunk of chunksOf(await activeLists.findUnread(install, [...listed]), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
     const asked = chunk.filter((id) => participants.has(id));
     const evidence = evidenceOfRead({ ...read, participants });

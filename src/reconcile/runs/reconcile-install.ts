@@ -15,7 +15,7 @@ import { withSpan } from '../../lib/tracing.ts';
 import type { Grant, Source, SourceReader } from '../../sources/source.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
-import { reportDoubts, tellsActive } from '../read/doubts.ts';
+import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
 import { addMissed } from '../read/missed-event-store.ts';
@@ -97,8 +97,8 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
     checkBegan(clock, install, beganAt);
     reportDoubts(deps, install, doubts);
     await runs.read(run, contracts, toInstant(clock.now()));
+    if (tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
     if (tellsActive(doubts)) {
-      await deps.activeLists.noteListed(install, beganAt);
       await installStates.settle(lease.claim(), beganAt);
     } else {
       await installStates.settle(lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
@@ -144,7 +144,7 @@ async function readAndApply(
     const { evidence, doubts } = step.value;
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
-    if (isEnd && tellsActive(doubts)) await deps.activeLists.noteListed(install, beganAt);
+    if (isEnd && tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
     held.push(...(await addEvidence(deps, evidence, noteMissed)));
     await lease.progress();
   }

@@ -1,5 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { minimalEvent } from '../../support/event-bodies.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -21,6 +23,15 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
   });
 
   const members = () => incident.tool.members(signs);
+
+  /** By an event without a trainer, so that the contract is to be read. */
+  async function hearOfRenewal(): Promise<void> {
+    const { engine } = incident;
+    await engine.apply([minimalEvent('contract.started', 'cmc2')], 'acme');
+    const target = { install: 'acme', contractId: 'cmc2' };
+    const now = toInstant(engine.clock.now());
+    await inTransaction(engine.database, (tx) => engine.readRequests.request(tx, [target], now));
+  }
 
   it('keeps a trainer in whose contract before it ends', async () => {
     incident.answers(renewed);
@@ -78,6 +89,33 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.read({ links, active: {}, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
     expect(incident.lists()).toBe(1);
     expect(members()).toEqual(['cmu1', 'cmu9']);
+  });
+
+  it('is found where its event names nobody, and the first list leaves it out', async () => {
+    await hearOfRenewal();
+    incident.answers({ links, active: others });
+    await incident.event('contract.ended');
+    expect(members()).toContain('cmu1');
+    incident.answers({ links, active: { ...renewed.active, ...others } });
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1', 'cmu9']);
+  });
+
+  it('is found where its event names nobody, and a reading of the whole leaves it out', async () => {
+    await hearOfRenewal();
+    incident.answers({ links, active: { ...renewed.active, ...others } });
+    await incident.read({ links, active: others, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    expect(incident.lists()).toBe(1);
+    expect(members()).toEqual(['cmu1', 'cmu9']);
+  });
+
+  it('is not waited for where what its event told of has ended', async () => {
+    await hearOfRenewal();
+    await incident.engine.apply([minimalEvent('contract.ended', 'cmc2')], 'acme');
+    incident.answers(nothing);
+    await incident.event('contract.ended');
+    expect(members()).toEqual([]);
   });
 
   it('is found where the event of another person on the same contract came in', async () => {
