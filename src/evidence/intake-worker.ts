@@ -74,10 +74,11 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
-      const { count, installs } = await takeBatch(deps);
+      const { count, installs, oldestAt } = await takeBatch(deps);
       const tookMs = performance.now() - beganAt;
+      const waitedMs = Date.parse(now) - Date.parse(oldestAt ?? now);
       const isCrowded = count >= manyAtOnce && deps.isReceiverBusy();
-      const restMs = decideRest({ tookMs, isCrowded, usedByOthers });
+      const restMs = decideRest({ tookMs, isCrowded, usedByOthers, waitedMs });
       if (isCrowded) await yieldToReceiver(restMs, installs, signal);
       else if (restMs > 0) await rest(restMs, signal);
       // Check for due deliveries before anything else.
@@ -100,6 +101,8 @@ interface TakenBatch {
   count: number;
   /** The installs of these deliveries. */
   installs: ReadonlySet<string>;
+  /** When the oldest of them was received. */
+  oldestAt: string | undefined;
 }
 
 async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
@@ -125,7 +128,12 @@ async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
       await postponeDelivery(deps, delivery, failure);
     }
   }
-  return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
+  return toTakenBatch(batch);
+}
+
+function toTakenBatch(batch: readonly Pick<DueDelivery, 'install' | 'receivedAt'>[]): TakenBatch {
+  const [oldestAt] = batch.map(({ receivedAt }) => receivedAt).toSorted();
+  return { count: batch.length, installs: new Set(batch.map(({ install }) => install)), oldestAt };
 }
 
 async function postponeDelivery(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
@@ -166,7 +174,7 @@ async function takeDue(
   if (taken.isDue) deps.onMembershipDue();
   if (taken.isRemovalDue) deps.onRemovalDue();
   if (taken.isReadWanted) deps.onReadWanted();
-  return { count: batch.length, installs: new Set(batch.map(({ install }) => install)) };
+  return toTakenBatch(batch);
 }
 
 /** Returns as many deliveries as fit into one transaction, but at least one. */

@@ -10,6 +10,7 @@ import type { ReadTarget } from './read-request-store.ts';
 export interface ReadDelivery {
   id: number;
   install: string;
+  receivedAt: string;
   /** The span of its receiving. */
   traceContext: string | null;
   evidence: Evidence;
@@ -33,13 +34,14 @@ export function readDelivery(
   const read = readEvent(inbox.openBody(delivery));
   if (read.outcome !== 'event') {
     const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false, isMoneyToRead: false };
-    return { id, install, traceContext, ...added, unread: read };
+    return { id, install, receivedAt, traceContext, ...added, unread: read };
   }
   const added = evidenceOfEvent(install, read.event, receivedAt, staleAfterMs);
   const { evidence, contractToRead: contractId, isInstallToRead, isMoneyToRead } = added;
   return {
     id,
     install,
+    receivedAt,
     traceContext,
     evidence,
     isInstallToRead,

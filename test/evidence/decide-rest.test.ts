@@ -15,9 +15,17 @@ const cases = [
   { what: 'a little longer beside a little work', tookMs: 20, isCrowded: true, usedByOthers: 0.2, restMs: 60 },
   { what: 'for a twentieth of the time beside much work', tookMs: 20, isCrowded: true, usedByOthers: 0.7, restMs: 380 },
   { what: 'as much beside a thread that is never free', tookMs: 20, isCrowded: true, usedByOthers: 1, restMs: 380 },
+  {
+    what: 'twice as long as it took, at most, where deliveries have waited for long',
+    tookMs: 20,
+    isCrowded: true,
+    usedByOthers: 0.7,
+    waitedMs: 5001,
+    restMs: 40,
+  },
   { what: 'half a second at most', tookMs: 200, isCrowded: true, usedByOthers: 0.7, restMs: 500 },
 ];
 
 it.each(cases)('intake rests $what', ({ restMs, ...taken }) => {
-  expect(decideRest(taken)).toBeCloseTo(restMs);
+  expect(decideRest({ waitedMs: 5000, ...taken })).toBeCloseTo(restMs);
 });
