@@ -104,14 +104,11 @@ export function createChecks({
 
   const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
 
-  /**
-   * What no event has told only a list can tell, and a reading may have got one that was cut off. The start of a contract
-   * of an employer's own account is told without the trainer.
-   */
+  /** What no event has told only a list can tell, and a reading may have got one that was cut off. */
   function mayBeUnknown({ contractId, customer }: Reason, now: number): boolean {
     if (now - saidEndedMs(contractId) < mistakenMs) return true;
     const isUnheard = market.contracts.some((contract) => contract.id === contractId && contract.isUnheard);
-    return (isUnheard || customer === 'own') && !isReadable(customer, now);
+    return isUnheard && !isReadable(customer, now);
   }
 
   /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
