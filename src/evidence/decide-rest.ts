@@ -26,7 +26,7 @@ const maxCrowdedFactor = 19;
 const maxCrowdedMs = 500;
 /**
  * A burst is answered first. A flood that lasts does not keep people waiting: what has been stored for longer than this
- * is taken in in a third of the time. Else intake could fall behind for as long as deliveries come, even where a thread
+ * is taken in in a third of the time. Else intake could lag for as long as deliveries come, even where a thread
  * with some other work could do both.
  */
 const longestWaitMs = 5000;

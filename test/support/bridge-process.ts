@@ -50,7 +50,7 @@ const noMarketplace = 'http://127.0.0.1:9/api/partner/v1';
 /**
  * A marketplace in which nothing happens: what an end is held against.
  *
- * @param active of the contracts that a bridge is told of. Without any, a bridge that knows of one doubts the list.
+ * @param active of the contracts whose events a bridge gets. Without any, a bridge that knows of one doubts the list.
  */
 export async function openIdleMarketplace(active: readonly ContractEvent[] = []): Promise<string> {
   const contracts = active.map(({ contract: id, project }) => ({

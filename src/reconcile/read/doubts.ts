@@ -8,7 +8,7 @@ import type { InstallListing, KnownInstall } from './read-install.ts';
  * that are not listed as ended either.
  * `cut_off_list`: the list of active contracts may have been longer. `unknown_status`: a contract has
  * one that Gangway does not know. `unlisted_link`, `unlisted_contract`: a known one is in no list.
- * `unread_contract`: one that an event told of, and that could not be read yet, is in no list.
+ * `unread_contract`: one that an event has announced, and that could not be read yet, is in no list.
  * `unknown_contract`: its participants were asked for and answered 404. `empty_contract`: they
  * were answered with an empty list. `unread_link`: the contracts of a link were refused, those of others not. No doubt
  * removes a member.
@@ -39,7 +39,7 @@ export function tellsActive({ empty_list, unlisted_contract }: Doubts): boolean 
 }
 
 /**
- * Whether ends need no list of their own after it. One that an event told of, and that is in no list, may be a renewal.
+ * Whether ends need no list of their own after it. One that an event has announced, and that is in no list, may be a renewal.
  * It ends a hold all the same: some can never be read.
  */
 export function tellsRenewals(doubts: Doubts): boolean {
@@ -59,7 +59,7 @@ export function doubtsOfListing(
     unknown_status: contracts.filter(({ status }) => !knownStatuses.has(status)).length,
     unlisted_link: missingLinkIds.length,
     unlisted_contract: unlisted.size,
-    unread_contract: (known.toldIds ?? []).filter((id) => !listedIds.has(id)).length,
+    unread_contract: (known.announcedIds ?? []).filter((id) => !listedIds.has(id)).length,
     unknown_contract: 0,
     empty_contract: 0,
     unread_link: unreadLinks.length,

@@ -149,7 +149,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
       return {
         linkIds: links.filter(isLive).map(({ linkId }) => linkId),
         contracts: await loadOpenContracts(database, install),
-        toldIds: await readRequests.listOpen(install),
+        announcedIds: await readRequests.listOpen(install),
         orphanedContractIds: await findOrphanedContracts(database, install),
       };
     },

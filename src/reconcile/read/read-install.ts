@@ -17,8 +17,8 @@ export interface KnownInstall {
   linkIds: string[];
   /** Contracts that have not ended by any evidence. */
   contracts: StoredContract[];
-  /** Contracts that an event told of, and that are still to be read. */
-  toldIds?: readonly string[];
+  /** Contracts that an event has announced, and that are still to be read. */
+  announcedIds?: readonly string[];
   /** Contracts that are a reason of an orphaned membership. */
   orphanedContractIds?: ReadonlySet<string>;
 }

@@ -91,7 +91,10 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
   }
   const listed = new Set(contracts.map(({ id }) => id));
   if ((await readRequests.listOpen(install)).some((id) => !listed.has(id))) {
-    throw new AppError('conflict', 'The list of active contracts leaves out one that was told of and is not read yet');
+    throw new AppError(
+      'conflict',
+      'The list of active contracts leaves out one that was announced and is not read yet',
+    );
   }
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));

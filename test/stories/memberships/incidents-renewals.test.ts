@@ -91,7 +91,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where its event names nobody, and the first list leaves it out', async () => {
+  it('is found where its event names no trainer, and the first list leaves it out', async () => {
     await hearOfRenewal();
     incident.answers({ links, active: others });
     await incident.event('contract.ended');
@@ -102,7 +102,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is found where its event names nobody, and a reading of the whole leaves it out', async () => {
+  it('is found where its event names no trainer, and a reading of the whole leaves it out', async () => {
     await hearOfRenewal();
     incident.answers({ links, active: { ...renewed.active, ...others } });
     await incident.read({ links, active: others, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
@@ -110,7 +110,7 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
-  it('is not waited for where what its event told of has ended', async () => {
+  it('is not waited for where the contract of its event has ended', async () => {
     await hearOfRenewal();
     await incident.engine.apply([minimalEvent('contract.ended', 'cmc2')], 'acme');
     incident.answers(nothing);
