@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { brakeAllowance } from '../../src/domain/brake.ts';
 import { clockwork } from './clockwork.ts';
 import { brakeLimits } from './fleet.ts';
-import type { Reason } from './market.ts';
+import { emailOf, people, type Reason } from './market.ts';
 import type { Customer } from './plan.ts';
 import { oldestAnswerMs } from './troubles.ts';
 import type { World } from './world.ts';
@@ -104,11 +104,11 @@ export function createChecks({
 
   const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
 
-  /** What no event has told only a list can tell, and a reading may have got one that was cut off. */
-  function mayBeUnknown({ contractId, customer }: Reason, now: number): boolean {
+  /** Of what no event has told only a list can tell, and a reading may have got one that was cut off. */
+  async function mayBeUnknown({ contractId, customer, seat }: Reason, now: number): Promise<boolean> {
     if (now - saidEndedMs(contractId) < mistakenMs) return true;
-    const isUnheard = market.contracts.some((contract) => contract.id === contractId && contract.isUnheard);
-    return isUnheard && !isReadable(customer, now);
+    const trainer = people.find((one) => seat.endsWith(`/${emailOf(one)}`)) ?? '';
+    return !isReadable(customer, now) && !(await fleet.knows(customer, contractId, trainer));
   }
 
   /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
@@ -150,7 +150,7 @@ export function createChecks({
   async function judgeRemoval(seat: string, standing: readonly Reason[], atMs: number): Promise<void> {
     for (const reason of standing) {
       const { customer, contractId, sinceMs } = reason;
-      if (mayBeUnknown(reason, atMs)) continue;
+      if (await mayBeUnknown(reason, atMs)) continue;
       const readBeganMs = await fleet.readBeganMs(customer);
       if (readBeganMs <= atMs && readBeganMs - lagMs > sinceMs) {
         wrong(`${seat} is taken out, and ${contractId} is active for ${sayMin(atMs - sinceMs)}`);

@@ -11,6 +11,8 @@ import { type Customer, customers } from './plan.ts';
 export interface Fleet {
   /** When the last reading of a customer began of which it knows. */
   readBeganMs(customer: Customer): Promise<number>;
+  /** Whether an event or an answer has told that somebody is on a contract. */
+  knows(customer: Customer, contractId: string, trainerId: string): Promise<boolean>;
   /** The digests of the bodies that are stored. */
   listStored(): Promise<Set<string>>;
   /** The last event of an employer's feed that it counts as read. */
@@ -158,6 +160,11 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       const states = observer.kysely.selectFrom('installState').select('readBeganAt');
       const state = await states.where('install', '=', customer).executeTakeFirst();
       return Date.parse(state?.readBeganAt ?? '1970-01-01');
+    },
+    async knows(install, contractId, trainerId) {
+      const of = observer.kysely.selectFrom('participation').select('contractId').where('install', '=', install);
+      const found = of.where('contractId', '=', contractId).where('trainerId', '=', trainerId);
+      return (await found.executeTakeFirst()) !== undefined;
     },
     async listStored() {
       const rows = await observer.kysely.selectFrom('delivery').select('bodySha256').execute();

@@ -59,8 +59,6 @@ export interface Contract {
   people: string[];
   /** From when until when somebody said by mistake that it has ended; the marketplace takes nothing back. */
   saidEnded: { fromMs: number; untilMs: number } | null;
-  /** Whether no event has told its start. */
-  isUnheard: boolean;
   /** Whether an answer has left out somebody who is on it. */
   isLeftOut: boolean;
 }
@@ -131,7 +129,7 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     secretOf: (customer) => secrets.get(customer) ?? '',
     hire(job, ...trainers) {
       const { contractId } = sandbox.hire({ jobId: job.id, trainers: trainers.map(toTrainer) });
-      contracts.push({ id: contractId, job, people: trainers, saidEnded: null, isUnheard: false, isLeftOut: false });
+      contracts.push({ id: contractId, job, people: trainers, saidEnded: null, isLeftOut: false });
       settle('ended');
     },
     end(contract) {

@@ -102,6 +102,7 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
 
   return {
     readBeganMs: async () => 0,
+    knows: async () => true,
     listStored: async () => new Set(),
     readUpTo: async () => 0n,
     async approveAll() {

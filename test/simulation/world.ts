@@ -193,8 +193,6 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const contract = contractOf(step);
       if (contract === undefined) return;
       troubles.unheard(step.customer, () => market.hire(contract.job, ...contract.people));
-      const renewed = market.contracts.at(-1);
-      if (renewed !== undefined) renewed.isUnheard = true;
       market.end(contract);
     },
     /** In for some seconds, or out: while the first call may still be under way. */

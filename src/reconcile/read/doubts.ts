@@ -39,11 +39,12 @@ export function tellsActive({ empty_list, unlisted_contract }: Doubts): boolean 
 }
 
 /**
- * Whether ends need no list of their own after it. One that an event has announced, and that is in no list, may be a renewal.
- * It ends a hold all the same: some can never be read.
+ * Whether ends need no list of their own after it. A contract that an event has announced, and that is in no list, may
+ * be a renewal, and so may one without a participant. They end a hold all the same: some can never be read.
  */
 export function tellsRenewals(doubts: Doubts): boolean {
-  return tellsActive(doubts) && doubts.unread_contract === 0;
+  const { unread_contract, empty_contract, unknown_contract } = doubts;
+  return tellsActive(doubts) && unread_contract + empty_contract + unknown_contract === 0;
 }
 
 export function doubtsOfListing(

@@ -13,10 +13,12 @@ export interface ActiveListStore {
   /** Records that every contract of such a list is evidence now, whichever process listed it. */
   noteListed(install: string, beganAt: string): Promise<void>;
   /**
-   * The contracts whose participants were never read, first those without a known trainer. An event
-   * names one trainer of a contract, and the event of the next trainer may be lost.
+   * The contracts whose participants were never read, first those without a known trainer, even if they were. An
+   * event names one trainer of a contract, and the event of the next trainer may be lost.
    */
   findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
+  /** The contracts without a known trainer. */
+  findUnstaffed(install: string, contractIds: readonly string[]): Promise<string[]>;
   /** Whether the project of each of these links is known. */
   knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
 }
@@ -82,26 +84,14 @@ export function createActiveListStore(database: Database): ActiveListStore {
     },
 
     async findUnread(install, contractIds) {
-      const known: {
-        contractId: string;
-        participantsReadAt: string | null;
-        trainerId: string | null;
-      }[] = [];
-      for (const part of inParts(contractIds)) {
-        const rows = kysely
-          .selectFrom('contract')
-          .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
-          .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
-          .where('contract.install', '=', install)
-          .where('contract.contractId', 'in', part);
-        known.push(...(await rows.execute()));
-      }
-      const isRead = known.filter(({ participantsReadAt }) => participantsReadAt !== null);
-      const read = new Set(isRead.map(({ contractId }) => contractId));
-      const isStaffed = known.filter(({ trainerId }) => trainerId !== null);
-      const staffed = new Set(isStaffed.map(({ contractId }) => contractId));
-      const unread = contractIds.filter((id) => !read.has(id));
+      const { read, staffed } = await loadAsked(database, install, contractIds);
+      const unread = contractIds.filter((id) => !read.has(id) || !staffed.has(id));
       return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
+    },
+
+    async findUnstaffed(install, contractIds) {
+      const { staffed } = await loadAsked(database, install, contractIds);
+      return contractIds.filter((id) => !staffed.has(id));
     },
 
     async knowsLinks(install, linkIds) {
@@ -132,4 +122,22 @@ export async function wantLists(tx: Transaction, installs: readonly string[], no
       conflict.column('install').doUpdateSet(wanted).where('installState.listWantedAt', 'is', null),
     )
     .execute();
+}
+
+/** Of these contracts, those whose participants were read, and those with a trainer who is known. */
+async function loadAsked({ kysely }: Database, install: string, contractIds: readonly string[]) {
+  const [read, staffed] = [new Set<string>(), new Set<string>()];
+  for (const part of inParts(contractIds)) {
+    const rows = kysely
+      .selectFrom('contract')
+      .leftJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
+      .select(['contract.contractId', 'participantsReadAt', 'trainerId'])
+      .where('contract.install', '=', install)
+      .where('contract.contractId', 'in', part);
+    for (const { contractId, participantsReadAt, trainerId } of await rows.execute()) {
+      if (participantsReadAt !== null) read.add(contractId);
+      if (trainerId !== null) staffed.add(contractId);
+    }
+  }
+  return { read, staffed };
 }

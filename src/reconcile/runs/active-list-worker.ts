@@ -80,22 +80,20 @@ export async function answerList(
   }
 }
 
-/** Adds the active contracts, and the participants of those that were never asked for. */
+/**
+ * Adds the active contracts, and the participants of those that were never asked for.
+ *
+ * @throws AppError `conflict` if a renewal may be in what was not answered
+ */
 async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
-  const { activeLists, installStates, readRequests } = deps;
+  const { activeLists, installStates } = deps;
   const source = findApi(deps, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
   if (isEmpty && knowsActive(await installStates.known(install))) {
     throw new AppError('conflict', 'The list of active contracts is empty, although some are known');
   }
-  const listed = new Set(contracts.map(({ id }) => id));
-  if ((await readRequests.listOpen(install)).some((id) => !listed.has(id))) {
-    throw new AppError(
-      'conflict',
-      'The list of active contracts leaves out one that was announced and is not read yet',
-    );
-  }
+  const ids = contracts.filter(({ status }) => status !== 'ended').map(({ id }) => id);
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
   if (!(await activeLists.knowsLinks(install, [...linkIds]))) {
@@ -105,7 +103,7 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
     await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
   }
-  for (const chunk of chunksOf(await activeLists.findUnread(install, [...listed]), contractsAtOnce)) {
+  for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
     const asked = chunk.filter((id) => participants.has(id));
     const evidence = evidenceOfRead({ ...read, participants });
@@ -113,6 +111,11 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
     await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
   await deriveAll(deps, install, async () => signal.throwIfAborted());
+  const isUnstaffed = (await activeLists.findUnstaffed(install, ids)).length > 0;
+  if (isUnstaffed) throw new AppError('conflict', 'It was not answered who is on an active contract');
+  const listed = new Set(contracts.map(({ id }) => id));
+  const isUnread = (await deps.readRequests.listOpen(install)).some((id) => !listed.has(id));
+  if (isUnread) throw new AppError('conflict', 'The list of active contracts leaves out one that was announced');
 }
 
 /** One listing if they fit into one, else one for each link. */

@@ -110,6 +110,24 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu9']);
   });
 
+  it('is found where it is not answered at first who is on it', async () => {
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: [] } } });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1']);
+    incident.answers(renewed);
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is found where a reading of the whole does not say who is on it', async () => {
+    incident.answers(renewed);
+    const unsaid = { cmc2: { links: ['cml1'], people: [] } };
+    await incident.read({ links, active: unsaid, ended: { cmc1: { links: ['cml1'], people: ['cmu1'] } } });
+    expect(incident.lists()).toBe(1);
+    expect(members()).toEqual(['cmu1']);
+  });
+
   it('is not waited for where the contract of its event has ended', async () => {
     await hearOfRenewal();
     await incident.engine.apply([minimalEvent('contract.ended', 'cmc2')], 'acme');
