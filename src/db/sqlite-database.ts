@@ -25,10 +25,11 @@ export function sqliteFileOf(url: string): string | undefined {
 }
 
 /**
- * Enough for the inner pages of large indexes. Memory is only taken as it is needed. The thread that
- * stores deliveries needs the most, because its keys are random.
+ * Enough for the inner pages of large indexes. Memory is only taken as it is needed. The thread that stores deliveries
+ * has a small one: where a page was split, a commit goes through all pages of the cache. (Sorting the halves gives one
+ * the number of SQLite's lock page for a moment, and a commit drops from the cache what is beyond the end.)
  */
-const cacheKiB = { usual: 24 * 1024, ownThread: 128 * 1024 };
+const cacheKiB = { usual: 24 * 1024, ownThread: 8 * 1024 };
 const longestLogPages = 50_000;
 
 /**

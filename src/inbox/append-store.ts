@@ -41,7 +41,7 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       .insertInto('delivery')
       .values(new Array(size).fill(anyRow))
       .onConflict((conflict) => conflict.columns(['install', 'bodySha256']).doNothing())
-      .returning(keyColumns)
+      .returning('id')
       .compile(),
   );
   const findKeys = oncePerSize((size) =>
@@ -64,7 +64,9 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
   async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
     if (rows.length === 0) return new Set();
     const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
-    return toKeys((await tx.executeQuery<RowKey>({ ...insert(rows.length), parameters })).rows);
+    const { rows: inserted } = await tx.executeQuery<RowId>({ ...insert(rows.length), parameters });
+    // Nearly always all are new, and reading ids costs less than reading keys.
+    return toKeys(inserted.length === rows.length ? rows : await findInserted(tx, inserted));
   }
 
   return {
@@ -86,9 +88,15 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
 const keyColumns = ['install', 'bodySha256'] as const;
 
 type RowKey = Pick<DeliveryRow, (typeof keyColumns)[number]>;
+type RowId = Pick<DeliveryRow, 'id'>;
 
 function toKeys(rows: RowKey[]): Set<string> {
   return new Set(rows.map(({ install, bodySha256 }) => deliveryKeyOf(install, bodySha256)));
+}
+
+async function findInserted(tx: Transaction, inserted: RowId[]): Promise<RowKey[]> {
+  const ids = inserted.map(({ id }) => id);
+  return ids.length === 0 ? [] : await tx.selectFrom('delivery').select(keyColumns).where('id', 'in', ids).execute();
 }
 
 /** Whether there still is a delivery from before keys began with a time. */

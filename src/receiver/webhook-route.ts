@@ -162,13 +162,13 @@ const answers = {
   duplicate: toAnswer('duplicate'),
   ignored: toAnswer('ignored'),
   unprocessable: toAnswer('unprocessable'),
-} satisfies Record<Appended['status'], Buffer>;
+} satisfies Record<Appended['status'], string>;
 
-function toAnswer(status: Appended['status']): Buffer {
-  return Buffer.from(JSON.stringify({ status }));
+function toAnswer(status: Appended['status']): string {
+  return JSON.stringify({ status });
 }
 
-/** Made once, because Express would make each answer anew. */
+/** Made once, because Express would make each answer anew; and as text, which Node writes in one piece with the head. */
 function answer(response: Response, status: Appended['status']): void {
   const body = answers[status];
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body);
