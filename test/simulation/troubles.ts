@@ -188,7 +188,8 @@ function createLag() {
 function createLeaveOut(market: Market) {
   const missed = new Set<string>();
   return (path: string, answer: Answer): Answer => {
-    if (answer.status !== 200) return answer;
+    // A proxy's page is no such answer.
+    if (answer.status !== 200 || !answer.body.startsWith('{')) return answer;
     const body = JSON.parse(answer.body) as { participants: { opentrainUserId: string }[] };
     const one = body.participants.find(({ opentrainUserId: id }) => !missed.has(`${path} ${id}`));
     if (one === undefined || body.participants.length < 2) return answer;

@@ -136,7 +136,34 @@ async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number
     .innerJoin(newest.as('newest'), 'newest.id', 'receipt.id')
     .select(['membershipId', 'outcome'])
     .execute();
-  return new Map(rows.map(({ membershipId, outcome }) => [membershipId, outcome]));
+  const outcomes = new Map(rows.map(({ membershipId, outcome }) => [membershipId, outcome]));
+  for (const id of await unansweredRemovalsIn(tx, group)) outcomes.set(id, 'removed');
+  return outcomes;
+}
+
+/**
+ * The memberships of which a removal was sent, and nothing conclusive is known since: its answer was lost. Where a look
+ * found no member later, that removal was probably it.
+ */
+async function unansweredRemovalsIn(tx: Transaction, group: Group): Promise<number[]> {
+  const rows = await inGroup(tx, group)
+    .innerJoin('intent', 'intent.membershipId', 'membership.id')
+    .where('intent.operation', '=', 'remove')
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('receipt')
+            .select('receipt.id')
+            .whereRef('receipt.membershipId', '=', 'intent.membershipId')
+            .whereRef('receipt.createdAt', '>=', 'intent.createdAt')
+            .where('outcome', 'not in', ['failed', 'already_absent']),
+        ),
+      ),
+    )
+    .select('membership.id')
+    .distinct()
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 /** The memberships for which a call began or ended since then. */

@@ -27,7 +27,7 @@ export interface ComparedMembership {
   open: readonly string[];
   /** Whether it needs one more look, because no call can arrive any more. */
   isToConfirm: boolean;
-  /** The outcome of the last conclusive call or look that found a member. */
+  /** The outcome of the last conclusive call or look that found a member. A removal without an answer counts as one. */
   lastOutcome: ReceiptOutcome | null;
   /** Whether a call may have been made since the listing began. Then the listing says nothing about it. */
   wasCalled: boolean;

@@ -181,6 +181,23 @@ describeEachDatabase('drift', (openFresh) => {
     expect(tool.members(group)).toContain('b');
   });
 
+  it('removes again who was removed without an answer, whoever else may have such an address', async () => {
+    incident = createIncident(await openFresh(), { tool });
+    await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
+    tool.after = (call) => {
+      if (call === 'remove') throw new AppError('unavailable', 'The answer is lost');
+    };
+    await end('cmu1');
+    tool.after = () => undefined;
+    await incident.pass(hours);
+    await check();
+    expect((await receiptsOf(incident.engine)).at(-1)).toBe('remove already_absent');
+    tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
+    await check();
+    await incident.pass(hours);
+    expect(tool.members(group)).toEqual(['cmu2', 'cmu3', 'cmu4']);
+  });
+
   it('has the brake hold a tool full of people who are back', async () => {
     const all = Array.from({ length: 8 }, (_, index) => `cmu${index + 10}`);
     await hire(...all);
