@@ -122,7 +122,7 @@ export function createChecks({
   /** Of a contract that goes on something weaker has ended: its link, its customer's grant, or who is on it. */
   function judgeWeakRemoval(seat: string, now: number): void {
     const reasons = reasonsOf(seat);
-    const goingOn = new Set(market.contracts.map(({ id }) => id));
+    const goingOn = new Set(market.contracts.map(({ id }) => id).filter((id) => now - saidEndedMs(id) > mistakenMs));
     const weak = reasons.filter(({ ending, contractId }) => ending === 'weaker' && goingOn.has(contractId));
     const lastMs = Math.max(0, ...weak.map(({ untilMs }) => untilMs ?? 0));
     if (lastMs === 0 || reasons.some(({ untilMs }) => untilMs === null || untilMs > lastMs)) return;
