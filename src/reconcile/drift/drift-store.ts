@@ -142,13 +142,14 @@ async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number
 }
 
 /**
- * The memberships of which a removal was sent, and nothing conclusive is known since: its answer was lost. Where a look
- * found no member later, that removal was probably it.
+ * The memberships of which a removal was sent just after a look had found the member, and nothing conclusive is known
+ * since: its answer was lost. Where a look found no member later, that removal was probably it.
  */
 async function unansweredRemovalsIn(tx: Transaction, group: Group): Promise<number[]> {
   const rows = await inGroup(tx, group)
     .innerJoin('intent', 'intent.membershipId', 'membership.id')
     .where('intent.operation', '=', 'remove')
+    .where('intent.wasFound', '=', 1)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(

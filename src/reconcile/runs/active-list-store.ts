@@ -13,8 +13,8 @@ export interface ActiveListStore {
   /** Records that every contract of such a list is evidence now, whichever process listed it. */
   noteListed(install: string, beganAt: string): Promise<void>;
   /**
-   * The contracts whose participants were never read, first those without a known trainer, even if they were. An
-   * event names one trainer of a contract, and the event of the next trainer may be lost.
+   * The contracts without a known trainer, and then those whose participants were never read: an event names one
+   * trainer of a contract, and the event of the next trainer may be lost.
    */
   findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
   /** The contracts without a known trainer. */
