@@ -65,7 +65,8 @@ export interface Process {
   tokenId(install?: string): Promise<string | null | undefined>;
 }
 
-export const signal = AbortSignal.timeout(600_000);
+/** Never aborted. One with a time limit would run from when this file was loaded, and all files of a worker share it. */
+export const { signal } = new AbortController();
 
 export async function openTokenWorld(database: Database, clock: Clock = systemClock): Promise<TokenWorld> {
   const sandbox = createSandbox({ timeScale: 0, clock });

@@ -155,7 +155,7 @@ export async function openGuidelineWorld(
       };
     },
     sync: (install = 'own', { overwrites = false, deps: given = deps } = {}) =>
-      syncInstall(given, { install, overwrites, by }, AbortSignal.timeout(60_000)),
+      syncInstall(given, { install, overwrites, by }, new AbortController().signal),
     row: (project = 'signs') => guidelines.find({ tool: 'studio', project }),
   };
 }

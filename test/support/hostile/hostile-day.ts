@@ -3,6 +3,7 @@ import { hasRoom } from '../../../src/mail/mail-count-store.ts';
 import { isReachable } from '../../../src/memberships/address-store.ts';
 import type { Dialect } from '../databases.ts';
 import { newDelivery } from '../deliveries.ts';
+import { listUnfinished } from '../journey.ts';
 import { type MailBox, openMailBox } from '../mail-box.ts';
 import { createRandom } from '../random.ts';
 import { openSite, type Site, type SiteBridge } from '../site.ts';
@@ -145,7 +146,8 @@ async function send(bridge: SiteBridge, forged: readonly ForgedDelivery[]): Prom
 }
 
 /** @returns how many of the flood were dealt with between an honest hire and its own turn */
-async function hireInFlood({ site, bridge, forger, honest }: World, count: number, step: number): Promise<number> {
+async function hireInFlood(world: World, count: number, step: number): Promise<number> {
+  const { site, bridge, forger, honest } = world;
   const trainerId = `usr-flooded${step}`;
   const trainer: HonestTrainer = {
     trainerId,
@@ -161,15 +163,40 @@ async function hireInFlood({ site, bridge, forger, honest }: World, count: numbe
   // On a busy machine a part of the flood is over before it has come.
   await site.sandbox.idle();
   const before = (await query.orderBy('id', 'desc').limit(1).executeTakeFirst())?.id ?? 0;
-  await bridge.quiet();
+  await untilQuiet(world);
   const own = await query.where('trainerId', '=', trainerId).executeTakeFirst();
   const between = query.where('id', '>', before).where('id', '<', own?.id ?? Number.MAX_SAFE_INTEGER);
   return (await between.execute()).length;
 }
 
+/** How soon a list that was no answer is asked for again. */
+const listAgainMs = 5000;
+
+/**
+ * Until nothing is due. A list of the hostile customer's contracts leaves out those it has made up, so a removal of
+ * its people waits for one as long as it may, and the time goes on meanwhile.
+ */
+async function untilQuiet({ site, bridge }: World): Promise<void> {
+  await site.sandbox.idle();
+  const { kysely } = bridge.storage.database;
+  const look = async () => {
+    const unfinished: { membership?: number; leasedUntil?: string | null }[] = await listUnfinished(
+      bridge.storage,
+      site.clock,
+    );
+    const rows = await kysely.selectFrom('awaitedReading').select('membershipId').execute();
+    const waiting = new Set(rows.map(({ membershipId }) => membershipId));
+    const waits = unfinished.every(({ membership = 0, leasedUntil }) => waiting.has(membership) && leasedUntil === null);
+    if (unfinished.length > 0 && waits) await bridge.pass(listAgainMs);
+    return unfinished;
+  };
+  await until('nothing is due', look, ({ length }) => length === 0);
+}
+
 /** Until nothing is due, mails are read, and what the readers did is seen. */
-async function settle({ bridge, site, tool, box, honest, managedDomains }: World, step: number) {
-  await bridge.quiet();
+async function settle(world: World, step: number) {
+  const { bridge, site, tool, box, honest, managedDomains } = world;
+  await untilQuiet(world);
   const { kysely } = bridge.storage.database;
   const countUnsent = async () =>
     await kysely
