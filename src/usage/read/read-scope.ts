@@ -1,11 +1,8 @@
 import type { UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import type { SecretBox } from '../../keys/secret-box.ts';
 import type { Alerts } from '../../lib/alerts.ts';
-import { mapAtOnce } from '../../lib/at-once.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
@@ -13,26 +10,17 @@ import { callTool } from '../../tools/call-tool.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
-import type { Reading } from './merge-items.ts';
-import { freezeWork, mergeWork } from './merge-work.ts';
+import { type CollectedReading, type MergeReadingDeps, mergeReading } from './merge-reading.ts';
 import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
-import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeStore } from './scope-store.ts';
 import { sayScopeTrouble, worsen } from './scope-trouble.ts';
-import { assignWork } from './whose-work.ts';
-import type { WorkStore } from './work-store.ts';
+import { assignWork, createIsAddressOf } from './whose-work.ts';
 
-export interface ReadScopeDeps extends ResolveDeps, Polling {
+export interface ReadScopeDeps extends ResolveDeps, MergeReadingDeps, Polling {
   scopes: ScopeStore;
-  work: WorkStore;
   contractSources: ContractSourceStore;
-  box: Pick<SecretBox, 'digests'>;
   scopeOf: ScopeOf;
-  lookbackMs: number;
-  /** Whether work on a deleted task stays reported. */
-  deletedTasks: 'keep' | 'lower';
   alerts: Alerts;
-  logger: Logger;
   /** How long one reading may take. */
   timeoutMs?: number;
 }
@@ -43,7 +31,6 @@ const leaseSlackMs = 60_000;
 /** Covers changes that were being saved when the last reading began, and clocks that differ. */
 const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
-const checksAtOnce = 4;
 
 /** All scopes in which trainers may work, by `scopeKey`. */
 export async function listScopes({
@@ -95,7 +82,7 @@ async function readClaimed(
     const all = await deps.work.membersOf(tool, workScope.groupIds);
     const request = toRequest(deps, claim, workScope, isComplete);
     const collected = await readWork(deps, workScope, request, signal);
-    const { members, strays } = assignWork(all, collected.observations, toIsAddressOf(deps));
+    const { members, strays } = assignWork(all, collected.observations, createIsAddressOf(deps.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
@@ -168,16 +155,6 @@ function toRequest(
   };
 }
 
-/** What one reading has collected. */
-interface CollectedReading {
-  /** By the tool's id of the member who did the work. */
-  observations: ReadonlyMap<string, UsageObservation[]>;
-  /** The tasks that the reading listed. */
-  tasks: ReadonlySet<string>;
-  /** What the tool cannot report at present. */
-  gaps: ReadonlySet<string>;
-}
-
 /** Collects the whole reading before anything is merged: a reading that breaks off says nothing. */
 async function readWork(
   { adapters, timeoutMs = readingMs }: ReadScopeDeps,
@@ -212,88 +189,3 @@ async function collectReading(
   }
   return { observations, tasks, gaps };
 }
-
-interface EndedReading extends CollectedReading {
-  claim: ScopeClaim;
-  workScope: WorkScope;
-  /** The members as they were before the reading began. */
-  members: ScopeMember[];
-  beganAt: Date;
-  isComplete: boolean;
-  /** Whether the scope was never read before. */
-  isFirst: boolean;
-}
-
-async function mergeReading(deps: ReadScopeDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
-  const { claim, workScope, members, observations, isComplete } = ended;
-  const seen = await deps.work.seenAt(claim);
-  const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
-  const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
-  const confirmed = new Set(
-    (
-      await mapAtOnce(missing, checksAtOnce, async (member) =>
-        (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
-      )
-    ).flat(),
-  );
-  for (const member of concerned) {
-    const own = observations.get(member.memberId) ?? [];
-    const canLower = isComplete && member.isIn && (own.length > 0 || confirmed.has(member.memberId));
-    await mergeMember(deps, ended, member, own, canLower);
-  }
-}
-
-async function mergeMember(
-  deps: ReadScopeDeps,
-  { claim, workScope, beganAt, isFirst, tasks }: EndedReading,
-  member: ScopeMember,
-  observations: UsageObservation[],
-  canLower: boolean,
-): Promise<void> {
-  const { clock, lookbackMs, work, deletedTasks } = deps;
-  const firstDay = firstReadDay(deps);
-  const { timeZone } = workScope;
-  const isNew = Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs;
-  const toReading = (lowers: boolean): Reading => ({
-    beganAt,
-    timeZone,
-    firstDay,
-    lowers,
-    tasks: deletedTasks === 'keep' ? tasks : null,
-    countsFirstTotal: isNew || !isFirst,
-  });
-  const window = { firstDay, now: toInstant(clock.now()) };
-  const holds = await work.update(claim, member, window, (known, hasEnded) =>
-    hasEnded
-      ? mergeWork(freezeWork(known), observations, toReading(false))
-      : mergeWork(known, observations, toReading(canLower)),
-  );
-  if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
-}
-
-function toIsAddressOf({ box }: Pick<ReadScopeDeps, 'box'>) {
-  return (email: string, digests: readonly string[]) =>
-    box.digests(email.toLowerCase()).some((digest) => digests.includes(digest));
-}
-
-/** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
-async function isStillThere(
-  deps: ReadScopeDeps,
-  { tool }: WorkScope,
-  { groupId, trainerId, memberId, digests }: ScopeMember,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const { adapters, logger } = deps;
-  const person = { trainerId, memberId, email: '', displayName: null };
-  try {
-    const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
-    const found = await callTool(checkMs, signal, async (of) => await find(of));
-    if (found?.id !== memberId) return false;
-    return found.email === null || toIsAddressOf(deps)(found.email, digests);
-  } catch (error) {
-    logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
-    return false;
-  }
-}
-
-const checkMs = 15_000;

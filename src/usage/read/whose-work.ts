@@ -1,4 +1,5 @@
 import type { UsageObservation } from '../../adapters/adapter.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 
 /** Whose work a reading reports, by the tool's id and the address beside it. */
@@ -43,4 +44,8 @@ function pickOne(members: readonly ScopeMember[]): ScopeMember[] {
 
 function trainersOf(members: readonly ScopeMember[]): number {
   return new Set(members.map(({ trainerId }) => trainerId)).size;
+}
+
+export function createIsAddressOf({ digests }: Pick<SecretBox, 'digests'>) {
+  return (email: string, known: readonly string[]) => digests(email.toLowerCase()).some((one) => known.includes(one));
 }

@@ -3,9 +3,10 @@ import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { lookAtSettled } from '../../memberships/look-store.ts';
-import { toItem, toItemColumns } from './item-row.ts';
+import { toItemColumns } from './item-row.ts';
+import { loadGenerations, loadPeople, loadWork, loadWorks, type MemberKey, totalsOf } from './load-work.ts';
 import type { Item } from './merge-items.ts';
-import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
+import { type MemberWork, noWork, type ObservedDay, type Totals } from './merge-work.ts';
 import { loadMembers, type ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
@@ -19,6 +20,16 @@ export interface WorkStore {
   seenAt(workScope: ScopeKey): Promise<Set<string>>;
   /** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
   listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
+  /**
+   * Of these members those of whom `change` makes something else than is known already, and those of whom only `update`
+   * can tell. They are looked up together: most readings bring little that is new.
+   */
+  findChanged(
+    claim: ScopeClaim,
+    members: readonly ScopeMember[],
+    window: { firstDay: Day; now: string },
+    change: (member: ScopeMember, known: MemberWork) => MemberWork,
+  ): Promise<ScopeMember[]>;
   /**
    * Changes what is known of one member's work in one transaction, while the claim holds.
    *
@@ -86,6 +97,32 @@ export function createWorkStore(database: Database): WorkStore {
       });
     },
 
+    async findChanged(claim, members, { firstDay, now }, change) {
+      const [people, generations] = await Promise.all([
+        loadPeople(kysely, claim, members),
+        loadGenerations(kysely, members),
+      ]);
+      // Whoever is new, was removed since or shares an account is for `update`.
+      const steady = members.flatMap((member) => {
+        const person = people.get(member.memberId);
+        const isSteady =
+          person?.trainerId === member.trainerId &&
+          person.generation === member.generation &&
+          generations.get(member.membershipId) === member.generation;
+        return isSteady ? [{ member, person, totals: totalsOf(person) }] : [];
+      });
+      const works = await loadWorks(kysely, claim, steady, firstDay);
+      const unchanged = steady.filter(({ member, person, totals }) => {
+        const known = works.get(member.memberId) ?? { ...noWork, totals };
+        const work = change(member, known);
+        const columns = toTotalColumns(work, person, now);
+        const isSameTotal = columns.totals === person.totals && columns.fallenSince === person.fallenSince;
+        return isSameTotal && areSame(known.items, work.items) && areSame(known.days, work.days);
+      });
+      const settled = new Set(unchanged.map(({ member }) => member));
+      return members.filter((member) => !settled.has(member));
+    },
+
     update: (claim, member, { firstDay, now }, change) =>
       inTransaction(database, async (tx) => {
         if (!(await holds(tx, claim, now))) return false;
@@ -93,7 +130,7 @@ export function createWorkStore(database: Database): WorkStore {
         const generation = await generationOf(tx, member);
         const isSame = generation === member.generation;
         const hasEnded = person !== undefined && person.generation !== generation;
-        const known = await load(tx, key, firstDay, person?.totals ?? null);
+        const known = await loadWork(tx, key, firstDay, person === undefined ? null : totalsOf(person));
         // The membership has changed since the tool was asked, so absence from the reading means nothing.
         const work = change(known, hasEnded || !isSame);
         const { trainerId } = member;
@@ -116,10 +153,6 @@ function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | 
     totals: totals === null ? null : JSON.stringify(totals),
     fallenSince: isFallen ? (before?.fallenSince ?? now) : null,
   };
-}
-
-interface MemberKey extends ScopeKey {
-  memberId: string;
 }
 
 /** Keeps the work of two trainers apart who had the same id one after the other. */
@@ -152,34 +185,6 @@ async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<b
     .where('leasedUntil', '>', now)
     .executeTakeFirst();
   return row !== undefined;
-}
-
-async function load(tx: Transaction, key: MemberKey, firstDay: Day, totals: string | null): Promise<MemberWork> {
-  const items = await tx
-    .selectFrom('usageItem')
-    .selectAll()
-    .where((eb) => eb.and(key))
-    .where('lastDay', '>=', firstDay)
-    .execute();
-  const known = totals === null ? null : (JSON.parse(totals) as Totals);
-  // The last day of a total is needed, however long ago it was.
-  const earliest = known !== null && known.day < firstDay ? known.day : firstDay;
-  const days = await tx
-    .selectFrom('usageDay')
-    .selectAll()
-    .where((eb) => eb.and(key))
-    .where('day', '>=', earliest)
-    .execute();
-  return {
-    items: new Map(items.map((row) => [row.itemId, toItem(row)])),
-    totals: known,
-    days: new Map(days.map((row) => [row.day, toSeen(row)])),
-  };
-}
-
-function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay {
-  const { seconds, tasks, labels, isFrozen, isTorn } = row;
-  return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1, isTorn: isTorn === 1 };
 }
 
 async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, after: MemberWork) {
@@ -246,6 +251,10 @@ async function saveDays(
       )
       .execute();
   }
+}
+
+function areSame<T extends Item | ObservedDay>(a: ReadonlyMap<string, T>, b: ReadonlyMap<string, T>): boolean {
+  return a.size === b.size && [...b].every(([key, one]) => isSame(a.get(key), one));
 }
 
 function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {

@@ -1,0 +1,155 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Adapter, UsageObservation } from '../../adapters/adapter.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { SecretBox } from '../../keys/secret-box.ts';
+import { mapAtOnce } from '../../lib/at-once.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { callTool } from '../../tools/call-tool.ts';
+import type { WorkScope } from './find-scopes.ts';
+import { firstReadDay } from './look-back.ts';
+import type { Reading } from './merge-items.ts';
+import { freezeWork, type MemberWork, mergeWork } from './merge-work.ts';
+import type { ScopeMember } from './scope-member-store.ts';
+import type { ScopeClaim } from './scope-store.ts';
+import { createIsAddressOf } from './whose-work.ts';
+import type { WorkStore } from './work-store.ts';
+
+export interface MergeReadingDeps {
+  adapters: ReadonlyMap<string, Adapter>;
+  work: WorkStore;
+  box: Pick<SecretBox, 'digests'>;
+  lookbackMs: number;
+  /** Whether work on a deleted task stays reported. */
+  deletedTasks: 'keep' | 'lower';
+  logger: Logger;
+  clock: Clock;
+}
+
+/** What one reading has collected. */
+export interface CollectedReading {
+  /** By the tool's id of the member who did the work. */
+  observations: ReadonlyMap<string, UsageObservation[]>;
+  /** The tasks that the reading listed. */
+  tasks: ReadonlySet<string>;
+  /** What the tool cannot report at present. */
+  gaps: ReadonlySet<string>;
+}
+
+export interface EndedReading extends CollectedReading {
+  claim: ScopeClaim;
+  workScope: WorkScope;
+  /** The members as they were before the reading began. */
+  members: ScopeMember[];
+  beganAt: Date;
+  isComplete: boolean;
+  /** Whether the scope was never read before. */
+  isFirst: boolean;
+}
+
+const checksAtOnce = 4;
+const checkMs = 15_000;
+/** Members with so many observations together: what is known of all of them is loaded at once. No member is split. */
+const batchSize = 500;
+
+/** Merges a whole reading into what is known of each member whom it concerns. */
+export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
+  const { claim, workScope, members, observations, isComplete } = ended;
+  const seen = await deps.work.seenAt(claim);
+  const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
+  const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
+  const confirmed = new Set(
+    (
+      await mapAtOnce(missing, checksAtOnce, async (member) =>
+        (await isStillThere(deps, workScope, member, signal)) ? [member.memberId] : [],
+      )
+    ).flat(),
+  );
+  const observationsOf = ({ memberId }: ScopeMember) => observations.get(memberId) ?? [];
+  const canLower = (member: ScopeMember) =>
+    isComplete && member.isIn && (observations.has(member.memberId) || confirmed.has(member.memberId));
+  const merge = createMerge(deps, ended, { observationsOf, canLower });
+  for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
+    await mergeBatch(deps, claim, batch, merge);
+    // All of these are short statements of this thread, and deliveries are to be answered between them.
+    await nextTurn();
+  }
+}
+
+type Merge = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
+
+interface MemberReading {
+  observationsOf(member: ScopeMember): UsageObservation[];
+  canLower(member: ScopeMember): boolean;
+}
+
+function createMerge(
+  deps: MergeReadingDeps,
+  { workScope: { timeZone }, beganAt, isFirst, tasks }: EndedReading,
+  { observationsOf, canLower }: MemberReading,
+): Merge {
+  const { lookbackMs, deletedTasks } = deps;
+  const firstDay = firstReadDay(deps);
+  const toReading = (member: ScopeMember, lowers: boolean): Reading => ({
+    beganAt,
+    timeZone,
+    firstDay,
+    lowers,
+    tasks: deletedTasks === 'keep' ? tasks : null,
+    countsFirstTotal: !isFirst || Date.parse(member.addedAt ?? '') > beganAt.getTime() - lookbackMs,
+  });
+  return (member, known, hasEnded) =>
+    hasEnded
+      ? mergeWork(freezeWork(known), observationsOf(member), toReading(member, false))
+      : mergeWork(known, observationsOf(member), toReading(member, canLower(member)));
+}
+
+async function mergeBatch(
+  deps: MergeReadingDeps,
+  claim: ScopeClaim,
+  batch: readonly ScopeMember[],
+  merge: Merge,
+): Promise<void> {
+  const { clock, work } = deps;
+  const window = { firstDay: firstReadDay(deps), now: toInstant(clock.now()) };
+  const changed = await work.findChanged(claim, batch, window, (member, known) => merge(member, known, false));
+  for (const member of changed) {
+    const holds = await work.update(claim, member, window, (known, hasEnded) => merge(member, known, hasEnded));
+    if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
+    await nextTurn();
+  }
+}
+
+function* toBatches(members: readonly ScopeMember[], sizeOf: (member: ScopeMember) => number): Iterable<ScopeMember[]> {
+  let batch: ScopeMember[] = [];
+  let size = 0;
+  for (const member of members) {
+    batch.push(member);
+    size += 1 + sizeOf(member);
+    if (size < batchSize) continue;
+    yield batch;
+    batch = [];
+    size = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Checks members that a complete reading does not list: they may have lost their account, and not their work. */
+async function isStillThere(
+  deps: MergeReadingDeps,
+  { tool }: WorkScope,
+  { groupId, trainerId, memberId, digests }: ScopeMember,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { adapters, logger } = deps;
+  const person = { trainerId, memberId, email: '', displayName: null };
+  try {
+    const find = (of: AbortSignal) => adapters.get(tool)?.findMember(groupId, person, of);
+    const found = await callTool(checkMs, signal, async (of) => await find(of));
+    if (found?.id !== memberId) return false;
+    return found.email === null || createIsAddressOf(deps.box)(found.email, digests);
+  } catch (error) {
+    logger.warn({ err: error, tool, trainer: trainerId }, 'It is not known whether a member is still in the tool');
+    return false;
+  }
+}
