@@ -3,6 +3,7 @@ import type { Adapter, UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
+import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { callTool } from '../../tools/call-tool.ts';
@@ -51,6 +52,8 @@ const checksAtOnce = 4;
 const checkMs = 15_000;
 /** Members with so many observations together: what is known of all of them is loaded at once. No member is split. */
 const batchSize = 500;
+/** A few: each takes several statements, and others wait for the transaction to end. */
+const writtenAtOnce = 10;
 
 /** Merges a whole reading into what is known of each member whom it concerns. */
 export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
@@ -71,7 +74,7 @@ export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, 
   const merge = createMerge(deps, ended, { observationsOf, canLower });
   for (const batch of toBatches(concerned, (member) => observationsOf(member).length)) {
     await mergeBatch(deps, claim, batch, merge);
-    // All of these are short statements of this thread, and deliveries are to be answered between them.
+    // On SQLite all of it runs in this thread, and deliveries are to be answered in between.
     await nextTurn();
   }
 }
@@ -113,8 +116,8 @@ async function mergeBatch(
   const { clock, work } = deps;
   const window = { firstDay: firstReadDay(deps), now: toInstant(clock.now()) };
   const changed = await work.findChanged(claim, batch, window, (member, known) => merge(member, known, false));
-  for (const member of changed) {
-    const holds = await work.update(claim, member, window, (known, hasEnded) => merge(member, known, hasEnded));
+  for (const part of chunksOf(changed, writtenAtOnce)) {
+    const holds = await work.update(claim, part, window, merge);
     if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
     await nextTurn();
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
@@ -31,16 +32,16 @@ export interface WorkStore {
     change: (member: ScopeMember, known: MemberWork) => MemberWork,
   ): Promise<ScopeMember[]>;
   /**
-   * Changes what is known of one member's work in one transaction, while the claim holds.
+   * Changes what is known of these members' work in one transaction, while the claim holds.
    *
    * @param change gets what is known, and whether the membership has ended since
    * @returns false where the claim no longer holds
    */
   update(
     claim: ScopeClaim,
-    member: ScopeMember,
+    members: readonly ScopeMember[],
     window: { firstDay: Day; now: string },
-    change: (known: MemberWork, hasEnded: boolean) => MemberWork,
+    change: (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork,
   ): Promise<boolean>;
 }
 
@@ -123,28 +124,38 @@ export function createWorkStore(database: Database): WorkStore {
       return members.filter((member) => !settled.has(member));
     },
 
-    update: (claim, member, { firstDay, now }, change) =>
+    update: (claim, members, window, change) =>
       inTransaction(database, async (tx) => {
-        if (!(await holds(tx, claim, now))) return false;
-        const { key, person } = await findPerson(tx, claim, member);
-        const generation = await generationOf(tx, member);
-        const isSame = generation === member.generation;
-        const hasEnded = person !== undefined && person.generation !== generation;
-        const known = await loadWork(tx, key, firstDay, person === undefined ? null : totalsOf(person));
-        // The membership has changed since the tool was asked, so absence from the reading means nothing.
-        const work = change(known, hasEnded || !isSame);
-        const { trainerId } = member;
-        const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
-        await tx
-          .insertInto('usagePerson')
-          .values({ ...key, ...remembered })
-          .onConflict((conflict) => conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered))
-          .execute();
-        await saveItems(tx, key, known, work);
-        await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
+        if (!(await holds(tx, claim, window.now))) return false;
+        for (const member of members) await updateMember(tx, claim, member, window, change);
         return true;
       }),
   };
+}
+
+async function updateMember(
+  tx: Transaction,
+  scope: ScopeKey,
+  member: ScopeMember,
+  { firstDay, now }: { firstDay: Day; now: string },
+  change: Parameters<WorkStore['update']>[3],
+): Promise<void> {
+  const { key, person } = await findPerson(tx, scope, member);
+  const generation = await generationOf(tx, member);
+  const isSame = generation === member.generation;
+  const hasEnded = person !== undefined && person.generation !== generation;
+  const known = await loadWork(tx, key, firstDay, person === undefined ? null : totalsOf(person));
+  // The membership has changed since the tool was asked, so absence from the reading means nothing.
+  const work = change(member, known, hasEnded || !isSame);
+  const { trainerId } = member;
+  const remembered = { trainerId, generation, ...toTotalColumns(work, person, now) };
+  await tx
+    .insertInto('usagePerson')
+    .values({ ...key, ...remembered })
+    .onConflict((conflict) => conflict.columns(['tool', 'scope', 'memberId']).doUpdateSet(remembered))
+    .execute();
+  await saveItems(tx, key, known, work);
+  await saveDays(tx, key, { trainerId, seenAt: now }, known, work);
 }
 
 function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | null } | undefined, now: string) {
@@ -258,5 +269,5 @@ function areSame<T extends Item | ObservedDay>(a: ReadonlyMap<string, T>, b: Rea
 }
 
 function isSame(a: Item | ObservedDay | undefined, b: Item | ObservedDay): boolean {
-  return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
+  return a === b || isDeepStrictEqual(a, b);
 }

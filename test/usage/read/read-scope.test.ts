@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { describeAnyDatabase } from '../../support/tries.ts';
+import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
+
+const crowd = 40;
+
+describeAnyDatabase('a reading of work', (openFresh) => {
+  async function open() {
+    const database = await openFresh();
+    const transact = database.transact.bind(database);
+    let transactions = 0;
+    const world = await openUsageWorld({
+      ...database,
+      transact(work, isDurable) {
+        transactions += 1;
+        return transact(work, isDurable);
+      },
+    });
+    await world.link('signs');
+    const hired = Array.from({ length: crowd }, () => world.hire());
+    await world.learn();
+    const items = new Map<string, ItemWork>();
+    world.tool.items.set('signs', items);
+    function work(itemId: string, memberId: string, seconds = 100): void {
+      const at = world.engine.clock.now().toISOString();
+      items.set(itemId, { memberId, seconds, labels: 3, at });
+    }
+    for (const { memberId, email } of hired) {
+      world.tool.emails.set(memberId, email);
+      work(`one of ${memberId}`, memberId);
+    }
+    world.engine.clock.advance(60_000);
+    async function countRead(isComplete: boolean): Promise<number> {
+      world.engine.clock.advance(60_000);
+      const before = transactions;
+      await world.read(isComplete);
+      return transactions - before;
+    }
+    await countRead(true);
+    return { world, hired, work, items, countRead };
+  }
+
+  it('writes nothing of those of whom it brings nothing new', async () => {
+    const { hired, work, countRead } = await open();
+    expect(await countRead(true)).toBeLessThan(crowd);
+    const ofNobody = await countRead(false);
+    expect(ofNobody).toBeLessThan(crowd);
+    for (const { memberId } of hired.slice(0, 3)) work(`two of ${memberId}`, memberId);
+    expect(await countRead(false)).toBe(ofNobody + 1);
+  });
+
+  it('writes what has grown, shrunk or gone, and what somebody is who was removed since', async () => {
+    const { world, hired, work, items, countRead } = await open();
+    const [grown, shrunk, gone, ended] = hired;
+    if (!grown || !shrunk || !gone || !ended) throw new Error('too few were hired');
+    await world.report();
+    const ofNobody = await countRead(true);
+    work(`one of ${grown.memberId}`, grown.memberId, 150);
+    work(`one of ${shrunk.memberId}`, shrunk.memberId, 50);
+    items.delete(`one of ${gone.memberId}`);
+    expect(await countRead(true)).toBe(ofNobody + 1);
+    world.sandbox.endContract(ended.contractId);
+    await world.learn();
+    expect(await countRead(true)).toBe(ofNobody + 1);
+    await world.report();
+    const consumed = (one: { contractId: string }) => world.consumed(one.contractId).seconds;
+    expect([grown, shrunk, gone, ended].map(consumed)).toEqual([150, 50, 0, 100]);
+  });
+});
