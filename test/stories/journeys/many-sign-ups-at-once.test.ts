@@ -38,7 +38,6 @@ describeAnyDialect('many who are hired at once', (dialect) => {
     fake.faults.end();
     const before = count('GET /api/users/ → 200');
     const look = async () => {
-      await journey.quiet();
       journey.clock.advance(1000);
       return await states();
     };

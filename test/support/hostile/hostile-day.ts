@@ -186,7 +186,9 @@ async function untilQuiet({ site, bridge }: World): Promise<void> {
     );
     const rows = await kysely.selectFrom('awaitedReading').select('membershipId').execute();
     const waiting = new Set(rows.map(({ membershipId }) => membershipId));
-    const waits = unfinished.every(({ membership = 0, leasedUntil }) => waiting.has(membership) && leasedUntil === null);
+    const waits = unfinished.every(
+      ({ membership = 0, leasedUntil }) => waiting.has(membership) && leasedUntil === null,
+    );
     if (unfinished.length > 0 && waits) await bridge.pass(listAgainMs);
     return unfinished;
   };
