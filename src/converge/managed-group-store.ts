@@ -1,4 +1,4 @@
-import { type SqlBool, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -26,15 +26,19 @@ export async function managedGroups(
   const digests = addresses.flatMap(({ address }) => box.digests(address));
   // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
   // because another customer may give any number of trainers this address.
-  const people = sql`
+  const people = sql<{ install: string; trainerId: string }>`(
     select install, trainer_id from person
     where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
-    union select cast(${install} as text), cast(${trainerId} as text)`;
+    union select cast(${install} as text), cast(${trainerId} as text))`;
   const managed = await linkedParticipations(tx)
+    .innerJoin(people.as('people'), (join) =>
+      join
+        .onRef('people.install', '=', 'participation.install')
+        .onRef('people.trainerId', '=', 'participation.trainerId'),
+    )
     .select(['link.install', 'externalProjectId', 'externalProjectName', 'removedEventAt'])
     .select(['link.seenAt', 'link.absences', 'omissions', 'namedAt'])
     .select(['participation.absences as participationAbsences', 'participation.seenAt as trainerSeenAt'])
-    .where(sql<SqlBool>`(participation.install, participation.trainer_id) in (${people})`)
     // A link of an unknown mode may be provisioned by the marketplace.
     .where('provisioningMode', '<>', 'PARTNER_WEBHOOK')
     .where('endedReadAt', 'is', null)

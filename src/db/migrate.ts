@@ -36,6 +36,7 @@ import { up as addBodyKey } from '../../migrations/0033-body-key.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
+import { writeStatistics } from './sqlite-statistics.ts';
 
 /** Append-only. A released name is never changed or removed. */
 const migrations: Record<string, Migration> = {
@@ -95,6 +96,7 @@ export async function migrate(database: Database): Promise<string[]> {
       ? await run(database.kysely)
       : await inTransaction(database, run, { patienceMs: 60_000 });
   await checkCompatibility(database);
+  if (database.dialect === 'sqlite') await inTransaction(database, writeStatistics, { patienceMs: 60_000 });
   return executed;
 }
 

@@ -55,7 +55,7 @@ const batchSize = 500;
 /** A few: each takes several statements, and others wait for the transaction to end. */
 const writtenAtOnce = 10;
 
-/** Merges a whole reading into what is known of each member whom it concerns. */
+/** Merges a whole reading into what is known of the members' work. */
 export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { claim, workScope, members, observations, isComplete } = ended;
   const seen = await deps.work.seenAt(claim);

@@ -22,8 +22,8 @@ export interface WorkStore {
   /** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
   listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
   /**
-   * Of these members those of whom `change` makes something else than is known already, and those of whom only `update`
-   * can tell. They are looked up together: most readings bring little that is new.
+   * The members with work that `change` makes different from what is known, and those that only `update` can judge. All
+   * are looked up together, because most readings bring little that is new.
    */
   findChanged(
     claim: ScopeClaim,
@@ -103,7 +103,7 @@ export function createWorkStore(database: Database): WorkStore {
         loadPeople(kysely, claim, members),
         loadGenerations(kysely, members),
       ]);
-      // Whoever is new, was removed since or shares an account is for `update`.
+      // Members who are new, were removed since or share an account are for `update`.
       const steady = members.flatMap((member) => {
         const person = people.get(member.memberId);
         const isSteady =
