@@ -177,7 +177,11 @@ export function createChecks({
     const beginning = market.contracts.some(({ id, isLeftOut }) => isLeftOut && id === contractId) ? 'joined' : began;
     const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
     const lastMs = Math.max(calmMs, sinceMs);
-    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired';
+    // An event names one of several people: the others are in the next list.
+    const isNamed = market.contracts.some(
+      ({ id, people: [first = ''] }) => id === contractId && seat.endsWith(`/${emailOf(first)}`),
+    );
+    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired' && isNamed;
     if (now - lastMs > (isUndisturbed ? inSoonMs : inAfterMs[beginning]))
       wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
   }

@@ -124,8 +124,8 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
   }
 
   /** At the marketplace itself, as an answer may be lost. */
-  function findLink({ id, project }: Job): string | null {
-    const links = sandbox.snapshot().projectLinks;
+  function findLink({ id, customer, project }: Job): string | null {
+    const links = sandbox.snapshot().projectLinks.filter(({ installId }) => installId === idOf(customer));
     return links.find((link) => link.jobId === id && link.externalProjectId === project)?.id ?? null;
   }
 
