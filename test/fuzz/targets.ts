@@ -6,6 +6,7 @@ import { eventBodies } from './borders/event-bodies.ts';
 import { httpAnswers } from './borders/http-answers.ts';
 import { employerApi, platformApi } from './borders/marketplace-answers.ts';
 import { projectIds } from './borders/project-ids.ts';
+import { rosterFiles } from './borders/roster-files.ts';
 import { sealedValues, sessionCookies } from './borders/sealed-values.ts';
 import { signatureHeader } from './borders/signature-header.ts';
 import { toolAnswers } from './borders/tool-answers.ts';
@@ -19,6 +20,7 @@ export const targets: readonly Target[] = [
   importedWork,
   csvAnswers,
   cursors,
+  rosterFiles,
   sealedValues,
   sessionCookies,
   configurations,

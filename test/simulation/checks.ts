@@ -16,7 +16,7 @@ import { findWrongWork } from './wrong-work.ts';
  * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
  * 4. What was answered as stored is stored, from then on, and so is what a feed is not asked for again.
  * 5. Of two calls about one account the second begins when the first has ended.
- * 6. What the marketplace holds of work is what was worked.
+ * 6. What the marketplace holds of work is what was worked, and a budget that was asked for is known as it was then.
  * 7. A weak end waits, and with a brake no more end weakly in a day than it allows, unless a person lets them pass.
  */
 export interface Checks {
@@ -177,7 +177,11 @@ export function createChecks({
     const beginning = market.contracts.some(({ id, isLeftOut }) => isLeftOut && id === contractId) ? 'joined' : began;
     const calmMs = Math.max(troubles.calmSinceMs(customer), saidEndedMs(contractId));
     const lastMs = Math.max(calmMs, sinceMs);
-    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired';
+    // An event names one of several people: the others are in the next list.
+    const isNamed = market.contracts.some(
+      ({ id, people: [first = ''] }) => id === contractId && seat.endsWith(`/${emailOf(first)}`),
+    );
+    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired' && isNamed;
     if (now - lastMs > (isUndisturbed ? inSoonMs : inAfterMs[beginning]))
       wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
   }
@@ -195,6 +199,21 @@ export function createChecks({
         ({ at, httpStatus, isCorrupted }) => at > since && httpStatus === 200 && !isCorrupted,
       );
       if (isAnswered && !isStored) wrong(`the delivery ${id} was acknowledged, and is not stored`);
+    }
+  }
+
+  async function lookForWrongBudgets(): Promise<void> {
+    const contracts = market.sandbox.snapshot().contracts;
+    const held = new Map(contracts.map(({ id, budget }) => [id, budget]));
+    const fundedMs = new Map(market.contracts.map((contract) => [contract.id, contract.fundedMs]));
+    for (const { contractId, askedAt, consumedSeconds, fundedVolume } of await fleet.listBudgets()) {
+      const [budget, funded] = [held.get(contractId), fundedMs.get(contractId)];
+      if (budget === undefined || funded === undefined || askedAt === null) continue;
+      const changedMs = Math.max(funded, Date.parse(budget.lastUsageAt ?? '1970-01-01'));
+      const isSame = consumedSeconds === budget.consumed.seconds && fundedVolume === budget.fundedVolume;
+      // What has changed since it was asked for is not known yet.
+      if (isSame || Date.parse(askedAt) - lagMs < changedMs) continue;
+      wrong(`the budget of ${contractId} is known as ${consumedSeconds} s of ${fundedVolume} h`);
     }
   }
 
@@ -218,6 +237,7 @@ export function createChecks({
       const missing = listMissing().filter(({ contractId }) => now - saidEndedMs(contractId) > inAfterMs.hired);
       for (const { seat } of missing) wrong(`${seat} is not in at the end`);
       if (isWorkKnown()) for (const says of findWrongWork({ tool, market })) wrong(says);
+      await lookForWrongBudgets();
       await lookForLost();
     },
   };

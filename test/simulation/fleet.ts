@@ -17,6 +17,12 @@ export interface Fleet {
   listStored(): Promise<Set<string>>;
   /** The last event of an employer's feed that it counts as read. */
   readUpTo(customer: Customer): Promise<bigint>;
+  /** What it knows of budgets. */
+  listBudgets(): Promise<KnownBudget[]>;
+  /** A person has everybody invited once more who was invited and is not in. */
+  inviteAgain(customer: Customer): Promise<void>;
+  /** A person has the token of an own account replaced. */
+  rotateToken(customer: Customer): Promise<void>;
   /** A person lets all pass that is held. @returns how many decisions that took */
   approveAll(): Promise<number>;
   /** A person has all kept that is held. @returns their seats */
@@ -42,6 +48,15 @@ export interface Fleet {
   /** A customer delivers whatever they like, rightly signed. */
   deliverTo(customer: Customer, body: string, signature: string): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface KnownBudget {
+  install: string;
+  contractId: string;
+  /** When the request began that was answered with this. */
+  askedAt: string | null;
+  consumedSeconds: number | null;
+  fundedVolume: number | null;
 }
 
 export interface FleetSettings {
@@ -201,6 +216,17 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await act('/installs/read', { install: customer });
       await act('/deliveries/replay', { failed: true });
     },
+    listBudgets: () =>
+      observer.kysely
+        .selectFrom('budget')
+        .select(['install', 'contractId', 'askedAt', 'consumedSeconds', 'fundedVolume'])
+        .execute(),
+    async inviteAgain(customer) {
+      const memberships = observer.kysely.selectFrom('membership').select('id').where('install', '=', customer);
+      const invited = await memberships.where('state', '=', 'invited').execute();
+      for (const { id } of invited) await act(`/memberships/${id}/invitation/renew`);
+    },
+    rotateToken: async (customer) => void (await act(`/installs/${customer}/token/rotate`)),
     forgotten: () => forgotten,
     restart,
     start,
@@ -279,7 +305,7 @@ function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFir
 }
 
 function installOf(market: Market, customer: Customer): object {
-  const install = { token: market.tokenOf(customer), tool: 'studio', projects: [`${customer}-*`] };
+  const install = { token: market.bridgeTokenOf(customer), tool: 'studio', projects: [`${customer}-*`] };
   if (customer !== 'own') return install;
   const jobs = Object.fromEntries(market.jobsOf(customer).map(({ id, project }) => [id, project]));
   return { ...install, source: 'employer', jobs };

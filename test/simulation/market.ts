@@ -15,12 +15,20 @@ export interface Market {
   contractsOf(customer: Customer): Contract[];
   idOf(customer: Customer): string;
   tokenOf(customer: Customer): string;
+  /** That Gangway is configured with. */
+  bridgeTokenOf(customer: Customer): string;
   /** The secret of the webhook that delivers to Gangway. */
   secretOf(customer: Customer): string;
   /** On one contract. */
   hire(job: Job, ...trainers: string[]): void;
   end(contract: Contract): void;
   replace(contract: Contract, joins: string): void;
+  /** Their present one. */
+  addressOf(trainer: string): string;
+  /** More money for a contract. */
+  fund(contract: Contract): void;
+  /** The marketplace makes a new address for somebody. No event says so. */
+  moveTo(trainer: string, address: string): void;
   /** Its end is told, and did not happen. */
   mistakeEnd(contract: Contract): void;
   link(job: Job): Promise<void>;
@@ -61,10 +69,13 @@ export interface Contract {
   saidEnded: { fromMs: number; untilMs: number } | null;
   /** Whether an answer has left out somebody who is on it. */
   isLeftOut: boolean;
+  /** When it was last given money. */
+  fundedMs: number;
 }
 
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
 
+/** Their first address, by which the simulation knows them whatever their address is later. */
 export function emailOf(trainer: string): string {
   return `${trainer}@opentrain.work`;
 }
@@ -77,7 +88,14 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
   const idOf = (customer: Customer) => tokens.get(customer)?.id ?? '';
   const jobs = customers.flatMap((customer) => makeJobs(sandbox, customer, idOf(customer)));
   const secrets = new Map<Customer, string>();
+  const bridgeTokens = new Map<Customer, string>();
   const contracts: Contract[] = [];
+  const addressOf = new Map(people.map((trainer) => [trainer, emailOf(trainer)]));
+  const toTrainer = (trainer: string) => ({
+    opentrainUserId: trainer,
+    displayName: trainer,
+    workEmail: market.addressOf(trainer),
+  });
   const past: Reason[] = [];
   const standing = new Map<string, Reason>();
 
@@ -105,6 +123,12 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     }
   }
 
+  /** At the marketplace itself, as an answer may be lost. */
+  function findLink({ id, customer, project }: Job): string | null {
+    const links = sandbox.snapshot().projectLinks.filter(({ installId }) => installId === idOf(customer));
+    return links.find((link) => link.jobId === id && link.externalProjectId === project)?.id ?? null;
+  }
+
   async function subscribe(customer: Customer): Promise<void> {
     const [path, eventTypes] =
       customer === 'own' ? ['/webhooks', employerEventTypes] : ['/webhook-endpoints', platformEventTypes];
@@ -126,10 +150,12 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     contractsOf: (customer) => contracts.filter(({ job }) => job.customer === customer),
     idOf,
     tokenOf: (customer) => tokens.get(customer)?.token ?? '',
+    bridgeTokenOf: (customer) => bridgeTokens.get(customer) ?? market.tokenOf(customer),
+    addressOf: (trainer) => addressOf.get(trainer) ?? emailOf(trainer),
     secretOf: (customer) => secrets.get(customer) ?? '',
     hire(job, ...trainers) {
       const { contractId } = sandbox.hire({ jobId: job.id, trainers: trainers.map(toTrainer) });
-      contracts.push({ id: contractId, job, people: trainers, saidEnded: null, isLeftOut: false });
+      contracts.push({ id: contractId, job, people: trainers, saidEnded: null, isLeftOut: false, fundedMs: 0 });
       settle('ended');
     },
     end(contract) {
@@ -144,6 +170,15 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
       contract.people = [...others, joins];
       settle('weaker', 'joined');
     },
+    fund(contract) {
+      sandbox.fundMilestone(contract.id, { volume: 1 });
+      contract.fundedMs = clockwork.nowMs();
+    },
+    moveTo(trainer, address) {
+      addressOf.set(trainer, address);
+      const isKnown = contracts.some(({ people: hired }) => hired.includes(trainer));
+      if (isKnown) sandbox.setWorkEmail(trainer, { workEmail: address });
+    },
     mistakeEnd(contract) {
       sandbox.raiseMistakenEnd(contract.id);
       const now = clockwork.nowMs();
@@ -151,15 +186,14 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     },
     async link(job) {
       const wanted = { externalProjectId: job.project, jobId: job.id };
-      const made = await market.call<{ projectLink: { id: string } }>(job.customer, 'POST', '/project-links', wanted);
-      if (made === null) return;
-      job.linkId = made.projectLink.id;
+      await market.call(job.customer, 'POST', '/project-links', wanted);
+      job.linkId = findLink(job);
       settle('weaker', 'linked');
     },
     async unlink(job) {
       if (job.linkId === null) return;
-      if ((await market.call(job.customer, 'DELETE', `/project-links/${job.linkId}`)) === null) return;
-      job.linkId = null;
+      await market.call(job.customer, 'DELETE', `/project-links/${job.linkId}`);
+      job.linkId = findLink(job);
       settle('weaker');
     },
     async reconnect(customer) {
@@ -173,13 +207,12 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
       const base = customer === 'own' ? addresses.employerBaseUrl : addresses.baseUrl;
       const headers = { authorization: `Bearer ${market.tokenOf(customer)}`, 'content-type': 'application/json' };
       const response = await fetch(`${base}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-      if (!response.ok) return null;
-      // It is done, and a proxy's page is answered: what was deleted needs no more than that.
-      const unread = method === 'DELETE' ? {} : null;
-      return (await response.json().catch(() => unread)) as T | null;
+      return response.ok ? ((await response.json().catch(() => null)) as T | null) : null;
     },
   };
   for (const customer of customers) await subscribe(customer);
+  const made = await market.call<{ token: string }>('own', 'POST', '/tokens', { name: 'Gangway' });
+  if (made !== null) bridgeTokens.set('own', made.token);
   for (const job of jobs) if (job.customer !== 'own') await market.link(job);
   return market;
 }
@@ -201,8 +234,4 @@ function makeJobs(sandbox: Sandbox, customer: Customer, id: string): Job[] {
     project: `${customer}-${number}`,
     linkId: customer === 'own' ? 'configured' : null,
   }));
-}
-
-function toTrainer(trainer: string) {
-  return { opentrainUserId: trainer, displayName: trainer, workEmail: emailOf(trainer) };
 }

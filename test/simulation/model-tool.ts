@@ -8,6 +8,11 @@ const longestCallMs = 15_000;
 /** And a call that was given up takes effect at the latest so long after it began. */
 const latestEffectMs = 27_000;
 const missedAgainMs = 10 * 60_000;
+const hourMs = 60 * 60_000;
+/** So often invitations are made anew in an hour, for all together. */
+const mostRenewals = 5;
+const invitationLifeMs = 12 * hourMs;
+const slowestGuestMs = 4 * hourMs;
 
 /**
  * A tool as real ones are: accounts apart from memberships, ids that are given out again after a backup was put back,
@@ -37,6 +42,8 @@ export interface ModelTool {
   /** @param id of a new account, where it is one that was given out before */
   putIn(group: string, address: string, id?: string): void;
   isHidden(seat: string): boolean;
+  /** Another address of somebody who is known under one already. */
+  alias(address: string, known: string): void;
   /** Of the account that has a seat. */
   idOf(seat: string): string;
   isTaken(id: string): boolean;
@@ -54,6 +61,8 @@ export interface ToolTraits {
   pageSize: number;
   /** Whether it tells the work that was done. */
   counts: boolean;
+  /** Who has no account is invited, and comes in later: some under an address of their own. */
+  invites: boolean;
 }
 
 /** From 0 to 1: how often each thing befalls a call. */
@@ -85,6 +94,8 @@ export const fairWeather: ToolWeather = {
 interface Account {
   id: string;
   address: string;
+  /** Until they come in. */
+  isInvited: boolean;
 }
 
 interface State {
@@ -92,10 +103,13 @@ interface State {
   /** The ids of the accounts in each group. */
   groups: Map<string, Set<string>>;
   nextId: number;
+  /** When invitations were made anew. */
+  renewedMs: number[];
 }
 
 export function createModelTool(traits: ToolTraits): ModelTool {
-  let state: State = { accounts: new Map(), groups: new Map(), nextId: 1 };
+  let state: State = { accounts: new Map(), groups: new Map(), nextId: 1, renewedMs: [] };
+  const aliases = new Map<string, string>();
   const hidden = new Set<string>();
   const work = createWork();
   /** Seats that a look has missed, and when. */
@@ -111,14 +125,50 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   };
   const accountBy = (address: string) =>
     [...state.accounts.values()].find((account) => account.address === address.toLowerCase());
-  const toMember = ({ id, address }: Account): Member => ({ id, email: address });
-  const seatOf = (group: string, id: string) => `${group}/${state.accounts.get(id)?.address ?? id}`;
+  const toMember = ({ id, address, isInvited }: Account): Member => ({ id, email: address, isInvited });
+  const knownAs = (address: string) => aliases.get(address) ?? address;
+  const seatOf = (group: string, id: string) => `${group}/${knownAs(state.accounts.get(id)?.address ?? id)}`;
+  /** Of a seat: of one person there may be several, under different addresses. */
+  const accountsAt = (seat: string) => {
+    const [group = '', address = ''] = seat.split('/');
+    const known = [...state.accounts.values()].filter((account) => knownAs(account.address) === address);
+    return known.filter(({ id }) => groupOf(group).has(id));
+  };
 
   function makeAccount(address: string, id = String(state.nextId)): Account {
-    const account = { id, address: address.toLowerCase() };
+    const account = { id, address: address.toLowerCase(), isInvited: false };
     state.nextId = Math.max(state.nextId, Number(id) + 1);
     state.accounts.set(account.id, account);
     return account;
+  }
+
+  /** Most of them come in within some hours, and some of these under another address: nothing tells who that is. */
+  function invite(group: string, account: Account): Account {
+    if (!traits.invites) return account;
+    account.isInvited = true;
+    const { id } = account;
+    void clockwork.wait(clockwork.random() * slowestGuestMs).then(() => {
+      const invited = state.accounts.get(id);
+      if (!invited?.isInvited || !groupOf(group).has(id)) return;
+      if (clockwork.random() < 0.8) invited.isInvited = false;
+      else groupOf(group).add(makeAccount(`private-${id}@home.example`).id);
+    });
+    return account;
+  }
+
+  function newInvitation({ id }: Pick<Account, 'id'>) {
+    const expiresAt = new Date(clockwork.nowMs() + invitationLifeMs).toISOString();
+    return { kind: 'link' as const, url: `https://studio.example/invitations/${id}`, expiresAt };
+  }
+
+  function renew(id: string) {
+    const now = clockwork.nowMs();
+    state.renewedMs = state.renewedMs.filter((atMs) => now - atMs < hourMs);
+    if (state.renewedMs.length >= mostRenewals) {
+      throw new AppError('rate_limited', 'Too many invitations', { retryAfterMs: hourMs });
+    }
+    state.renewedMs.push(now);
+    return newInvitation({ id });
   }
 
   /** A look at the tool. */
@@ -199,6 +249,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       removal: { effect: 'locks_out' },
       readding: 'yes',
       exclusive: 'membership',
+      ...(traits.invites && { invitation: 'own' as const }),
       ...(traits.counts && { usage: { counts: ['seconds'], outlivesRemoval: true } }),
       ...(traits.endsAccounts && {
         keepingAccount: { removal: { effect: 'membership_only', reason: 'the login stays' }, readding: 'yes' },
@@ -230,13 +281,17 @@ export function createModelTool(traits: ToolTraits): ModelTool {
         signal,
         () => {
           const known = accountBy(email);
-          const account = known ?? makeAccount(email);
+          const account = known ?? invite(group, makeAccount(email));
           const isNew = !groupOf(group).has(account.id);
           groupOf(group).add(account.id);
           const seat = seatOf(group, account.id);
           if (isNew) tool.onAdd(seat, group);
           else if (missed.has(seat)) tool.onTakenOver(seat);
-          return { ...toMember(account), account: known === undefined ? ('made' as const) : ('found' as const) };
+          return {
+            ...toMember(account),
+            account: known === undefined ? ('made' as const) : ('found' as const),
+            ...(account.isInvited && { invitation: newInvitation(account) }),
+          };
         },
         () => ({ id: '0', email, account: 'found' as const }),
       ),
@@ -260,6 +315,15 @@ export function createModelTool(traits: ToolTraits): ModelTool {
           () => undefined,
         ),
     }),
+    ...(traits.invites && {
+      renewInvitation: (_group, { id, email }, signal) =>
+        change(
+          email,
+          signal,
+          () => renew(id),
+          () => newInvitation({ id }),
+        ),
+    }),
     ...(traits.counts && {
       usageScopeFor: ({ externalProjectId }) => externalProjectId,
       async *readUsage(scope, request, signal) {
@@ -280,7 +344,8 @@ export function createModelTool(traits: ToolTraits): ModelTool {
 
   function takeOut(group: string, id: string): void {
     const seat = seatOf(group, id);
-    if (groupOf(group).delete(id)) tool.onRemove(seat, group);
+    // Under another address they may still be in.
+    if (groupOf(group).delete(id) && accountsAt(seat).length === 0) tool.onRemove(seat, group);
   }
 
   const tool: ModelTool = {
@@ -289,9 +354,9 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     weather: { ...fairWeather },
     work,
     workOn(seat, seconds) {
-      const [group = '', address = ''] = seat.split('/');
-      const account = accountBy(address);
-      if (account !== undefined) work.begin(group, account, seconds);
+      const [group = ''] = seat.split('/');
+      const account = accountsAt(seat).find(({ isInvited }) => !isInvited);
+      if (account !== undefined) work.begin(group, { ...account, knownAs: knownAs(account.address) }, seconds);
     },
     onDone: () => undefined,
     onAdd: () => undefined,
@@ -301,14 +366,14 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     isHidden: (seat) => hidden.has(seat),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {
-      const [group = '', address = ''] = seat.split('/');
-      const account = accountBy(address);
-      if (account !== undefined) groupOf(group).delete(account.id);
+      const [group = ''] = seat.split('/');
+      for (const { id } of accountsAt(seat)) groupOf(group).delete(id);
     },
     putIn(group, address, id) {
       groupOf(group).add((accountBy(address) ?? makeAccount(address, id)).id);
     },
-    idOf: (seat) => accountBy(seat.split('/')[1] ?? '')?.id ?? '',
+    alias: (address, known) => void aliases.set(address, known),
+    idOf: (seat) => accountsAt(seat)[0]?.id ?? '',
     isTaken: (id) => state.accounts.has(id),
     called: (address) => new Promise((resolve) => awaited.set(address, resolve)),
     backUp: () => structuredClone(state),

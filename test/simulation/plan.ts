@@ -1,3 +1,5 @@
+import type { ToolTraits } from './model-tool.ts';
+
 /** What happens in a simulation, drawn from its seed before anything happens: so that a part of it can be left out. */
 
 export const customers = ['acme', 'globex', 'own'] as const;
@@ -24,7 +26,7 @@ export interface Plan {
   steps: Step[];
   hasBrake: boolean;
   isManaged: boolean;
-  traits: { lists: boolean; findsById: boolean; endsAccounts: boolean; pageSize: number; counts: boolean };
+  traits: ToolTraits;
 }
 
 /** How often each comes. */
@@ -42,6 +44,8 @@ const weights = [
   ['unlink', 3],
   ['link', 5],
   ['reconnect', 1],
+  ['new_address', 3],
+  ['fund', 3],
   // What people do in the tool.
   ['work', 10],
   ['rework', 4],
@@ -61,6 +65,8 @@ const weights = [
   ['answers_lost', 2],
   ['marketplace_slow', 1],
   ['marketplace_busy', 3],
+  ['contracts_missing', 2],
+  ['cursors_refused', 2],
   // What the tool does.
   ['tool_down', 3],
   ['tool_loses_answers', 4],
@@ -89,6 +95,8 @@ const weights = [
   ['reject', 2],
   ['end_by_hand', 2],
   ['look_again', 3],
+  ['invite_again', 2],
+  ['rotate_token', 2],
 ] as const;
 
 /** What is drawn otherwise than usual, as few days would show it. There is always much at once then. */
@@ -137,6 +145,7 @@ export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Pla
       endsAccounts: random() < 0.3,
       pageSize: random() < 0.5 ? 3 : 100,
       counts: random() < 0.6,
+      invites: random() < 0.3,
       ...traits,
     },
   };

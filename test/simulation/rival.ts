@@ -115,6 +115,9 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
       return decisions.length;
     },
     rejectAll: async () => [],
+    listBudgets: async () => [],
+    inviteAgain: async () => undefined,
+    rotateToken: async () => undefined,
     decide: async () => 200,
     lookAgain: async () => undefined,
     forgotten: () => ({ fromMs: 0, untilMs: 0 }),

@@ -50,6 +50,8 @@ const others = [
   'answers_lost',
   'marketplace_slow',
   'marketplace_busy',
+  'contracts_missing',
+  'cursors_refused',
   'disk_full',
 ] as const;
 
@@ -152,13 +154,28 @@ function createFates(market: Market, isOn: (name: Trouble) => boolean): (exchang
       const ageMs = isOn('reads_old') ? clockwork.random() * oldestAnswerMs : 0;
       const question = `${from.name} ${headers['authorization']} ${url.pathname}${url.search}`;
       const misses = isOn('answers_miss') && url.pathname.endsWith('/participants');
+      const refusal = refusalOf(url, isOn);
       fate.instead = async (ask) => {
+        if (refusal !== null) return refusal;
         const answer = await lag(question, ask, ageMs);
         return misses ? leaveOut(url.pathname, answer) : answer;
       };
     }
     return fate;
   };
+}
+
+/** What the marketplace says of a contract or a cursor that it has, as if it had none such. */
+function refusalOf({ pathname, searchParams }: URL, isOn: (name: Trouble) => boolean): Answer | null {
+  const isOfContract = /\/contracts\/[^/]+/.test(pathname);
+  if (isOfContract && isOn('contracts_missing') && clockwork.random() < 0.6) return toRefusal(404, 'not_found');
+  const hasCursor = pathname.endsWith('/updates') && searchParams.has('cursor');
+  return hasCursor && isOn('cursors_refused') ? toRefusal(400, 'invalid_request') : null;
+}
+
+function toRefusal(status: number, code: string): Answer {
+  const body = JSON.stringify({ error: { code, message: 'There is none such' } });
+  return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
 function drawDelayMs(isOn: (name: Trouble) => boolean): number {

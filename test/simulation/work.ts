@@ -17,6 +17,8 @@ export interface Work {
 interface Worker {
   id: string;
   address: string;
+  /** The address by which the simulation knows them. */
+  knownAs: string;
 }
 
 interface Piece {
@@ -33,7 +35,7 @@ interface Piece {
 
 export function createWork(): Work {
   const pieces: Piece[] = [];
-  const seatOf = ({ group, worker }: Piece) => `${group}/${worker.address}`;
+  const seatOf = ({ group, worker }: Piece) => `${group}/${worker.knownAs}`;
   const piecesOf = (seat: string) => pieces.filter((piece) => seatOf(piece) === seat);
   const sumOf = (seat: string) =>
     piecesOf(seat).reduce((sum, { seconds, isRemoved }) => sum + (isRemoved ? 0 : seconds), 0);

@@ -102,6 +102,7 @@ type Marks = Record<'meddled' | 'kept', Set<string>>;
 function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, { meddled, kept }: Marks): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
+  let moves = 0;
 
   /** What is true of another customer's contract, said as if it were the hostile one's own. */
   async function forge(type: string, which: number, other: number): Promise<void> {
@@ -253,6 +254,22 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       meddled.add(seat);
       troubles.note();
     },
+    new_address({ which }) {
+      const trainer = anyone(which);
+      moves += 1;
+      const address = `${trainer}.${moves}@opentrain.work`;
+      tool.alias(address, emailOf(trainer));
+      market.moveTo(trainer, address);
+    },
+    fund(step) {
+      const contract = contractOf(step);
+      if (contract !== undefined) market.fund(contract);
+    },
+    invite_again: ({ customer }) => fleet.inviteAgain(customer),
+    async rotate_token() {
+      // What a database that was put back knows of a token is revoked, and a person has to make another.
+      if (plan.steps.every(({ kind }) => kind !== 'restored')) await fleet.rotateToken('own');
+    },
     async hand_adds({ which, other, forMin }) {
       const job = pick(market.jobs, which);
       if (job === undefined) return;
@@ -260,7 +277,7 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       const isFree = market.reasons().every(({ seat }) => seat !== `${job.project}/${emailOf(trainer)}`);
       // Whose address is managed is Gangway's, whoever has put them in.
       if (!isFree || plan.isManaged) return tool.putIn(job.project, 'stranger@elsewhere.example');
-      tool.putIn(job.project, emailOf(trainer));
+      tool.putIn(job.project, market.addressOf(trainer));
       await clockwork.wait(forMin * minuteMs);
       market.hire(job, trainer);
     },
