@@ -96,8 +96,8 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
 }
 
 /**
- * Reads one page of a claimed feed. It stores the page, and only then moves the cursor: after a crash between the two the page is read again, and each of
- * its events is known by its digest.
+ * Reads one page of a claimed feed. It stores the page, and only then moves the cursor: after a crash between the two
+ * the page is read again, and each of its events is known by its digest.
  */
 export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: AbortSignal): Promise<void> {
   const { feeds, sources, clock, logger, everyMs } = deps;
