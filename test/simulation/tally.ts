@@ -20,13 +20,18 @@ export function createTally({ tool, market, isMeddledWith }: World): Tally {
   const isOfPlatform = (seat: string) => !seat.startsWith('own-');
   const reasonsOf = (seat: string) => market.reasons().filter((reason) => reason.seat === seat);
 
+  /** The marketplace or a person has said so, by mistake. */
+  const wasSaidEnded = (contractId: string) =>
+    market.contracts.some(({ id, saidEnded }) => id === contractId && saidEnded !== null);
+
   tool.onAdd = (seat) => {
     added.add(seat);
     late.delete(seat);
   };
   tool.onRemove = (seat) => {
     const isWanted = reasonsOf(seat).some(
-      ({ untilMs, sinceMs }) => untilMs === null && clockwork.nowMs() - sinceMs > freshMs,
+      ({ untilMs, sinceMs, contractId }) =>
+        untilMs === null && clockwork.nowMs() - sinceMs > freshMs && !wasSaidEnded(contractId),
     );
     if (isWanted && isOfPlatform(seat)) counts.wrong += 1;
   };
