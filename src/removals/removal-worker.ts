@@ -97,6 +97,8 @@ async function decide(
   const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
   const passing = await mayPass(tx, asked, now);
   const due = asked.filter(({ membershipId }) => passing.has(membershipId));
+  // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
+  if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const counts = await brakes.counts(tx, install, now);
   const { cleared, held, exceeded } = applyBrake(
     due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),

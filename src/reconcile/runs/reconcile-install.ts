@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
@@ -190,6 +191,8 @@ export async function addEvidence(
   });
   deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();
+  // On SQLite all of it ran in this thread. Deliveries are answered before the next part of a large read.
+  await nextTurn();
   return applied.held;
 }
 
