@@ -5,8 +5,8 @@ export interface TakenTime {
   isCrowded: boolean;
   /** What others used of the thread while intake rested lately: 0 to 1. */
   usedByOthers: number;
-  /** How long the oldest of the batch had been stored. */
-  waitedMs: number;
+  /** Whether intake has lagged, and has not caught up yet. */
+  isBehind: boolean;
 }
 
 /**
@@ -25,18 +25,23 @@ const crowdedFactor = 12;
 const maxCrowdedFactor = 19;
 const maxCrowdedMs = 500;
 /**
- * A burst is answered first. A flood that lasts does not keep people waiting: what has been stored for longer than this
- * is taken in in a third of the time. Else intake could lag for as long as deliveries come, even where a thread
- * with some other work could do both.
+ * A burst is answered first. A flood that lasts does not keep people waiting: once something has been stored for longer
+ * than this, intake takes a third of the time until nothing queues any more. Else it could lag for as long as deliveries
+ * come, even where a thread with some other work could do both.
  */
 const longestWaitMs = 5000;
 const overdueFactor = 2;
 
 /** Pure: for how many milliseconds intake lets others work. */
-export function decideRest({ tookMs, isCrowded, usedByOthers, waitedMs }: TakenTime): number {
+export function decideRest({ tookMs, isCrowded, usedByOthers, isBehind }: TakenTime): number {
   const pauseMs = Math.min(tookMs, maxPauseMs);
   if (!isCrowded) return tookMs > pauseAfterMs ? pauseMs : 0;
-  const most = waitedMs > longestWaitMs ? overdueFactor : maxCrowdedFactor;
+  const most = isBehind ? overdueFactor : maxCrowdedFactor;
   const factor = Math.min((crowdedFactor * usedByOthers) / (1 - usedByOthers), most);
   return Math.max(pauseMs, Math.min(tookMs * factor, maxCrowdedMs));
+}
+
+/** Pure: whether intake is behind after a batch, the oldest delivery of which had been stored for so long. */
+export function isStillBehind(wasBehind: boolean, isCrowded: boolean, waitedMs: number): boolean {
+  return isCrowded && (wasBehind || waitedMs > longestWaitMs);
 }

@@ -10,7 +10,7 @@ import type { Metrics } from '../lib/metrics.ts';
 import type { Rest } from '../lib/rest.ts';
 import { noteSpan } from '../lib/tracing.ts';
 import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
-import { decideRest } from './decide-rest.ts';
+import { decideRest, isStillBehind } from './decide-rest.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
 import type { ReadRequestStore } from './read-request-store.ts';
@@ -57,6 +57,7 @@ const rememberedMs = 200;
 export function createIntakeWorker(deps: IntakeDeps): Loop {
   const { logger, clock, inbox, memberships } = deps;
   let usedByOthers = 0;
+  let isBehind = false;
 
   async function rest(ms: number, signal: AbortSignal): Promise<void> {
     const used = await deps.rest(ms, signal);
@@ -78,7 +79,8 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
       const tookMs = performance.now() - beganAt;
       const waitedMs = Date.parse(now) - Date.parse(oldestAt ?? now);
       const isCrowded = count >= manyAtOnce && deps.isReceiverBusy();
-      const restMs = decideRest({ tookMs, isCrowded, usedByOthers, waitedMs });
+      isBehind = isStillBehind(isBehind, isCrowded, waitedMs);
+      const restMs = decideRest({ tookMs, isCrowded, usedByOthers, isBehind });
       if (isCrowded) await yieldToReceiver(restMs, installs, signal);
       else if (restMs > 0) await rest(restMs, signal);
       // Check for due deliveries before anything else.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decideRest } from '../../src/evidence/decide-rest.ts';
+import { decideRest, isStillBehind } from '../../src/evidence/decide-rest.ts';
 
 const cases = [
   { what: 'nothing after a short batch', tookMs: 3, isCrowded: false, usedByOthers: 0.9, restMs: 0 },
@@ -16,16 +16,31 @@ const cases = [
   { what: 'for a twentieth of the time beside much work', tookMs: 20, isCrowded: true, usedByOthers: 0.7, restMs: 380 },
   { what: 'as much beside a thread that is never free', tookMs: 20, isCrowded: true, usedByOthers: 1, restMs: 380 },
   {
-    what: 'twice as long as it took, at most, where deliveries have waited for long',
+    what: 'twice as long as it took, at most, where it is behind',
     tookMs: 20,
     isCrowded: true,
     usedByOthers: 0.7,
-    waitedMs: 5001,
+    isBehind: true,
     restMs: 40,
   },
   { what: 'half a second at most', tookMs: 200, isCrowded: true, usedByOthers: 0.7, restMs: 500 },
 ];
 
 it.each(cases)('intake rests $what', ({ restMs, ...taken }) => {
-  expect(decideRest({ waitedMs: 5000, ...taken })).toBeCloseTo(restMs);
+  expect(decideRest({ isBehind: false, ...taken })).toBeCloseTo(restMs);
+});
+
+it('intake is behind from when a delivery has waited for long until nothing queues', () => {
+  const batches = [
+    { isCrowded: true, waitedMs: 5000, isBehind: false },
+    { isCrowded: true, waitedMs: 5001, isBehind: true },
+    { isCrowded: true, waitedMs: 100, isBehind: true },
+    { isCrowded: false, waitedMs: 100, isBehind: false },
+    { isCrowded: true, waitedMs: 100, isBehind: false },
+  ];
+  let isBehind = false;
+  for (const { isCrowded, waitedMs, ...expected } of batches) {
+    isBehind = isStillBehind(isBehind, isCrowded, waitedMs);
+    expect({ isBehind }).toEqual(expected);
+  }
 });
