@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { ReadRequestStore } from '../../evidence/read-request-store.ts';
@@ -102,6 +103,8 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
   }
   for (const chunk of chunksOf(contracts, contractsAtOnce)) {
     await addEvidence(deps, evidenceOfRead({ ...read, contracts: chunk }));
+    // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a long list.
+    await nextTurn();
   }
   for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
@@ -110,7 +113,10 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
     const contracts = asked.map((id) => toAsked(install, id, beganAt));
     await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
-  await deriveAll(deps, install, async () => signal.throwIfAborted());
+  await deriveAll(deps, install, async () => {
+    signal.throwIfAborted();
+    await nextTurn();
+  });
   const isUnstaffed = (await activeLists.findUnstaffed(install, ids)).length > 0;
   if (isUnstaffed) throw new AppError('conflict', 'It was not answered who is on an active contract');
   const listed = new Set(contracts.map(({ id }) => id));

@@ -17,6 +17,7 @@ import type { Grant, Source, SourceReader } from '../../sources/source.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
+import { contractsAtOnce } from '../read/evidence-of-install.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
 import { addMissed } from '../read/missed-event-store.ts';
@@ -148,6 +149,8 @@ async function readAndApply(
     if (isEnd && tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
     held.push(...(await addEvidence(deps, evidence, noteMissed)));
     await lease.progress();
+    // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
+    if (evidence.contracts.length >= contractsAtOnce) await nextTurn();
   }
 }
 
@@ -191,8 +194,6 @@ export async function addEvidence(
   });
   deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();
-  // On SQLite all of it ran in this thread. Deliveries are answered before the next part of a large read.
-  await nextTurn();
   return applied.held;
 }
 
