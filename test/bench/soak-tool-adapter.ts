@@ -33,8 +33,9 @@ export default ({ settings, request, pathSegment }: AdapterKit): Adapter => {
       yield* (body as { members: Member[] }).members;
     },
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
-    async *readUsage(scope, _wish, signal) {
-      const url = `${root}/work/${pathSegment(scope)}`;
+    async *readUsage(scope, { changedSince }, signal) {
+      const since = changedSince === null ? '' : `?since=${encodeURIComponent(changedSince)}`;
+      const url = `${root}/work/${pathSegment(scope)}${since}`;
       const { body } = await request({ url, purpose: 'read the work', signal });
       yield* (body as { work: UsageObservation[] }).work;
     },

@@ -15,11 +15,30 @@ export interface SoakTool {
   close(): void;
 }
 
+/** Each whole minute that a trainer is in counts as worked when it is over. */
+interface Worker {
+  /** Of the times that are over. */
+  beforeSeconds: number;
+  changedMs: number;
+  /** Null while they are out. */
+  cameMs: number | null;
+}
+
+const minuteMs = 60_000;
+/** A day has no more. */
+const mostSeconds = 80_000;
+
+function workedBy({ beforeSeconds, changedMs, cameMs }: Worker): { seconds: number; changedMs: number } {
+  const minutes = cameMs === null ? 0 : Math.floor((Date.now() - cameMs) / minuteMs);
+  if (cameMs === null || minutes === 0) return { seconds: beforeSeconds, changedMs };
+  return { seconds: Math.min(beforeSeconds + minutes * 60, mostSeconds), changedMs: cameMs + minutes * minuteMs };
+}
+
 /** @param answerMs how long each answer takes */
 export async function openSoakTool(answerMs = 0): Promise<SoakTool> {
   const groups = new Map<string, Set<string>>();
-  /** Seconds of today, by project and trainer. */
-  const worked = new Map<string, Map<string, number>>();
+  /** By project and trainer. */
+  const workers = new Map<string, Map<string, Worker>>();
 
   function of(project: string): Set<string> {
     const members = groups.get(project) ?? new Set();
@@ -34,21 +53,31 @@ export async function openSoakTool(answerMs = 0): Promise<SoakTool> {
     tool.onChange(`${project}/${trainer}`, method === 'PUT');
     if (method === 'PUT') members.add(trainer);
     else members.delete(trainer);
+    clock(project, trainer, method === 'PUT');
     return { member: shown };
   }
 
-  /** Each reading finds that those who are in have worked for a minute more. */
-  function answerWork(project: string): object {
-    const days = worked.get(project) ?? new Map<string, number>();
-    worked.set(project, days);
-    for (const trainer of of(project)) days.set(trainer, Math.min((days.get(trainer) ?? 0) + 60, 80_000));
+  function clock(project: string, trainer: string, isIn: boolean): void {
+    const known = workers.get(project) ?? new Map<string, Worker>();
+    workers.set(project, known);
+    const worker = known.get(trainer) ?? { beforeSeconds: 0, changedMs: 0, cameMs: null };
+    if (isIn === (worker.cameMs !== null)) return;
+    const { seconds, changedMs } = workedBy(worker);
+    known.set(trainer, { beforeSeconds: seconds, changedMs, cameMs: isIn ? Date.now() : null });
+  }
+
+  /** What has changed since then, and all of it where that is left out. */
+  function answerWork(project: string, since: string | null): object {
     const day = new Date().toISOString().slice(0, 10);
-    return { work: [...days].map(([memberId, seconds]) => ({ of: 'day', day, memberId, seconds })) };
+    const all = [...(workers.get(project) ?? [])].map(([memberId, worker]) => ({ memberId, ...workedBy(worker) }));
+    const changed = all.filter(({ changedMs }) => changedMs >= (since === null ? 1 : Date.parse(since)));
+    return { work: changed.map(({ memberId, seconds }) => ({ of: 'day', day, memberId, seconds })) };
   }
 
   function answer(method: string, url: string): object {
-    const [, area, project = '', trainer = ''] = url.split('/').map(decodeURIComponent);
-    if (area === 'work') return answerWork(project);
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    const [, area, project = '', trainer = ''] = pathname.split('/').map(decodeURIComponent);
+    if (area === 'work') return answerWork(project, searchParams.get('since'));
     if (area !== 'groups') return {};
     if (trainer !== '') return answerMember(method, project, trainer);
     return { members: [...of(project)].map((id) => ({ id, email: `${id}@opentrain.work` })) };
