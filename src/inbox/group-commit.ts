@@ -7,8 +7,8 @@ import { AppError, isTransient, toAppError } from '../domain/errors.ts';
 export interface GroupCommit<Item, Result> {
   /** Resolves when the item is committed. */
   add(item: Item): Promise<Result>;
-  /** Whether a commit is under way. */
-  isBusy(): boolean;
+  /** How many items are being committed, or wait for it. */
+  count(): number;
 }
 
 interface GroupCommitOptions<Item, Result> {
@@ -35,14 +35,17 @@ export function createGroupCommit<Item, Result>({
 }: GroupCommitOptions<Item, Result>): GroupCommit<Item, Result> {
   let waiting: WaitingItem<Item, Result>[] = [];
   let underway = 0;
+  let committing = 0;
 
   function commitWaiting(): void {
     while (waiting.length > 0 && underway < maxUnderway) {
       const group = waiting.slice(0, maxGroupSize);
       waiting = waiting.slice(maxGroupSize);
       underway += 1;
+      committing += group.length;
       void commitGroup(group).then((answer) => {
         underway -= 1;
+        committing -= group.length;
         // The next group starts before this one is answered, so that neither waits for the other.
         commitWaiting();
         answer();
@@ -90,6 +93,6 @@ export function createGroupCommit<Item, Result>({
         commitWaiting();
       });
     },
-    isBusy: () => underway > 0,
+    count: () => committing + waiting.length,
   };
 }

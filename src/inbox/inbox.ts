@@ -12,7 +12,7 @@ export interface Inbox {
    * @throws AppError `unavailable` if it cannot be stored now
    */
   append(delivery: NewDelivery): Promise<Appended>;
-  /** Whether deliveries are being stored right now. */
+  /** Whether many deliveries are being stored right now. */
   isBusy(): boolean;
 }
 
@@ -26,6 +26,8 @@ const maxGroupSize = 256;
 /** One that is being stored, and one that is ready to follow, so that storing never pauses. */
 const maxUnderway = 2;
 const maxWaiting = 10_000;
+/** A few at a time are no flood: each waits for the disk, and the thread is free meanwhile. */
+const manyAtOnce = 16;
 
 export function createInbox({ append, onAppended }: InboxOptions): Inbox {
   const group = createGroupCommit<NewDelivery, Appended>({
@@ -38,5 +40,5 @@ export function createInbox({ append, onAppended }: InboxOptions): Inbox {
     maxUnderway,
     maxWaiting,
   });
-  return { append: (delivery) => group.add(delivery), isBusy: group.isBusy };
+  return { append: (delivery) => group.add(delivery), isBusy: () => group.count() >= manyAtOnce };
 }

@@ -21,7 +21,7 @@ function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 }
     },
   });
   return {
-    isBusy: group.isBusy,
+    count: group.count,
     add: (...items: string[]) => items.map((item) => group.add(item)),
     groups: () => begun.map(({ items }) => items.join('')),
     /** Ends the oldest commit under way and lets everything that waits for it go on. */
@@ -33,7 +33,7 @@ function openGroupCommit({ maxGroupSize = 4, maxUnderway = 1, maxWaiting = 100 }
 }
 
 it('begins as many commits as may be under way, and gathers what comes after', async () => {
-  const { add, end, groups, isBusy } = openGroupCommit({ maxUnderway: 2 });
+  const { add, end, groups, count } = openGroupCommit({ maxUnderway: 2 });
   const results = add('a', 'b', 'c', 'd');
   expect(groups()).toEqual(['a', 'b']);
   await end();
@@ -41,7 +41,7 @@ it('begins as many commits as may be under way, and gathers what comes after', a
   await end();
   await end();
   expect(await Promise.all(results)).toEqual(['a', 'b', 'c', 'd'].map((one) => `${one} committed`));
-  expect(isBusy()).toBe(false);
+  expect(count()).toBe(0);
 });
 
 it('has the next group under way before it answers the one before', async () => {
@@ -85,15 +85,15 @@ it('answers an item only when its commit has ended', async () => {
   expect(answered).toEqual(['a committed', 'b committed']);
 });
 
-it('is busy from the first item until the last is committed', async () => {
-  const { add, end, isBusy } = openGroupCommit();
-  expect(isBusy()).toBe(false);
-  add('a', 'b');
-  expect(isBusy()).toBe(true);
+it('counts the items that are not committed yet', async () => {
+  const { add, end, count } = openGroupCommit();
+  expect(count()).toBe(0);
+  add('a', 'b', 'c');
+  expect(count()).toBe(3);
   await end();
-  expect(isBusy()).toBe(true);
+  expect(count()).toBe(2);
   await end();
-  expect(isBusy()).toBe(false);
+  expect(count()).toBe(0);
 });
 
 it('begins again after a rest', async () => {
