@@ -206,13 +206,14 @@ export function createChecks({
     const contracts = market.sandbox.snapshot().contracts;
     const held = new Map(contracts.map(({ id, budget }) => [id, budget]));
     const fundedMs = new Map(market.contracts.map((contract) => [contract.id, contract.fundedMs]));
-    for (const { contractId, askedAt, consumedSeconds, fundedVolume } of await fleet.listBudgets()) {
+    for (const { install, contractId, askedAt, consumedSeconds, fundedVolume } of await fleet.listBudgets()) {
       const [budget, funded] = [held.get(contractId), fundedMs.get(contractId)];
       if (budget === undefined || funded === undefined || askedAt === null) continue;
       const changedMs = Math.max(funded, Date.parse(budget.lastUsageAt ?? '1970-01-01'));
       const isSame = consumedSeconds === budget.consumed.seconds && fundedVolume === budget.fundedVolume;
-      // What has changed since it was asked for is not known yet.
-      if (isSame || Date.parse(askedAt) - lagMs < changedMs) continue;
+      // An answer may have been old, and what has changed since is not known yet.
+      const sureMs = Math.max(changedMs + lagMs, troubles.readableSinceMs(install as Customer));
+      if (isSame || Date.parse(askedAt) < sureMs) continue;
       wrong(`the budget of ${contractId} is known as ${consumedSeconds} s of ${fundedVolume} h`);
     }
   }
