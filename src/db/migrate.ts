@@ -95,8 +95,10 @@ export async function migrate(database: Database): Promise<string[]> {
     database.dialect === 'postgres'
       ? await run(database.kysely)
       : await inTransaction(database, run, { patienceMs: 60_000 });
-  await checkCompatibility(database);
-  if (database.dialect === 'sqlite') await inTransaction(database, writeStatistics, { patienceMs: 60_000 });
+  await inTransaction(database, async (tx) => {
+    await checkCompatibility(tx);
+    if (database.dialect === 'sqlite') await writeStatistics(tx);
+  });
   return executed;
 }
 
@@ -131,11 +133,9 @@ async function runMigrations({ dialect }: Database, db: Transaction): Promise<st
   return results.map((result: MigrationResult) => result.migrationName);
 }
 
-async function checkCompatibility(database: Database): Promise<void> {
-  await inTransaction(database, async (tx) => {
-    const stored = await refuseNewer(tx);
-    if (stored < compatibility) await writeSetting(tx, 'compatibility', String(compatibility));
-  });
+async function checkCompatibility(tx: Transaction): Promise<void> {
+  const stored = await refuseNewer(tx);
+  if (stored < compatibility) await writeSetting(tx, 'compatibility', String(compatibility));
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Transaction } from './database.ts';
 /**
  * What SQLite's planner takes for granted about the tables that grow. Without it, it holds an index by tool or by install
  * for a good one, and reads every membership for each removal. `ANALYZE` would count what is there: then a plan depends on
- * what a database was like when it was last counted, and a new one has nothing yet. So these are the numbers of a large
- * installation, the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
+ * what a database was like when it was last counted, and a new one has nothing yet. So these are the numbers that a large
+ * installation would have, assumed and the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
  *
  * Of each index: how many rows it has, then how many have the same first column, the same first two columns, and so on.
  */

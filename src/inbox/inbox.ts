@@ -27,7 +27,7 @@ const maxGroupSize = 256;
 const maxUnderway = 2;
 const maxWaiting = 10_000;
 /** A few at a time are no flood: each waits for the disk, and the thread is free meanwhile. */
-const manyAtOnce = 16;
+const busyFrom = 16;
 
 export function createInbox({ append, onAppended }: InboxOptions): Inbox {
   const group = createGroupCommit<NewDelivery, Appended>({
@@ -40,5 +40,5 @@ export function createInbox({ append, onAppended }: InboxOptions): Inbox {
     maxUnderway,
     maxWaiting,
   });
-  return { append: (delivery) => group.add(delivery), isBusy: () => group.count() >= manyAtOnce };
+  return { append: (delivery) => group.add(delivery), isBusy: () => group.count() >= busyFrom };
 }

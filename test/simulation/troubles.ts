@@ -168,13 +168,13 @@ function createFates(market: Market, isOn: (name: Trouble) => boolean): (exchang
 /** What the marketplace says of a contract or a cursor that it has, as if it had none such. */
 function refusalOf({ pathname, searchParams }: URL, isOn: (name: Trouble) => boolean): Answer | null {
   const isOfContract = /\/contracts\/[^/]+/.test(pathname);
-  if (isOfContract && isOn('contracts_missing') && clockwork.random() < 0.6) return toRefusal(404, 'not_found');
+  if (isOfContract && isOn('contracts_missing') && clockwork.random() < 0.6) return toRefusal(404, 'NOT_FOUND');
   const hasCursor = pathname.endsWith('/updates') && searchParams.has('cursor');
-  return hasCursor && isOn('cursors_refused') ? toRefusal(400, 'invalid_request') : null;
+  return hasCursor && isOn('cursors_refused') ? toRefusal(400, 'BAD_REQUEST') : null;
 }
 
 function toRefusal(status: number, code: string): Answer {
-  const body = JSON.stringify({ error: { code, message: 'There is none such' } });
+  const body = JSON.stringify({ error: 'There is none such', code });
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 

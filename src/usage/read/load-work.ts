@@ -5,22 +5,17 @@ import type { Counts, Day } from '../../domain/usage.ts';
 import { toItem } from './item-row.ts';
 import type { Item } from './merge-items.ts';
 import type { MemberWork, ObservedDay, Totals } from './merge-work.ts';
-import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeKey } from './scope-store.ts';
 
-/** The SQL that reads what is known of members' work: of one, or of many at once. */
-
-export interface MemberKey extends ScopeKey {
-  memberId: string;
-}
+/** The SQL that reads what is known of members' work, of one or of many at once. */
 
 /** What is remembered of a person in a scope. */
 export type PersonRow = Pick<Tables['usagePerson'], 'trainerId' | 'generation' | 'totals' | 'fallenSince'>;
 
 /** By the tool's id. */
-export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, members: readonly ScopeMember[]) {
+export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, memberIds: readonly string[]) {
   const people = new Map<string, PersonRow>();
-  for (const part of inParts(members.map(({ memberId }) => memberId))) {
+  for (const part of inParts(memberIds)) {
     const rows = db
       .selectFrom('usagePerson')
       .select(['memberId', 'trainerId', 'generation', 'totals', 'fallenSince'])
@@ -33,31 +28,26 @@ export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, mem
 }
 
 /** By the id of the membership. */
-export async function loadGenerations(db: Transaction, members: readonly ScopeMember[]): Promise<Map<number, number>> {
+export async function loadGenerations(db: Transaction, ids: readonly number[]): Promise<Map<number, number>> {
   const generations = new Map<number, number>();
-  for (const part of inParts(members.map(({ membershipId }) => membershipId))) {
+  for (const part of inParts(ids)) {
     const rows = await db.selectFrom('membership').select(['id', 'generation']).where('id', 'in', part).execute();
     for (const { id, generation } of rows) generations.set(id, generation);
   }
   return generations;
 }
 
-interface SteadyMember {
-  member: ScopeMember;
-  totals: Totals | null;
-}
-
-/** As `loadWork`, for many at once, by the tool's id. */
+/** By the tool's id; each of these has an entry. */
 export async function loadWorks(
   db: Transaction,
   { tool, scope }: ScopeKey,
-  steady: readonly SteadyMember[],
+  people: ReadonlyMap<string, Totals | null>,
   firstDay: Day,
 ): Promise<Map<string, MemberWork>> {
   const works = new Map<string, MemberWork & { items: Map<string, Item>; days: Map<Day, ObservedDay> }>();
-  for (const { member, totals } of steady) works.set(member.memberId, { items: new Map(), totals, days: new Map() });
-  const earliest = steady
-    .map(({ totals }) => earliestDay(firstDay, totals))
+  for (const [id, totals] of people) works.set(id, { items: new Map(), totals, days: new Map() });
+  const earliest = [...people.values()]
+    .map((totals) => earliestDay(firstDay, totals))
     .reduce((a, b) => (a < b ? a : b), firstDay);
   for (const part of inParts([...works.keys()])) {
     const items = db.selectFrom('usageItem').selectAll().where('tool', '=', tool).where('scope', '=', scope);
@@ -78,34 +68,9 @@ function earliestDay(firstDay: Day, totals: Totals | null): Day {
   return totals !== null && totals.day < firstDay ? totals.day : firstDay;
 }
 
-export function totalsOf({ totals }: Pick<PersonRow, 'totals'>): Totals | null {
-  return totals === null ? null : (JSON.parse(totals) as Totals);
-}
-
-/** Of one member, under whichever id it is kept. */
-export async function loadWork(
-  tx: Transaction,
-  key: MemberKey,
-  firstDay: Day,
-  totals: Totals | null,
-): Promise<MemberWork> {
-  const items = await tx
-    .selectFrom('usageItem')
-    .selectAll()
-    .where((eb) => eb.and(key))
-    .where('lastDay', '>=', firstDay)
-    .execute();
-  const days = await tx
-    .selectFrom('usageDay')
-    .selectAll()
-    .where((eb) => eb.and(key))
-    .where('day', '>=', earliestDay(firstDay, totals))
-    .execute();
-  return {
-    items: new Map(items.map((row) => [row.itemId, toItem(row)])),
-    totals,
-    days: new Map(days.map((row) => [row.day, toSeen(row)])),
-  };
+export function totalsOf(person: Pick<PersonRow, 'totals'> | undefined): Totals | null {
+  const text = person?.totals ?? null;
+  return text === null ? null : (JSON.parse(text) as Totals);
 }
 
 function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay {

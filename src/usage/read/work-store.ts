@@ -5,7 +5,7 @@ import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
 import { lookAtSettled } from '../../memberships/look-store.ts';
 import { toItemColumns } from './item-row.ts';
-import { loadGenerations, loadPeople, loadWork, loadWorks, type MemberKey, totalsOf } from './load-work.ts';
+import { loadGenerations, loadPeople, loadWorks, totalsOf } from './load-work.ts';
 import type { Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Totals } from './merge-work.ts';
 import { loadMembers, type ScopeMember } from './scope-member-store.ts';
@@ -99,10 +99,12 @@ export function createWorkStore(database: Database): WorkStore {
     },
 
     async findChanged(claim, members, { firstDay, now }, change) {
-      const [people, generations] = await Promise.all([
-        loadPeople(kysely, claim, members),
-        loadGenerations(kysely, members),
-      ]);
+      const ids = members.map(({ memberId }) => memberId);
+      const people = await loadPeople(kysely, claim, ids);
+      const generations = await loadGenerations(
+        kysely,
+        members.map(({ membershipId }) => membershipId),
+      );
       // Members who are new, were removed since or share an account are for `update`.
       const steady = members.flatMap((member) => {
         const person = people.get(member.memberId);
@@ -110,11 +112,12 @@ export function createWorkStore(database: Database): WorkStore {
           person?.trainerId === member.trainerId &&
           person.generation === member.generation &&
           generations.get(member.membershipId) === member.generation;
-        return isSteady ? [{ member, person, totals: totalsOf(person) }] : [];
+        return isSteady ? [{ member, person }] : [];
       });
-      const works = await loadWorks(kysely, claim, steady, firstDay);
-      const unchanged = steady.filter(({ member, person, totals }) => {
-        const known = works.get(member.memberId) ?? { ...noWork, totals };
+      const totals = new Map(steady.map(({ member, person }) => [member.memberId, totalsOf(person)]));
+      const works = await loadWorks(kysely, claim, totals, firstDay);
+      const unchanged = steady.filter(({ member, person }) => {
+        const known = works.get(member.memberId) ?? noWork;
         const work = change(member, known);
         const columns = toTotalColumns(work, person, now);
         const isSameTotal = columns.totals === person.totals && columns.fallenSince === person.fallenSince;
@@ -141,10 +144,11 @@ async function updateMember(
   change: Parameters<WorkStore['update']>[3],
 ): Promise<void> {
   const { key, person } = await findPerson(tx, scope, member);
-  const generation = await generationOf(tx, member);
+  const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;
   const isSame = generation === member.generation;
   const hasEnded = person !== undefined && person.generation !== generation;
-  const known = await loadWork(tx, key, firstDay, person === undefined ? null : totalsOf(person));
+  const totals = new Map([[key.memberId, totalsOf(person)]]);
+  const known = (await loadWorks(tx, scope, totals, firstDay)).get(key.memberId) ?? noWork;
   // The membership has changed since the tool was asked, so absence from the reading means nothing.
   const work = change(member, known, hasEnded || !isSame);
   const { trainerId } = member;
@@ -166,24 +170,18 @@ function toTotalColumns({ totals }: MemberWork, before: { fallenSince: string | 
   };
 }
 
+interface MemberKey extends ScopeKey {
+  memberId: string;
+}
+
 /** Keeps the work of two trainers apart who had the same id one after the other. */
 async function findPerson(tx: Transaction, { tool, scope }: ScopeKey, member: ScopeMember) {
   const { memberId, trainerId, isShared = false } = member;
   const key = { tool, scope, memberId };
-  const person = await personAt(tx, key);
+  const person = (await loadPeople(tx, key, [memberId])).get(memberId);
   if (person === undefined || person.trainerId === trainerId || isShared) return { key, person };
   const apart = { ...key, memberId: `${memberId} of ${trainerId}` };
-  return { key: apart, person: await personAt(tx, apart) };
-}
-
-async function personAt(tx: Transaction, key: MemberKey) {
-  const people = tx.selectFrom('usagePerson').selectAll();
-  return await people.where((eb) => eb.and(key)).executeTakeFirst();
-}
-
-async function generationOf(tx: Transaction, { membershipId }: ScopeMember): Promise<number> {
-  const row = await tx.selectFrom('membership').select('generation').where('id', '=', membershipId).executeTakeFirst();
-  return row?.generation ?? -1;
+  return { key: apart, person: (await loadPeople(tx, key, [apart.memberId])).get(apart.memberId) };
 }
 
 async function holds(tx: Transaction, claim: ScopeClaim, now: string): Promise<boolean> {
