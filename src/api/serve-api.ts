@@ -4,6 +4,7 @@ import type { Operator } from '../console/operator.ts';
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { maskText } from '../lib/mask.ts';
 import { answerOnce } from './answer-once.ts';
 import type { ApiParts } from './api-parts.ts';
 import { type ApiWay, createBearer } from './bearer.ts';
@@ -13,7 +14,6 @@ import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
 import { isForeseen, ofOperation, toApiError, toProblem } from './problem.ts';
 import { checkGiven, hasBody, readJson, readKey, readQuery } from './request.ts';
-import { cutToAnswer } from './to-answer.ts';
 
 /**
  * The way of a request to an operation: host, token, role, what was given, and then the operation itself. No cookie
@@ -141,4 +141,24 @@ function createProblemHandler(logger: Logger): ErrorRequestHandler {
     if (hasBody(request) && !request.complete) response.set('Connection', 'close');
     sendJson(response, problem.status, problem);
   };
+}
+
+/**
+ * What an operation gives, cut to what is documented: a column that is added to a table does not get out by itself.
+ * Strangers choose names, and tools may use addresses as ids, so every text is masked.
+ */
+function cutToAnswer({ id, answer, isSecret }: Operation, given: unknown): unknown {
+  const cut = answer.safeParse(given);
+  if (!cut.success) {
+    const [issue] = cut.error.issues;
+    throw new AppError('internal', `The answer of ${id} is not as documented at ${issue?.path.join('.')}`);
+  }
+  return isSecret === true ? cut.data : maskAll(cut.data);
+}
+
+function maskAll(value: unknown): unknown {
+  if (typeof value === 'string') return maskText(value);
+  if (Array.isArray(value)) return value.map(maskAll);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskAll(one)]));
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
+import { oncePerSize } from '../db/once-per-size.ts';
 import type { DeliveryRow } from '../db/tables.ts';
 import { digestOf } from './body-key.ts';
-import { oncePerSize } from './once-per-size-store.ts';
 import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
 /**

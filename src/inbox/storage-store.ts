@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { oncePerSize } from '../db/once-per-size.ts';
 import type { DeliveryRow } from '../db/tables.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
-import { oncePerSize } from './once-per-size-store.ts';
 
 /**
  * The SQL that counts how much each install has stored, and deletes it: always a few deliveries at a time,

@@ -46,10 +46,10 @@ import {
 import { type ListedInstall, printInstalls, printRemoved } from '../installs-command.ts';
 import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
 import { printNotifications, printTrials } from '../notifications-command.ts';
+import { pickInstall } from '../pick-install.ts';
 import type { RemoteSession } from '../session.ts';
 import { printRotatedToken, printTokens, type TokenRotation } from '../token-command.ts';
 import { printAccepted, printTools } from '../tools-command.ts';
-import { pickRemote } from './pick-remote.ts';
 
 /** What the marketplace says, what it has sent, and who is connected to it, as a running instance says. */
 
@@ -264,4 +264,10 @@ export async function askAuditExport({ file, from, to }: Export, remote: RemoteS
 export async function askDoctor({ rehearse }: { rehearse: boolean }, remote: RemoteSession): Promise<Printed> {
   if (rehearse) return remote.misuse("option '--rehearse' cannot be used with option '--remote'");
   return printChecks((await remote.ask<{ checks: Check[] }>('POST /doctor')).checks);
+}
+
+/** The install that a command is about, of those of the running instance: the named one, or the only one. */
+async function pickRemote(session: RemoteSession, named: string | undefined): Promise<string> {
+  const { installs } = await session.ask<{ installs: { install: string }[] }>('GET /installs');
+  return pickInstall(session, new Map(installs.map(({ install }) => [install, install])), named);
 }

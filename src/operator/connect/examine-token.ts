@@ -1,6 +1,7 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import type { Database } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import type { SourceKind } from '../../domain/source-kind.ts';
 import { createBindingStore } from '../../installs/binding-store.ts';
 import { createGrantStore } from '../../installs/grant-store.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
@@ -9,7 +10,6 @@ import { type Check, ok } from '../doctor-checks.ts';
 import { checkGrant, checkSurplus, checkUnanswered } from '../install-checks.ts';
 import { installsWith } from './keep-install.ts';
 import { refuseJobs } from './link-jobs.ts';
-import { requireTokenOf } from './require-token.ts';
 import type { Connecting } from './settle-wish.ts';
 
 export interface ExamineTokenDeps {
@@ -77,4 +77,28 @@ async function refuseShared(
   const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
   if (other === undefined) return;
   throw new AppError('conflict', `The token is of ${other}, which is connected already`);
+}
+
+/** How the tokens of each kind of account begin (spec: part A section 5, platform-api.md). */
+const prefixes: Record<SourceKind, string> = { platform: 'ot_ptk_', employer: 'ot_pat_' };
+
+/**
+ * The kind is chosen by the operator, and never by the token: one that is plainly of the other kind is a mistake. A
+ * token that begins otherwise is left to the marketplace.
+ *
+ * @throws AppError `invalid`
+ */
+function requireTokenOf(source: SourceKind, token: string): void {
+  if (source === 'platform' && token.startsWith(prefixes.employer)) {
+    throw new AppError(
+      'invalid',
+      `This is a personal token (${prefixes.employer}…), of your own account at the marketplace: connect that with --employer, or "source": "employer" in the configuration`,
+    );
+  }
+  if (source === 'employer' && token.startsWith(prefixes.platform)) {
+    throw new AppError(
+      'invalid',
+      `This is a platform token (${prefixes.platform}…), which a customer gives: connect them without --employer; your own account has a personal token (${prefixes.employer}…)`,
+    );
+  }
 }
