@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { sql } from 'kysely';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { statistics } from '../../src/db/sqlite-statistics.ts';
 import { sqlite } from '../support/databases.ts';
@@ -20,6 +20,7 @@ const exceptions = new Map([
   [/from "contract" .*"budget"\."install".* limit \?/, 'page by page'],
   [/"read_began_at", "removed_event_at"/, 'a reading of a whole install'],
   [/select count\(.* filter\(where/, 'what a reading of a whole install has led to'],
+  [/^insert into "derivation" .* from "participation" where "install" in/, 'a grant that has changed concerns all'],
   [/^select "id" as "membership"/, 'the test itself waits'],
 ]);
 
@@ -35,6 +36,7 @@ it('the statistics of the planner are of indexes that there are', async () => {
 
 it('no statement of a hire, of work or of an end reads all of a table that grows', async () => {
   const prepared = vi.spyOn(SqliteDatabase.prototype, 'prepare');
+  onTestFinished(() => prepared.mockRestore());
   let now = () => new Date();
   const fake = await openFakeLabelStudio(() => now());
   const journey = await openJourney(sqlite, { adapter: createLabelStudio(fake) });
@@ -58,7 +60,8 @@ it('no statement of a hire, of work or of an end reads all of a table that grows
     database.prepare("select name from sqlite_schema where type = 'index' and sql like '% where %'").pluck().all(),
   );
   const found = [...statements].flatMap((statement) => {
-    if (!/^\s*(?:select|with|update|delete)/.test(statement)) return [];
+    // The plan of rows that are given names what refers to them, which is looked for only where a key is broken.
+    if (!/^\s*(?:select|with|update|delete|insert[\s\S]*\bselect\b)/.test(statement)) return [];
     const given = Array.from(statement.matchAll(/\?/g), () => 'x');
     const plan = database.prepare(`explain query plan ${statement}`).all(...given) as { detail: string }[];
     return plan.flatMap(({ detail }) => {
