@@ -76,14 +76,44 @@ function shareOf(fraction: number, people: number): number {
   return Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length));
 }
 
-export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limits: BrakeLimits): BrakeDecision {
-  const free = due.filter((one) => !one.isOurs);
+export const nothingCounted: BrakeCounts = { held: 0, removed: 0, braked: 0, delivered: 0, waiting: 0 };
+
+interface SortedRemovals {
+  free: DueRemoval[];
+  approved: DueRemoval[];
+  /** Whether delivered ends pass, as there are few enough of them. */
+  isExempt: boolean;
+  exempt: DueRemoval[];
+  /** All others: what has happened to the install so far decides. */
+  counted: DueRemoval[];
+}
+
+function sortRemovals(due: readonly DueRemoval[], delivered: number, { max }: BrakeLimits): SortedRemovals {
   const isApproved = (one: DueRemoval) => isByOperator(one.cause) || one.isApproved === true;
-  const approved = due.filter((one) => one.isOurs && isApproved(one));
   const rest = due.filter((one) => one.isOurs && !isApproved(one));
-  const delivered = rest.filter(({ cause }) => cause === 'contract_ended');
-  const isExempt = delivered.length + counts.delivered <= limits.max;
-  const counted = isExempt ? rest.filter(({ cause }) => cause !== 'contract_ended') : rest;
+  const ends = rest.filter(({ cause }) => cause === 'contract_ended');
+  const isExempt = ends.length + delivered <= max;
+  return {
+    free: due.filter((one) => !one.isOurs),
+    approved: due.filter((one) => one.isOurs && isApproved(one)),
+    isExempt,
+    exempt: isExempt ? ends : [],
+    counted: isExempt ? rest.filter(({ cause }) => cause !== 'contract_ended') : rest,
+  };
+}
+
+/**
+ * Whether `BrakeCounts` beside `delivered` decide about any of these. Mostly they do not, and to count them an install's
+ * removals of a day have to be gone through.
+ *
+ * @param delivered as in `BrakeCounts`
+ */
+export function dependsOnCounts(due: readonly DueRemoval[], delivered: number, limits: BrakeLimits): boolean {
+  return sortRemovals(due, delivered, limits).counted.length > 0;
+}
+
+export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limits: BrakeLimits): BrakeDecision {
+  const { free, approved, isExempt, exempt, counted } = sortRemovals(due, counts.delivered, limits);
   const final = counted.filter((one) => !one.canReturn && !isExplicit(one.cause));
   const weighed = counted.filter((one) => one.canReturn || isExplicit(one.cause));
 
@@ -95,7 +125,7 @@ export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limi
     cleared: [
       ...toCleared(free, 'not_ours'),
       ...toCleared(approved, 'approved'),
-      ...toCleared(isExempt ? delivered : [], 'delivered'),
+      ...toCleared(exempt, 'delivered'),
       ...toCleared(passes ? weighed : [], 'braked'),
     ],
     held: [...final, ...(passes ? [] : weighed)],

@@ -27,11 +27,6 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
         .filterWhere(wasInBefore(before(countedAfterMs)))
         .as('removed'),
       eb.fn.countAll<number>().filterWhere('clearance', '=', 'braked').as('braked'),
-      eb.fn
-        .countAll<number>()
-        .filterWhere('clearance', '=', 'delivered')
-        .filterWhere('clearedAt', '>', before(deliveredWindowMs))
-        .as('delivered'),
     ])
     .where('removal.install', '=', install)
     .where('clearedAt', '>', since)
@@ -46,7 +41,19 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
     .where('planItem.outcome', 'is', null)
     .whereRef('membership.generation', '=', 'planItem.generation')
     .executeTakeFirstOrThrow();
-  return { ...passed, held: held.n, waiting: waiting.n };
+  return { ...passed, held: held.n, waiting: waiting.n, delivered: await countDelivered(tx, install, now) };
+}
+
+/** The delivered ends that were cleared in the last 10 minutes. */
+export async function countDelivered(tx: Transaction, install: string, now: Date): Promise<number> {
+  const { n } = await tx
+    .selectFrom('removal')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('install', '=', install)
+    .where('clearedAt', '>', new Date(now.getTime() - deliveredWindowMs).toISOString())
+    .where('clearance', '=', 'delivered')
+    .executeTakeFirstOrThrow();
+  return n;
 }
 
 /** Whether the member was found or added in the tool by then. */

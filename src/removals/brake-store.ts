@@ -5,7 +5,7 @@ import { isFree } from '../db/lease.ts';
 import type { Tables } from '../db/tables.ts';
 import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from '../domain/brake.ts';
 import { type ClearedRemoval, clearRemovals, holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
-import { countRemovals } from './brake-count-store.ts';
+import { countDelivered, countRemovals } from './brake-count-store.ts';
 
 /** The only SQL of the brake: removals that are due, cleared or held. */
 export interface BrakeStore {
@@ -13,6 +13,8 @@ export interface BrakeStore {
   installsDue(now: string): Promise<string[]>;
   due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
+  /** Only that one of the counts. */
+  countDelivered(tx: Transaction, install: string, now: Date): Promise<number>;
   /** Removals that were cleared within the window with one of these clearances and have not started. */
   unstarted(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnstartedRemoval[]>;
   clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
@@ -62,6 +64,7 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
     },
 
     counts: countRemovals,
+    countDelivered,
 
     clear: clearRemovals,
 

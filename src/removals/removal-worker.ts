@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { applyBrake, type BrakeLimits } from '../domain/brake.ts';
+import { applyBrake, type BrakeLimits, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -99,12 +99,11 @@ async function decide(
   const due = asked.filter(({ membershipId }) => passing.has(membershipId));
   // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
-  const counts = await brakes.counts(tx, install, now);
-  const { cleared, held, exceeded } = applyBrake(
-    due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) })),
-    counts,
-    limits,
-  );
+  const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));
+  const delivered = await brakes.countDelivered(tx, install, now);
+  const isCounted = dependsOnCounts(removals, delivered, limits);
+  const counts = isCounted ? await brakes.counts(tx, install, now) : { ...nothingCounted, delivered };
+  const { cleared, held, exceeded } = applyBrake(removals, counts, limits);
   const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
   const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
   await brakes.clear(tx, install, cleared, toInstant(now));

@@ -177,6 +177,22 @@ describeEachDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(10);
   });
 
+  it('that were delivered and are few go without a count of the day, which grows with it', async () => {
+    await hire(10);
+    let counted = 0;
+    const { counts } = engine.brakes;
+    engine.brakes.counts = (...given) => {
+      counted += 1;
+      return counts(...given);
+    };
+    await end(1, 5);
+    expect(await convergeDue(engine, tool)).toHaveLength(5);
+    expect(counted).toBe(0);
+    await unlink(6, 6);
+    expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
+    expect(counted).toBe(1);
+  });
+
   it('of a whole customer at once are held, and come to nothing by themselves', async () => {
     await hire(40);
     await end(1, 40);
