@@ -1,9 +1,10 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import { Kysely, type SqliteDatabase as KyselySqliteDatabase, sql } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database, Transaction } from './database.ts';
+import { withKeptStatements } from './kept-statements.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './synced-log.ts';
 import type { Tables } from './tables.ts';
@@ -57,7 +58,7 @@ export function openSqlite(url: string, { ownsThread = false, sync }: OpenOption
     hasWritten = true;
   });
   const kysely = new Kysely<Tables>({
-    dialect: new SnakeCaseSqliteDialect({ database: withCachedStatements(sqlite) }),
+    dialect: new SnakeCaseSqliteDialect({ database: withKeptStatements(sqlite) }),
     plugins: [new RowsInCamelCase(), notice.plugin],
   });
   const log = ownsThread && file !== undefined ? createSyncedLog(sqlite, file, sync) : undefined;
@@ -125,29 +126,4 @@ async function runImmediate<T>(connection: Kysely<Tables>, work: (tx: Transactio
     await sql`rollback`.execute(connection).catch(() => undefined);
     throw error;
   }
-}
-
-type Statement = ReturnType<KyselySqliteDatabase['prepare']>;
-
-const maxStatements = 500;
-
-/**
- * Keeps prepared statements, because nearly all queries come again, and preparing a statement costs
- * SQLite more than running most of them. Kysely's driver would prepare each query anew.
- */
-function withCachedStatements(database: SqliteDatabase.Database): KyselySqliteDatabase {
-  const statements = new Map<string, Statement>();
-  return {
-    close: () => database.close(),
-    prepare(sql) {
-      const known = statements.get(sql);
-      if (known !== undefined) return known;
-      // The oldest is dropped first. That is simpler than "least recently used", and the set hardly changes.
-      const [oldest] = statements.keys();
-      if (statements.size >= maxStatements && oldest !== undefined) statements.delete(oldest);
-      const prepared = database.prepare(sql) as unknown as Statement;
-      statements.set(sql, prepared);
-      return prepared;
-    },
-  };
 }
