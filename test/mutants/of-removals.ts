@@ -10,11 +10,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     [
       ['One removal is always allowed, and no second', 'Math.max(1, shareOf', 'Math.max(2, shareOf'],
       ['What waits for an operator counts', 'counts.braked + counts.waiting + ', 'counts.braked + '],
-      [
-        'Delivered ends are exempt only up to a rate',
-        'delivered.length + counts.delivered <= limits.max',
-        'delivered.length <= limits.max',
-      ],
+      ['Delivered ends are exempt only up to a rate', 'ends.length + delivered <= max', 'ends.length <= max'],
       [
         'Who cannot return is never removed by weak evidence',
         '!one.canReturn && !isExplicit(one.cause)',
@@ -26,11 +22,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
         'Number((BigInt(whole + decimals) * BigInt(people)) / 10n ** BigInt(decimals.length))',
         'Math.ceil(fraction * people)',
       ],
-      [
-        'A member who was there before us is no removal',
-        'const free = due.filter((one) => !one.isOurs);',
-        'const free: DueRemoval[] = [];',
-      ],
+      ['A member who was there before us is no removal', 'free: due.filter((one) => !one.isOurs),', 'free: [],'],
     ],
   ),
   ...mutate(
@@ -66,6 +58,11 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     'src/removals/removal-worker.ts',
     [worker, 'test/stories/memberships/incidents-renewals.test.ts'],
     [
+      [
+        'What is not exempt is decided by what was before',
+        'const isCounted = dependsOnCounts(removals, delivered, limits);',
+        'const isCounted = false;',
+      ],
       [
         'Held is also what was let pass and has not begun',
         'const planned = [...held, ...takenBack];',
