@@ -123,6 +123,11 @@ export const mutantsOfEvidence: readonly Mutant[] = [
         '(known.get(id) ?? [])',
       ],
       [
+        'An empty answer about participants is asked for again',
+        'present.length > 0 && !absent.has(id)',
+        '!absent.has(id)',
+      ],
+      [
         'A list without links says nothing of a move',
         "status !== 'active' || projectLinkIds.length === 0",
         "status !== 'active'",

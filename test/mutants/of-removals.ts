@@ -81,6 +81,17 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     ],
   ),
   ...mutate(
+    'src/reconcile/runs/active-list-worker.ts',
+    ['test/stories/memberships/incidents-renewals.test.ts'],
+    [
+      [
+        'Before an end it is answered who is on each contract',
+        '(participants.get(id) ?? []).length > 0',
+        'participants.has(id)',
+      ],
+    ],
+  ),
+  ...mutate(
     'src/converge/confirm-result.ts',
     ['test/converge/confirm-result.test.ts', 'test/stories/converge/late-calls.test.ts'],
     [

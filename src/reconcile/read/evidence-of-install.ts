@@ -83,7 +83,8 @@ export function evidenceOfThere(
     participants: new Map(asked),
     contracts: there.filter((one) => one.status !== undefined),
   });
-  const answered = asked.filter(([id]) => !absent.has(id)).map(([id]) => id);
+  // An empty answer says nothing, so the contract is asked for again in the next read.
+  const answered = asked.filter(([id, present]) => present.length > 0 && !absent.has(id)).map(([id]) => id);
   return {
     ...said,
     contracts: [...said.contracts, ...answered.map((id) => toAsked(install, id, beganAt))],

@@ -17,8 +17,6 @@ export interface ActiveListStore {
    * trainer of a contract, and the event of the next trainer may be lost.
    */
   findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
-  /** The contracts without a known trainer. */
-  findUnstaffed(install: string, contractIds: readonly string[]): Promise<string[]>;
   /** Whether the project of each of these links is known. */
   knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
 }
@@ -87,11 +85,6 @@ export function createActiveListStore(database: Database): ActiveListStore {
       const { read, staffed } = await loadAsked(database, install, contractIds);
       const unread = contractIds.filter((id) => !read.has(id) || !staffed.has(id));
       return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
-    },
-
-    async findUnstaffed(install, contractIds) {
-      const { staffed } = await loadAsked(database, install, contractIds);
-      return contractIds.filter((id) => !staffed.has(id));
     },
 
     async knowsLinks(install, linkIds) {

@@ -108,17 +108,18 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
   }
   for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
-    const asked = chunk.filter((id) => participants.has(id));
+    const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
-    const contracts = asked.map((id) => toAsked(install, id, beganAt));
+    const contracts = answered.map((id) => toAsked(install, id, beganAt));
     await addEvidence(deps, { ...evidence, contracts: [...evidence.contracts, ...contracts] });
   }
   await deriveAll(deps, install, async () => {
     signal.throwIfAborted();
     await nextTurn();
   });
-  const isUnstaffed = (await activeLists.findUnstaffed(install, ids)).length > 0;
-  if (isUnstaffed) throw new AppError('conflict', 'It was not answered who is on an active contract');
+  // An event names one of several people.
+  const isUnanswered = (await activeLists.findUnread(install, ids)).length > 0;
+  if (isUnanswered) throw new AppError('conflict', 'It was not answered who is on an active contract');
   const listed = new Set(contracts.map(({ id }) => id));
   const isUnread = (await deps.readRequests.listOpen(install)).some((id) => !listed.has(id));
   if (isUnread) throw new AppError('conflict', 'The list of active contracts leaves out one that was announced');

@@ -93,12 +93,14 @@ describe('of contracts', () => {
   const row = emptyContract(install, 'c1');
   const on = new Map([['c1', [person('u1')]]]);
   const read = { ...row, participantsReadAt: beganAt };
+  const none = new Map([['c1', []]]);
 
   it.each<[string, Partial<InstallRead>, object[]]>([
     ['is said that they are active', { contracts: [contract('c1')] }, [{ ...row, activeReadAt: beganAt }]],
     ['is said that they have ended', { contracts: [contract('c1', 'ended')] }, [{ ...row, endedReadAt: beganAt }]],
     ['is said nothing of a status that is unknown', { contracts: [contract('c1', 'paused')] }, [row]],
     ['is said who was asked for', { participants: on }, [read]],
+    ['is said nothing where the answer was empty, so that they are asked for again', { participants: none }, []],
   ])('%s', (_, said, contracts) => {
     expect(collect(take(said), 'contracts')).toEqual(contracts);
   });

@@ -144,6 +144,18 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
     expect(members()).toEqual(['cmu1', 'cmu2']);
   });
 
+  it('is found where the event of another person came in, and it is not answered at first who is on it', async () => {
+    await incident.event('contract.started', { trainer: 'cmu2' });
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: [] } } });
+    await incident.event('contract.started', { contract: 'cmc2', trainer: 'cmu2' });
+    await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1', 'cmu2'] } } });
+    await incident.pass(6 * seconds);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+  });
+
   it('is found on a link that is not known either', async () => {
     incident.answers({
       links: { ...links, cml2: signs },
