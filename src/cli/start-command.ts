@@ -5,7 +5,7 @@ import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { keepFetchSmall } from '../lib/small-heap.ts';
+import { keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
@@ -41,6 +41,7 @@ async function run(
   { json, acceptOrphans, restored }: StartOptions,
 ): Promise<void> {
   keepFetchSmall();
+  keepGarbageSmall();
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
