@@ -94,10 +94,9 @@ async function decide(
 ): Promise<BrakeResult> {
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
-  const passing = await mayPass(tx, all, now);
-  const ready = all.filter(({ membershipId }) => passing.has(membershipId));
-  // Last: a contract that began during another wait must be in what is listed.
-  const { due, isListWanted } = await awaitedReadings.mayPass(tx, ready, now);
+  const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
+  const passing = await mayPass(tx, asked, now);
+  const due = asked.filter(({ membershipId }) => passing.has(membershipId));
   // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));

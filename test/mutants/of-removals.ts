@@ -75,8 +75,8 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'What must wait for a reading waits',
-        'const { due, isListWanted } = await awaitedReadings.mayPass(tx, ready, now);',
-        'const { isListWanted } = await awaitedReadings.mayPass(tx, ready, now);\n  const due = ready;',
+        'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
+        'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
       ],
     ],
   ),

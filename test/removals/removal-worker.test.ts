@@ -193,25 +193,6 @@ describeEachDatabase('removals', (openFresh) => {
     expect(counted).toBe(1);
   });
 
-  it('have the marketplace asked when nothing else is waited for any more', async () => {
-    await hire(1);
-    const { mayPass, awaitedReadings } = engine;
-    const asked: number[] = [];
-    engine.awaitedReadings = {
-      mayPass(tx, due, now) {
-        asked.push(due.length);
-        return awaitedReadings.mayPass(tx, due, now);
-      },
-    };
-    engine.mayPass = async () => new Set();
-    await end(1, 1);
-    await engine.pass(0);
-    expect(Math.max(0, ...asked)).toBe(0);
-    engine.mayPass = mayPass;
-    await engine.pass(0);
-    expect(Math.max(0, ...asked)).toBe(1);
-  });
-
   it('of a whole customer at once are held, and come to nothing by themselves', async () => {
     await hire(40);
     await end(1, 40);
