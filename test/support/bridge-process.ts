@@ -59,9 +59,10 @@ export async function openIdleMarketplace(active: readonly ContractEvent[] = [])
     projectLinkIds: [linkOf(project)],
     jobId: jobOf(project),
   }));
-  const answers: ReadonlyMap<string, object> = new Map([
+  const answers: ReadonlyMap<string, object> = new Map<string, object>([
     ['/installs/current', { install: { id: 'cmi1', status: 'ACTIVE', scopes: [] } }],
     ['/contracts', { contracts }],
+    ...active.map((event) => [`/contracts/${event.contract}/participants`, toParticipants(event)] as const),
   ]);
   const server = createServer((incoming, outgoing) => {
     const [path = ''] = incoming.url?.split('?') ?? [];
@@ -72,6 +73,11 @@ export async function openIdleMarketplace(active: readonly ContractEvent[] = [])
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function toParticipants({ contract, trainer }: ContractEvent): object {
+  const participant = { opentrainUserId: trainer, displayName: 'Amara O.', workEmail: `${trainer}@opentrain.work` };
+  return { contractId: contract, participants: [participant] };
 }
 
 /** Writes the configuration of a bridge between the install `acme` and a roster. */
