@@ -33,6 +33,7 @@ import { up as createFeed } from '../../migrations/0030-feed.ts';
 import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
 import { up as createPayments } from '../../migrations/0032-payments.ts';
 import { up as addBodyKey } from '../../migrations/0033-body-key.ts';
+import { up as addListsWaited } from '../../migrations/0034-lists-waited.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -73,6 +74,7 @@ const migrations: Record<string, Migration> = {
   '0031-guidelines': { up: createGuidelines },
   '0032-payments': { up: createPayments },
   '0033-body-key': { up: addBodyKey },
+  '0034-lists-waited': { up: addListsWaited },
 };
 
 /**

@@ -60,13 +60,15 @@ interface LeftProjectTable {
   endedAt: string | null;
 }
 
-/** A removal that was due and waits for a read of the marketplace. */
+/** A removal that was due and waits for the marketplace to be asked. */
 interface AwaitedReadingTable {
   membershipId: number;
   generation: number;
   /** Whether an explicit end is the reason. */
   isExplicit: number;
   since: string;
+  /** When it began to wait for lists of active contracts; null while something else is waited for. */
+  listsWaitedSince: string | null;
 }
 
 /** The number of receipts with `removed`, counted when they are written. */

@@ -22,7 +22,7 @@ export const stampedColumns: StampedColumns = {
     account: ['seen_at'],
     alert: ['raised_at', 'seen_at', 'announced_at', 'over_at'],
     audit: ['at'],
-    awaited_reading: ['since'],
+    awaited_reading: ['since', 'lists_waited_since'],
     budget: ['state_since', 'asked_at', 'next_read_at', 'met_event_at', 'not_found_at', 'notified_at'],
     budget_reader: ['rest_until'],
     connected_install: ['connected_at'],

@@ -2,9 +2,10 @@ import type { Instant } from './evidence.ts';
 import { type GracePeriods, isByOperator, isExplicit, type RemovalCause } from './standing.ts';
 
 /**
- * What a removal that is due waits for: the marketplace must have been asked late enough that Gangway knows everything
- * that may keep the trainer in (docs/design.md, Removing and Reconciling). Each wait has an end. After it the
- * trainer is removed, even if the marketplace could not be asked.
+ * How a removal that is due waits for the marketplace: it must have been asked late enough that Gangway knows
+ * everything that may keep the trainer in (docs/design.md, Removing and Reconciling). First, after a pause, for a
+ * reading of its installs. Last, when nothing else is waited for, for a list of their active contracts. Each wait has
+ * an end. After it the trainer is removed, even if the marketplace could not be asked.
  */
 
 /** The longest that a removal after an explicit end waits for a list of active contracts. */
@@ -31,8 +32,16 @@ export interface DueEnd {
   /** When Gangway decided that the trainer must be removed. */
   derivedAt: Instant;
   dueAt: Instant;
-  /** When the removal began to wait; null if it has not waited yet. */
+  /** When the removal began to wait for the marketplace; null if it has not waited yet. */
   waitsSince: Instant | null;
+}
+
+/** An end for which nothing else is waited for any more. */
+export interface AskedEnd extends DueEnd {
+  /** When it began to wait for lists; null if it has not yet. */
+  listsWaitedSince: Instant | null;
+  /** Whether it waited for something else before. */
+  hasWaited: boolean;
 }
 
 /** An install that has, or had, a reason for the membership. */
@@ -43,54 +52,68 @@ export interface ReasonInstall extends InstallReadings {
   canBeAsked: boolean;
 }
 
-export interface ReadingWait {
+export interface ListWait {
   isOver: boolean;
   /** Installs whose active contracts must be listed before this removal. */
   toList: string[];
 }
 
 /**
+ * Whether a removal need not wait (any longer) for what was not read since a pause.
+ *
  * @param sources all installs that have, or had, a reason for the membership
  * @param others other installs whose trainers may be in the same group
  */
-export function findReadingWait(
+export function isReadingOver(
   due: DueEnd,
   sources: readonly ReasonInstall[],
   others: readonly InstallReadings[],
   now: Instant,
   gracePeriods: GracePeriods,
-): ReadingWait {
+): boolean {
   // An operator's decision needs no confirmation.
-  if (isByOperator(due.cause)) return { isOver: true, toList: [] };
-  const since = due.waitsSince ?? now;
-  const own = sources.filter(({ install }) => install === due.install);
-  const neighbours = [...sources.filter(({ install }) => install !== due.install), ...others];
+  if (isByOperator(due.cause)) return true;
+  const { own, neighbours } = partInstalls(due, sources, others);
   const isUnread = isExplicit(due.cause)
     ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => mayHaveMissedHire(one, due))
     : [...own, ...neighbours].some((one) => isHeld(one, due, gracePeriods)) ||
       neighbours.some(({ heldSince }) => heldSince !== null);
-  const look = isExplicit(due.cause)
-    ? findLook(due, sources, neighbours, { since, now })
-    : { isOver: true, toList: [] };
-  const isReadingOver = !isUnread || msBetween(since, now) >= gracePeriods.revokedGraceMs;
-  return { ...look, isOver: isReadingOver && look.isOver };
+  return !isUnread || msBetween(due.waitsSince ?? now, now) >= gracePeriods.revokedGraceMs;
 }
 
-/** The event that starts a renewal may be lost. So active contracts are listed once, but not for long. */
-function findLook(
-  due: DueEnd,
+/**
+ * Whether a removal waits for lists, and for which. The event that starts a renewal may be lost, so active contracts
+ * are listed once, but not for long.
+ *
+ * @param sources all installs that have, or had, a reason for the membership
+ * @param others other installs whose trainers may be in the same group
+ */
+export function findListWait(
+  due: AskedEnd,
   sources: readonly ReasonInstall[],
-  neighbours: readonly InstallReadings[],
-  { since, now }: { since: Instant; now: Instant },
-): ReadingWait {
+  others: readonly InstallReadings[],
+  now: Instant,
+): ListWait {
+  if (isByOperator(due.cause) || !isExplicit(due.cause)) return { isOver: true, toList: [] };
+  const since = due.listsWaitedSince ?? now;
   // During a silence no instance could ask, so the time counts from its end.
   const here = sources.map(({ removalsHeldSince }) => removalsHeldSince ?? since);
-  if (msBetween(latestOf([since, ...here]), now) >= longestLookMs) {
-    return { isOver: true, toList: [] };
-  }
-  const toList = sources.filter((one) => !wasListed(one, due)).map(({ install }) => install);
+  if (msBetween(latestOf([since, ...here]), now) >= longestLookMs) return { isOver: true, toList: [] };
+  // A contract that began during another wait must be in the list.
+  const countsFrom = due.hasWaited ? since : null;
+  const toList = sources.filter((one) => !wasListed(one, due, countsFrom)).map(({ install }) => install);
+  const { neighbours } = partInstalls(due, sources, others);
   const isAllRead = neighbours.every(({ heldSince }) => heldSince === null);
   return { isOver: toList.length === 0 && isAllRead, toList };
+}
+
+function partInstalls(
+  { install }: DueEnd,
+  sources: readonly ReasonInstall[],
+  others: readonly InstallReadings[],
+): { own: InstallReadings[]; neighbours: InstallReadings[] } {
+  const own = sources.filter((one) => one.install === install);
+  return { own, neighbours: [...sources.filter((one) => one.install !== install), ...others] };
 }
 
 /** The end is older than a silence, or comes from a restored database. */
@@ -118,12 +141,16 @@ function isHeld(
   return derivedAt < held || msBetween(held, dueAt) <= graceMs;
 }
 
-/** Whether active contracts were listed after the last end that took a reason away. */
-function wasListed(source: ReasonInstall, { install, cause, derivedAt, dueAt }: DueEnd): boolean {
+/** Whether active contracts were listed after the last end that took a reason away, and not before `countsFrom`. */
+function wasListed(
+  source: ReasonInstall,
+  { install, cause, derivedAt, dueAt }: DueEnd,
+  countsFrom: Instant | null,
+): boolean {
   const { activeListedAt, endedAt, removalsHeldSince } = source;
   const own = source.install !== install ? endedAt : endKnownAt();
   if (own === null || !source.canBeAsked) return true;
-  return activeListedAt !== null && activeListedAt >= latestOf([own, removalsHeldSince ?? '']);
+  return activeListedAt !== null && activeListedAt >= latestOf([own, removalsHeldSince ?? '', countsFrom ?? '']);
 
   /** For a delivered end this is our own clock. A reading that shows an end has listed the active contracts itself. */
   function endKnownAt(): Instant {

@@ -2,10 +2,10 @@ import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
 import {
-  type DueEnd,
-  findReadingWait,
+  type AskedEnd,
+  findListWait,
   type InstallReadings,
-  type ReadingWait,
+  isReadingOver,
   type ReasonInstall,
 } from '../domain/awaited-reading.ts';
 import { type GracePeriods, isExplicit } from '../domain/standing.ts';
@@ -19,8 +19,10 @@ import type { DueMembership } from './brake-store.ts';
  * have their active contracts listed for it.
  */
 export interface AwaitedReadingStore {
-  /** Records which removals wait from now on, and which lists they need. */
-  mayPass(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<PassingRemovals>;
+  /** @returns the removals that need not wait (any longer) for a reading after a pause */
+  afterReading(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<DueMembership[]>;
+  /** The last wait: requests the lists that these removals need. */
+  afterLists(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<PassingRemovals>;
 }
 
 export interface PassingRemovals {
@@ -41,19 +43,65 @@ export interface AwaitedReadingRules {
 
 export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedReadingStore {
   return {
-    async mayPass(tx, due, now) {
-      const passing: DueMembership[] = [];
-      const toList = new Set<string>();
-      const readings = due.length === 0 ? new Map<string, InstallReadings>() : await loadReadings(tx);
-      for (const part of inParts(due)) {
-        const waits = await findWaits(tx, rules, part, readings, toInstant(now));
-        passing.push(...part.filter((one) => waits.get(one.membershipId)?.isOver));
-        for (const wait of waits.values()) for (const one of wait.toList) toList.add(one);
-      }
-      await rules.wantLists(tx, [...toList], toInstant(now));
-      return { due: passing, isListWanted: toList.size > 0 };
+    async afterReading(tx, due, now) {
+      const instant = toInstant(now);
+      const ends = await loadDueEnds(tx, rules, due);
+      const { passing = [], waiting = [] } = Object.groupBy(ends, ({ end, sources, others }) =>
+        isReadingOver(end, sources, others, instant, rules.gracePeriods) ? 'passing' : 'waiting',
+      );
+      // After another pause the removal waits for lists anew.
+      const changed = waiting.filter(({ end }) => end.waitsSince === null || end.listsWaitedSince !== null);
+      await saveWaiting(tx, changed, { now: instant, listsWaitedSince: null });
+      return passing.map((one) => one.due);
+    },
+
+    async afterLists(tx, due, now) {
+      const instant = toInstant(now);
+      const ends = await loadDueEnds(tx, rules, due);
+      const waits = ends.map((one) => ({ ...one, ...findListWait(one.end, one.sources, one.others, instant) }));
+      const { passing = [], waiting = [] } = Object.groupBy(waits, ({ isOver }) => (isOver ? 'passing' : 'waiting'));
+      const changed = waiting.filter(({ end }) => end.listsWaitedSince === null);
+      await saveWaiting(tx, changed, { now: instant, listsWaitedSince: instant });
+      const toList = new Set(waiting.flatMap((wait) => wait.toList));
+      await rules.wantLists(tx, [...toList], instant);
+      return { due: passing.map((one) => one.due), isListWanted: toList.size > 0 };
     },
   };
+}
+
+/** A removal that is due, and what is known of the installs that have, or had, a reason for it. */
+interface LoadedDue {
+  due: DueMembership;
+  end: AskedEnd;
+  sources: ReasonInstall[];
+  others: InstallReadings[];
+}
+
+async function loadDueEnds(
+  tx: Transaction,
+  rules: AwaitedReadingRules,
+  due: readonly DueMembership[],
+): Promise<LoadedDue[]> {
+  const loaded: LoadedDue[] = [];
+  if (due.length === 0) return loaded;
+  const readings = await loadReadings(tx);
+  for (const part of inParts(due)) {
+    const ids = part.map(({ membershipId }) => membershipId);
+    const ends = await loadEnds(tx, ids);
+    const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
+    for (const one of part) {
+      const end = ends.get(one.membershipId);
+      if (end === undefined) continue;
+      const its = reasons.get(one.membershipId) ?? [];
+      loaded.push({
+        due: one,
+        end: toAskedEnd(end, one),
+        sources: toSources(rules, end.install, its, readings),
+        others: findOthers(rules, end, its, readings),
+      });
+    }
+  }
+  return loaded;
 }
 
 async function loadReadings(tx: Transaction): Promise<Map<string, InstallReadings>> {
@@ -64,48 +112,26 @@ async function loadReadings(tx: Transaction): Promise<Map<string, InstallReading
   return new Map(rows.map((row) => [row.install, row]));
 }
 
-async function findWaits(
-  tx: Transaction,
-  rules: AwaitedReadingRules,
-  due: readonly DueMembership[],
-  readings: ReadonlyMap<string, InstallReadings>,
-  now: string,
-): Promise<Map<number, ReadingWait>> {
-  const ids = due.map(({ membershipId }) => membershipId);
-  const ends = await loadEnds(tx, ids);
-  const reasons = Map.groupBy(await loadReasons(tx, ids), ({ membershipId }) => membershipId);
-  const waits = new Map<number, ReadingWait>();
-  const waiting: NewWait[] = [];
-  for (const { membershipId, generation, cause } of due) {
-    const end = ends.get(membershipId);
-    if (end === undefined) continue;
-    const known = isSameWait(end, generation, cause) ? end.waitsSince : null;
-    const its = reasons.get(membershipId) ?? [];
-    const sources = toSources(rules, end.install, its, readings);
-    const others = findOthers(rules, end, its, readings);
-    const dueEnd: DueEnd = { ...end, cause, waitsSince: known };
-    const wait = findReadingWait(dueEnd, sources, others, now, rules.gracePeriods);
-    waits.set(membershipId, wait);
-    const isNew = known === null && !wait.isOver;
-    if (isNew) waiting.push({ membershipId, generation, isExplicit: isExplicit(cause), since: now });
-  }
-  await saveWaiting(tx, waiting);
-  return waits;
-}
-
 type LoadedEnd = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
 
-/** A new cause starts a new wait, for example an explicit end after weaker evidence. */
-function isSameWait(end: LoadedEnd, generation: number, cause: DueEnd['cause']): boolean {
-  return end.generation === generation && end.isExplicit === (isExplicit(cause) ? 1 : 0);
+function toAskedEnd({ install, derivedAt, dueAt, ...wait }: LoadedEnd, { generation, cause }: DueMembership): AskedEnd {
+  // A new cause starts a new wait, for example an explicit end after weaker evidence.
+  const isSame = wait.generation === generation && wait.isExplicit === (isExplicit(cause) ? 1 : 0);
+  const waitsSince = isSame ? wait.waitsSince : null;
+  const listsWaitedSince = isSame ? wait.listsWaitedSince : null;
+  const hasWaitedToRead = waitsSince !== null && waitsSince !== listsWaitedSince;
+  const hasWaited = hasWaitedToRead || wait.workGeneration === generation;
+  return { cause, install, derivedAt, dueAt, waitsSince, listsWaitedSince, hasWaited };
 }
 
 async function loadEnds(tx: Transaction, ids: readonly number[]) {
   const rows = await tx
     .selectFrom('membership')
     .leftJoin('awaitedReading', 'awaitedReading.membershipId', 'membership.id')
+    .leftJoin('finalReading', 'finalReading.membershipId', 'membership.id')
     .select(['id', 'tool', 'groupId', 'install', 'updatedAt', 'removeAfter'])
-    .select(['awaitedReading.generation', 'isExplicit', 'since as waitsSince'])
+    .select(['awaitedReading.generation', 'isExplicit', 'since as waitsSince', 'listsWaitedSince'])
+    .select('finalReading.generation as workGeneration')
     .where('id', 'in', ids)
     .execute();
   return new Map(
@@ -174,24 +200,30 @@ function unread(install: string): InstallReadings {
   return { install, heldSince: null, removalsHeldSince: null, activeListedAt: null };
 }
 
-interface NewWait {
-  membershipId: number;
-  generation: number;
-  isExplicit: boolean;
-  since: string;
-}
-
-async function saveWaiting(tx: Transaction, waiting: readonly NewWait[]): Promise<void> {
-  if (waiting.length === 0) return;
-  await tx
-    .insertInto('awaitedReading')
-    .values(waiting.map((one) => ({ ...one, isExplicit: one.isExplicit ? 1 : 0 })))
-    .onConflict((conflict) =>
-      conflict.column('membershipId').doUpdateSet((eb) => ({
-        generation: eb.ref('excluded.generation'),
-        isExplicit: eb.ref('excluded.isExplicit'),
-        since: eb.ref('excluded.since'),
-      })),
-    )
-    .execute();
+async function saveWaiting(
+  tx: Transaction,
+  waiting: readonly LoadedDue[],
+  { now, listsWaitedSince }: { now: string; listsWaitedSince: string | null },
+): Promise<void> {
+  for (const part of inParts(waiting)) {
+    const rows = part.map(({ due: { membershipId, generation, cause }, end: { waitsSince } }) => ({
+      membershipId,
+      generation,
+      isExplicit: isExplicit(cause) ? 1 : 0,
+      since: waitsSince ?? now,
+      listsWaitedSince,
+    }));
+    await tx
+      .insertInto('awaitedReading')
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.column('membershipId').doUpdateSet((eb) => ({
+          generation: eb.ref('excluded.generation'),
+          isExplicit: eb.ref('excluded.isExplicit'),
+          since: eb.ref('excluded.since'),
+          listsWaitedSince: eb.ref('excluded.listsWaitedSince'),
+        })),
+      )
+      .execute();
+  }
 }

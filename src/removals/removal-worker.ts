@@ -94,9 +94,10 @@ async function decide(
 ): Promise<BrakeResult> {
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
-  const { due: asked, isListWanted } = await awaitedReadings.mayPass(tx, all, now);
-  const passing = await mayPass(tx, asked, now);
-  const due = asked.filter(({ membershipId }) => passing.has(membershipId));
+  const read = await awaitedReadings.afterReading(tx, all, now);
+  const passing = await mayPass(tx, read, now);
+  const ready = read.filter(({ membershipId }) => passing.has(membershipId));
+  const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);
   // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));

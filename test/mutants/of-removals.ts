@@ -29,16 +29,14 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     'src/domain/awaited-reading.ts',
     ['test/domain/awaited-reading.test.ts'],
     [
-      [
-        "An operator's decision needs no reading",
-        'if (isByOperator(due.cause)) return { isOver: true, toList: [] };',
-        '',
-      ],
+      ["An operator's decision needs no reading", 'if (isByOperator(due.cause)) return true;', ''],
+      ["An operator's decision needs no list", 'if (isByOperator(due.cause) || !isExplicit', 'if (!isExplicit'],
       [
         'After an end the active contracts are listed once',
         'return activeListedAt !== null && activeListedAt >=',
         'return activeListedAt === null || activeListedAt >=',
       ],
+      ['A list counts when all else is over', 'due.hasWaited ? since : null', 'null'],
       ['A list after an end is not waited for for long', '>= longestLookMs', '>= longestLookMs * 1000'],
       [
         'Weak evidence from before a pause is read again',
@@ -49,14 +47,18 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ['An end from before a silence is read again', 'own.some((one) => isOlder(one, due)) ||', ''],
       [
         'No wait is for ever',
-        'const isReadingOver = !isUnread || msBetween(since, now) >= gracePeriods.revokedGraceMs;',
-        'const isReadingOver = !isUnread;',
+        'return !isUnread || msBetween(due.waitsSince ?? now, now) >= gracePeriods.revokedGraceMs;',
+        'return !isUnread;',
       ],
     ],
   ),
   ...mutate(
     'src/removals/removal-worker.ts',
-    [worker, 'test/stories/memberships/incidents-renewals.test.ts'],
+    [
+      worker,
+      'test/stories/memberships/incidents-renewals.test.ts',
+      'test/stories/memberships/incidents-pauses.test.ts',
+    ],
     [
       [
         'What is not exempt is decided by what was before',
@@ -75,8 +77,29 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'What must wait for a reading waits',
-        'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
-        'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
+        'const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);',
+        'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready;',
+      ],
+      [
+        'The work is read after what a pause has hidden',
+        'const passing = await mayPass(tx, read, now);\n  const ready = read.filter',
+        'const passing = await mayPass(tx, all, now);\n  const ready = read.filter',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/removals/awaited-reading-store.ts',
+    ['test/stories/memberships/incidents-renewals.test.ts', 'test/stories/memberships/incidents-pauses.test.ts'],
+    [
+      [
+        'What was waited for is known when lists are',
+        'const hasWaited = hasWaitedToRead || wait.workGeneration === generation;',
+        'const hasWaited = false;',
+      ],
+      [
+        'After another pause lists are waited for anew',
+        'end.waitsSince === null || end.listsWaitedSince !== null',
+        'end.waitsSince === null',
       ],
     ],
   ),

@@ -12,8 +12,8 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A removal waits until the marketplace was asked',
     file: 'src/removals/removal-worker.ts',
-    find: 'const passing = await mayPass(tx, asked, now);\n  const due = asked.filter',
-    replace: 'const passing = await mayPass(tx, all, now);\n  const due = all.filter',
+    find: 'const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);',
+    replace: 'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready;',
     leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {

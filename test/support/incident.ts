@@ -14,7 +14,9 @@ import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/runs/reco
 import { createReportClock } from '../../src/reconcile/runs/report-clock.ts';
 import { createReportSuspects } from '../../src/reconcile/runs/report-suspects.ts';
 import { createSuspectStore } from '../../src/reconcile/runs/suspect-store.ts';
+import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
 import type { Source, SourceReader } from '../../src/sources/source.ts';
+import { createScopeStore } from '../../src/usage/read/scope-store.ts';
 import { type Converging, convergeDue } from './converging.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
@@ -192,6 +194,15 @@ export function createIncident(
     },
     plans: async () => (await engine.plans.list({})).map(({ size }) => size),
   };
+}
+
+/** From now on a removal from the project waits for its work to be read, which nothing does. */
+export function awaitWork({ engine }: Incident, project: string): void {
+  engine.mayPass = createFinalReadingStore({
+    scopeOf: ({ externalProjectId }) =>
+      externalProjectId === project ? { tool: 'studio', scope: project } : undefined,
+    wantRead: createScopeStore(engine.database).want,
+  }).mayPass;
 }
 
 async function readWhole(

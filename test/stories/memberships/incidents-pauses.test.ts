@@ -1,9 +1,18 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
+import { longestLookMs } from '../../../src/domain/awaited-reading.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
-import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
+import {
+  awaitWork,
+  createIncident,
+  hours,
+  type Incident,
+  type Listing,
+  minutes,
+  toApi,
+} from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
@@ -38,6 +47,63 @@ describeAnyDatabase('after an outage a reading', (openFresh) => {
     expect(await installStates.hasDue(toInstant(clock.now()))).toBe(true);
     await incident.read({ links, active: on('cml1') });
     expect(await installStates.find('acme')).toMatchObject({ heldSince: null, readWantedAt: null });
+  });
+});
+
+describeAnyDatabase('a contract that ended before an outage', (openFresh) => {
+  let incident: Incident;
+  const ended: Listing = { links, active: {}, ended: on('cml1') };
+
+  beforeEach(async () => {
+    incident = createIncident(await openFresh());
+    await incident.event('contract.started');
+    await incident.read({ links, active: on('cml1') });
+    incident.engine.clock.advance(minutes);
+  });
+
+  async function beAway(): Promise<void> {
+    const { clock, installStates } = incident.engine;
+    clock.advance(2 * hours);
+    await installStates.hold(['acme'], toInstant(clock.now()));
+    await incident.pass(hours);
+  }
+
+  /** A contract may begin while an install is read. */
+  function takingTime(api: ReturnType<typeof toApi>): ReturnType<typeof toApi> {
+    return {
+      ...api,
+      listContracts(filter, signal) {
+        incident.engine.clock.advance(minutes);
+        return api.listContracts(filter, signal);
+      },
+    };
+  }
+
+  it('has the install read first, then the work, and lists what is active last', async () => {
+    const { engine, tool } = incident;
+    awaitWork(incident, signs);
+    await incident.take('contract.ended');
+    incident.answers(ended);
+    await beAway();
+    expect(await engine.rows('finalReading')).toEqual([]);
+    await incident.read(ended);
+    expect(await engine.rows('finalReading')).toHaveLength(1);
+    expect(incident.lists()).toBe(0);
+    expect(tool.members(signs)).toEqual(['cmu1']);
+    await incident.pass(5 * minutes);
+    expect(incident.lists()).toBe(1);
+    expect(tool.members(signs)).toEqual([]);
+  });
+
+  it('has what is active listed anew where the outage came while it waited for that', async () => {
+    incident.answers();
+    await incident.event('contract.ended');
+    await beAway();
+    incident.answers({ links, active: { cmc2: { links: ['cml1'], people: ['cmu1'] } } });
+    await incident.readFrom(takingTime(toApi(ended)));
+    await incident.pass(hours);
+    expect(incident.tool.members(signs)).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
   });
 });
 
@@ -199,6 +265,8 @@ describeAnyDatabase('two customers in one project, one of them not readable', (o
     await incident.pass(23 * hours);
     expect(members()).toEqual(['cmu1', 'cmu2']);
     await incident.pass(hours);
+    // Lists are waited for last, as long as that may be.
+    await incident.pass(longestLookMs);
     expect(members()).toEqual(['cmu2']);
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
-import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+import { awaitWork, createIncident, type Incident, minutes } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
@@ -162,6 +162,35 @@ describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
       active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
     });
     await incident.event('contract.ended');
+    expect(members()).toEqual(['cmu1']);
+  });
+
+  it('is found where it begins while the removal waits for the work to be read', async () => {
+    awaitWork(incident, signs);
+    incident.answers(nothing);
+    await incident.event('contract.ended');
+    incident.answers(renewed);
+    await incident.pass(5 * minutes);
+    expect(incident.lists()).toBe(1);
+    await incident.pass(60 * minutes);
+    expect(members()).toEqual(['cmu1']);
+    expect(incident.removals()).toEqual([]);
+  });
+
+  it('is found where it begins after a list for the removal of another person', async () => {
+    const atLamps = { contract: 'cmc9', trainer: 'cmu9', link: 'cml2', project: 'lamps' };
+    const both = { cml1: signs, cml2: 'lamps' };
+    await incident.event('contract.started', atLamps);
+    awaitWork(incident, signs);
+    incident.answers({ links: both, active: {} });
+    await incident.event('contract.ended');
+    incident.engine.clock.advance(minutes);
+    await incident.event('contract.ended', atLamps);
+    expect(incident.tool.members('lamps')).toEqual([]);
+    expect(incident.lists()).toBe(1);
+    incident.answers({ links: both, active: renewed.active });
+    await incident.pass(4 * minutes);
+    await incident.pass(60 * minutes);
     expect(members()).toEqual(['cmu1']);
   });
 
