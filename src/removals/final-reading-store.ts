@@ -1,4 +1,5 @@
 import type { Transaction } from '../db/database.ts';
+import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
 import { toInstant } from '../lib/clock.ts';
@@ -37,39 +38,78 @@ export interface FinalReadingRules {
 export function createFinalReadingStore(rules: FinalReadingRules): FinalReadingStore {
   return {
     async mayPass(tx, due, now) {
-      const passing = new Set<number>();
-      for (const one of due) {
-        if (await hasWaited(tx, rules, one, now)) passing.add(one.membershipId);
+      const passing: number[] = [];
+      for (const part of inParts(due)) {
+        const awaited = await loadAwaited(tx, part);
+        const others = part.filter(({ membershipId }) => !awaited.has(membershipId));
+        passing.push(...(await findRead(tx, awaited, now)), ...(await wantWork(tx, rules, others, toInstant(now))));
       }
-      return passing;
+      return new Set(passing);
     },
   };
 }
 
-async function hasWaited(
+/** @returns the removals whose wait is over */
+async function findRead(tx: Transaction, awaited: ReadonlyMap<number, AwaitedWork>, now: Date): Promise<number[]> {
+  const over: number[] = [];
+  for (const [membershipId, work] of awaited) {
+    if (await isWaitOver(tx, membershipId, work, now)) over.push(membershipId);
+  }
+  return over;
+}
+
+/** @returns the removals that need no reading */
+async function wantWork(
   tx: Transaction,
   { scopeOf, wantRead }: FinalReadingRules,
-  due: DueMembership,
+  due: readonly DueMembership[],
+  now: string,
+): Promise<number[]> {
+  const free: number[] = [];
+  if (due.length === 0) return free;
+  const reasons = await loadReasons(tx, due);
+  for (const one of due) {
+    const scopes = await scopesToRead(tx, scopeOf, one.tool, reasons.get(one.membershipId) ?? []);
+    if (scopes.length === 0) free.push(one.membershipId);
+    else await wantReading(tx, wantRead, one, scopes, now);
+  }
+  return free;
+}
+
+/** What a removal waits for. */
+interface AwaitedWork {
+  wantedAt: string;
+  scopes: readonly AwaitedScope[];
+}
+
+/** By membership. An earlier version did not record the scopes that a removal waits for: such a one waits anew. */
+async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Promise<Map<number, AwaitedWork>> {
+  const generations = new Map(due.map(({ membershipId, generation }) => [membershipId, generation]));
+  const ids = [...generations.keys()];
+  const rows = await tx
+    .selectFrom('finalReading')
+    .select(['membershipId', 'generation', 'wantedAt'])
+    .where('membershipId', 'in', ids)
+    .execute();
+  const scopes = Map.groupBy(await awaitedScopes(tx, ids), ({ membershipId }) => membershipId);
+  return new Map(
+    rows.flatMap(({ membershipId, generation, wantedAt }) => {
+      const its = scopes.get(membershipId);
+      if (its === undefined || generations.get(membershipId) !== generation) return [];
+      return [[membershipId, { wantedAt, scopes: its }] as const];
+    }),
+  );
+}
+
+async function isWaitOver(
+  tx: Transaction,
+  membershipId: number,
+  { wantedAt, scopes }: AwaitedWork,
   now: Date,
 ): Promise<boolean> {
-  const { membershipId, generation } = due;
-  const waiting = await tx
-    .selectFrom('finalReading')
-    .select('wantedAt')
-    .where('membershipId', '=', membershipId)
-    .where('generation', '=', generation)
-    .executeTakeFirst();
-  const awaited = waiting === undefined ? [] : await awaitedScopes(tx, membershipId);
-  // An earlier version did not record the scopes that a removal waits for.
-  if (waiting === undefined || awaited.length === 0) {
-    const scopes = await scopesToRead(tx, scopeOf, due);
-    if (scopes.length === 0) return true;
-    await wantReading(tx, wantRead, due, scopes, toInstant(now));
-    return false;
-  }
-  if (awaited.every((scope) => wasRead(scope, waiting.wantedAt))) return true;
-  const hasTime = now.getTime() - Date.parse(waiting.wantedAt) < longestWaitMs;
-  const isRefused = awaited.every((scope) => wasRead(scope, waiting.wantedAt) || wasRefused(scope, waiting.wantedAt));
+  if (scopes.every((scope) => wasRead(scope, wantedAt))) return true;
+  const hasTime = now.getTime() - Date.parse(wantedAt) < longestWaitMs;
+  const isRefused = scopes.every((scope) => wasRead(scope, wantedAt) || wasRefused(scope, wantedAt));
   if (hasTime && !isRefused) return false;
   await tx.updateTable('finalReading').set({ isUnread: 1 }).where('membershipId', '=', membershipId).execute();
   return true;
@@ -135,7 +175,7 @@ export async function describeUnreadWork(
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
   if (isUnread === 1) {
-    const left = (await awaitedScopes(tx, id)).filter((scope) => !wasRead(scope, wantedAt));
+    const left = (await awaitedScopes(tx, [id])).filter((scope) => !wasRead(scope, wantedAt));
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `The trainer's work could not be read before the removal, from ${wantedAt} on, in ${where.join(', ')}: the last work may not be reported`;
   }
@@ -145,19 +185,20 @@ export async function describeUnreadWork(
 }
 
 interface AwaitedScope {
+  membershipId: number;
   scope: string;
   readBeganAt: string | null;
   refusedAt: string | null;
   failure: string | null;
 }
 
-async function awaitedScopes(tx: Transaction, membershipId: number): Promise<AwaitedScope[]> {
+async function awaitedScopes(tx: Transaction, membershipIds: readonly number[]): Promise<AwaitedScope[]> {
   return await tx
     .selectFrom('finalReadingScope')
     .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
-    .select(['finalReadingScope.scope', 'usageScope.readBeganAt'])
+    .select(['finalReadingScope.membershipId', 'finalReadingScope.scope', 'usageScope.readBeganAt'])
     .select(['usageScope.refusedAt', 'usageScope.failure'])
-    .where('finalReadingScope.membershipId', '=', membershipId)
+    .where('finalReadingScope.membershipId', 'in', membershipIds)
     .orderBy('finalReadingScope.scope')
     .execute();
 }
@@ -171,6 +212,21 @@ function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
   return refusedAt !== null && refusedAt >= since;
 }
 
+type LoadedReason = Awaited<ReturnType<typeof loadReasons>> extends Map<number, (infer Row)[]> ? Row : never;
+
+async function loadReasons(tx: Transaction, due: readonly DueMembership[]) {
+  const ids = due.map(({ membershipId }) => membershipId);
+  const rows = await tx
+    .selectFrom('reason')
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
+    .selectAll('contract')
+    .select(['reason.membershipId', 'link.externalProjectId', 'link.externalProjectName'])
+    .where('reason.membershipId', 'in', ids)
+    .execute();
+  return Map.groupBy(rows, ({ membershipId }) => membershipId);
+}
+
 /**
  * The scopes where the trainer may have worked: those of every contract that was a reason for this membership. It
  * leaves out scopes that were read so late that no later work can count.
@@ -178,16 +234,9 @@ function wasRefused({ refusedAt }: AwaitedScope, since: string): boolean {
 async function scopesToRead(
   tx: Transaction,
   scopeOf: ToolScopeOf,
-  { membershipId, tool }: DueMembership,
+  tool: string,
+  reasons: readonly LoadedReason[],
 ): Promise<ToolScope[]> {
-  const reasons = await tx
-    .selectFrom('reason')
-    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
-    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
-    .selectAll('contract')
-    .select(['link.externalProjectId', 'link.externalProjectName'])
-    .where('reason.membershipId', '=', membershipId)
-    .execute();
   const scopes = new Map<string, ToolScope>();
   for (const reason of reasons) {
     const toolScope = scopeOf(reason);
