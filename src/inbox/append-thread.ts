@@ -22,12 +22,13 @@ const store = createInboxStore(database, createSecretBox(key));
 type Append = Exclude<AppendRequest, 'close'>;
 
 /** While one commit waits for the disk, the next is made. */
-let serving: Promise<unknown> = Promise.resolve();
+const underway = new Set<Promise<void>>();
 
 parentPort?.on('message', (first: AppendRequest) => {
   const requests = [first, ...receiveWaiting()];
-  serving = Promise.all([serving, serve(requests.filter((request) => request !== 'close'))]);
-  if (requests.includes('close')) void serving.then(close);
+  const serving = serve(requests.filter((request) => request !== 'close')).finally(() => underway.delete(serving));
+  underway.add(serving);
+  if (requests.includes('close')) void Promise.all(underway).then(close);
 });
 
 function* receiveWaiting(): Generator<AppendRequest> {
