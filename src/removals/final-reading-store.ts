@@ -174,8 +174,10 @@ export async function describeUnreadWork(
     .executeTakeFirst();
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
-  if (isUnread === 1) {
-    const left = (await awaitedScopes(tx, [id])).filter((scope) => !wasRead(scope, wantedAt));
+  const scopes = isUnread === 1 ? await awaitedScopes(tx, [id]) : [];
+  // They may have been read after the wait was over.
+  const left = scopes.filter((scope) => !wasRead(scope, wantedAt));
+  if (left.length > 0) {
     const where = left.map(({ scope, failure }) => `${scope} (${failure ?? 'not answered yet'})`);
     return `The trainer's work could not be read before the removal, from ${wantedAt} on, in ${where.join(', ')}: the last work may not be reported`;
   }

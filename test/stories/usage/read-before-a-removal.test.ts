@@ -91,6 +91,18 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(await take()).toMatch(/could not be read before.* in signs \(The export broke off\):/);
   });
 
+  it('nothing is said of work that was read after that, but before they were out', async () => {
+    const { engine, isCleared, tool, read, take } = await openEnd();
+    tool.breaksAfter = 0;
+    tool.items.set('signs', new Map([['last', { memberId: 'm', seconds: 1, labels: 1, at: '' }]]));
+    expect(await isCleared()).toBe(false);
+    engine.clock.advance(5 * minuteMs);
+    expect(await isCleared()).toBe(true);
+    tool.breaksAfter = null;
+    await read();
+    expect(await take()).toBe(null);
+  });
+
   /** Two projects whose people are all in one group, as in Label Studio; one of them is gone. */
   async function openTwoProjects() {
     const world = await openUsageWorld(await openFresh());
