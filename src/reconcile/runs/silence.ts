@@ -77,8 +77,9 @@ export function createSilence(deps: SilenceDeps): Silence {
     const wasPutBack = (await mark.wasPutBack(aliveAt)) || isRestored;
     const hold = findHold({ aliveAt, wroteAt, wasPutBack }, now);
     await apply(hold, toInstant(now));
-    // What was done after the backup is forgotten. Where no list shows it, each member is looked for.
-    if (wasPutBack) await installStates.lookAgain(unlistedTools, toInstant(now));
+    // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
+    // looked for.
+    if (hold === 'all') await installStates.lookAgain(unlistedTools, toInstant(now));
     if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);
