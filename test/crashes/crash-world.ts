@@ -107,35 +107,44 @@ export async function untilAnswered({ answered }: Traffic): Promise<void> {
 
 /**
  * Calls that were no use, as somebody was in or out already, other than removals after a call whose outcome was not
- * recorded: a process ended before it, or the database was away. The tool removes by its id, so that such a removal is
- * sent again even where a look finds nobody (`removesUnseen`): at once, and once more when the first call can no
- * longer arrive.
+ * recorded: a process ended before it, the database was away, or the tool gave no answer, as where it closed a
+ * connection just then. The tool removes by its id, so that such a removal is sent again even where a look finds nobody
+ * (`removesUnseen`): at once, and once more when the first call can no longer arrive.
+ *
+ * @returns each with all that was meant and recorded for the member, in the order of time
  */
-async function listNeedless({ kysely }: Database, repeated: readonly ToolCall[]): Promise<ToolCall[]> {
+async function listNeedless({ kysely }: Database, repeated: readonly ToolCall[]): Promise<string[]> {
   const intents = await kysely
     .selectFrom('intent')
     .innerJoin('membership', 'membership.id', 'intent.membershipId')
-    .select(['groupId', 'trainerId', 'intent.createdAt as at'])
+    .select(['groupId', 'trainerId', 'operation', 'intent.createdAt as at'])
     .orderBy('intent.id')
     .execute();
   const receipts = await kysely
     .selectFrom('receipt')
     .innerJoin('membership', 'membership.id', 'receipt.membershipId')
-    .select(['groupId', 'trainerId', 'receipt.createdAt as at'])
-    .where('outcome', 'in', ['added', 'removed', 'failed', 'refused'])
+    .select(['groupId', 'trainerId', 'outcome', 'toolStatus', 'receipt.createdAt as at'])
     .execute();
-  const timesOf = (rows: typeof intents, member: string) =>
-    rows.filter(({ groupId, trainerId }) => `${groupId}/${trainerId}` === member).map(({ at }) => at);
+  const isOf = (member: string) => (row: { groupId: string; trainerId: string }) =>
+    `${row.groupId}/${row.trainerId}` === member;
   return [...Map.groupBy(repeated, ({ member }) => member)].flatMap(([member, calls]) => {
-    const begun = timesOf(intents, member);
-    const recorded = timesOf(receipts, member);
-    const isOpen = (at: string, index: number) =>
-      !recorded.some((end) => at <= end && end <= (begun[index + 1] ?? end));
+    const begun = intents.filter(isOf(member));
+    const ended = receipts.filter(isOf(member));
+    const recorded = ended.filter(
+      ({ outcome, toolStatus }) => toolStatus !== null || ['added', 'removed', 'refused'].includes(outcome),
+    );
+    const isOpen = ({ at }: { at: string }, index: number) =>
+      !recorded.some((end) => at <= end.at && end.at <= (begun[index + 1]?.at ?? end.at));
     const explained = 2 * begun.filter(isOpen).length;
-    return [
+    const needless = [
       ...calls.filter(({ method }) => method === 'PUT'),
       ...calls.filter(({ method }) => method === 'DELETE').slice(explained),
     ];
+    const story = [
+      ...begun.map(({ at, operation }) => `${at} meant ${operation}`),
+      ...ended.map(({ at, outcome, toolStatus }) => `${at} recorded ${outcome} (${toolStatus})`),
+    ].toSorted();
+    return needless.map(({ method, at }) => [`${method} ${member} at ${at}`, ...story].join('\n'));
   });
 }
 
