@@ -20,9 +20,17 @@ import type { DueMembership } from './brake-store.ts';
  */
 export interface AwaitedReadingStore {
   /** @returns the removals that need not wait (any longer) for a reading after a pause */
-  afterReading(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<DueMembership[]>;
+  afterReading(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<LoadedDue[]>;
   /** The last wait: requests the lists that these removals need. */
-  afterLists(tx: Transaction, due: readonly DueMembership[], now: Date): Promise<PassingRemovals>;
+  afterLists(tx: Transaction, ready: readonly LoadedDue[], now: Date): Promise<PassingRemovals>;
+}
+
+/** A removal that is due, and what is known of the installs that have, or had, a reason for it. */
+export interface LoadedDue {
+  due: DueMembership;
+  end: AskedEnd;
+  sources: ReasonInstall[];
+  others: InstallReadings[];
 }
 
 export interface PassingRemovals {
@@ -52,13 +60,12 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
       // After another pause the removal waits for lists anew.
       const changed = waiting.filter(({ end }) => end.waitsSince === null || end.listsWaitedSince !== null);
       await saveWaiting(tx, changed, { now: instant, listsWaitedSince: null });
-      return passing.map((one) => one.due);
+      return passing;
     },
 
-    async afterLists(tx, due, now) {
+    async afterLists(tx, ready, now) {
       const instant = toInstant(now);
-      const ends = await loadDueEnds(tx, rules, due);
-      const waits = ends.map((one) => ({ ...one, ...findListWait(one.end, one.sources, one.others, instant) }));
+      const waits = ready.map((one) => ({ ...one, ...findListWait(one.end, one.sources, one.others, instant) }));
       const { passing = [], waiting = [] } = Object.groupBy(waits, ({ isOver }) => (isOver ? 'passing' : 'waiting'));
       const changed = waiting.filter(({ end }) => end.listsWaitedSince === null);
       await saveWaiting(tx, changed, { now: instant, listsWaitedSince: instant });
@@ -67,14 +74,6 @@ export function createAwaitedReadingStore(rules: AwaitedReadingRules): AwaitedRe
       return { due: passing.map((one) => one.due), isListWanted: toList.size > 0 };
     },
   };
-}
-
-/** A removal that is due, and what is known of the installs that have, or had, a reason for it. */
-interface LoadedDue {
-  due: DueMembership;
-  end: AskedEnd;
-  sources: ReasonInstall[];
-  others: InstallReadings[];
 }
 
 async function loadDueEnds(

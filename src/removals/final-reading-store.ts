@@ -79,6 +79,8 @@ async function wantWork(
 /** What a removal waits for. */
 interface AwaitedWork {
   wantedAt: string;
+  /** Whether the wait is over, and something was not read. */
+  isUnread: boolean;
   scopes: readonly AwaitedScope[];
 }
 
@@ -88,15 +90,15 @@ async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Prom
   const ids = [...generations.keys()];
   const rows = await tx
     .selectFrom('finalReading')
-    .select(['membershipId', 'generation', 'wantedAt'])
+    .select(['membershipId', 'generation', 'wantedAt', 'isUnread'])
     .where('membershipId', 'in', ids)
     .execute();
   const scopes = Map.groupBy(await awaitedScopes(tx, ids), ({ membershipId }) => membershipId);
   return new Map(
-    rows.flatMap(({ membershipId, generation, wantedAt }) => {
+    rows.flatMap(({ membershipId, generation, wantedAt, isUnread }) => {
       const its = scopes.get(membershipId);
       if (its === undefined || generations.get(membershipId) !== generation) return [];
-      return [[membershipId, { wantedAt, scopes: its }] as const];
+      return [[membershipId, { wantedAt, isUnread: isUnread === 1, scopes: its }] as const];
     }),
   );
 }
@@ -104,10 +106,10 @@ async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Prom
 async function isWaitOver(
   tx: Transaction,
   membershipId: number,
-  { wantedAt, scopes }: AwaitedWork,
+  { wantedAt, isUnread, scopes }: AwaitedWork,
   now: Date,
 ): Promise<boolean> {
-  if (scopes.every((scope) => wasRead(scope, wantedAt))) return true;
+  if (isUnread || scopes.every((scope) => wasRead(scope, wantedAt))) return true;
   const hasTime = now.getTime() - Date.parse(wantedAt) < longestWaitMs;
   const isRefused = scopes.every((scope) => wasRead(scope, wantedAt) || wasRefused(scope, wantedAt));
   if (hasTime && !isRefused) return false;

@@ -95,8 +95,9 @@ async function decide(
   const now = clock.now();
   const all = await brakes.due(tx, install, toInstant(now));
   const read = await awaitedReadings.afterReading(tx, all, now);
-  const passing = await mayPass(tx, read, now);
-  const ready = read.filter(({ membershipId }) => passing.has(membershipId));
+  const readDue = read.map((one) => one.due);
+  const passing = await mayPass(tx, readDue, now);
+  const ready = read.filter(({ due }) => passing.has(due.membershipId));
   const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);
   // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };

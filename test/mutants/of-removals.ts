@@ -78,12 +78,12 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       [
         'What must wait for a reading waits',
         'const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);',
-        'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready;',
+        'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready.map((one) => one.due);',
       ],
       [
         'The work is read after what a pause has hidden',
-        'const passing = await mayPass(tx, read, now);\n  const ready = read.filter',
-        'const passing = await mayPass(tx, all, now);\n  const ready = read.filter',
+        'const passing = await mayPass(tx, readDue, now);',
+        'const passing = await mayPass(tx, all, now);',
       ],
     ],
   ),
