@@ -5,8 +5,9 @@ import {
   PostgresQueryCompiler,
   type RootOperationNode,
   SqliteDialect,
-  SqliteQueryCompiler,
+  type SqliteQueryCompiler,
 } from 'kysely';
+import { FewListLengths } from './few-list-lengths.ts';
 
 /**
  * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
@@ -31,7 +32,7 @@ export class SnakeCasePostgresDialect extends PostgresDialect {
   }
 }
 
-class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
+class SnakeCaseSqliteCompiler extends FewListLengths {
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }
