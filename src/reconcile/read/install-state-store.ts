@@ -5,6 +5,7 @@ import { isMissed } from '../../domain/absences.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
+import { mayBeOpen } from '../../evidence/open-contract-store.ts';
 import { createReadRequestStore } from '../../evidence/read-request-store.ts';
 import { createSameText, type SameText } from '../../lib/same-text.ts';
 import { createHoldStore, type HoldStore } from './hold-store.ts';
@@ -205,7 +206,7 @@ async function loadOpenContracts({ kysely }: Database, install: string): Promise
       .selectFrom('contract')
       .selectAll()
       .where('install', '=', install)
-      .where('endedReadAt', 'is', null)
+      .where(mayBeOpen())
       .where('contractId', '>', after)
       .orderBy('contractId')
       .limit(pageSize)

@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
+import { mayBeOpen } from '../../evidence/open-contract-store.ts';
 
 /** The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling). */
 export interface SuspectStore {
@@ -91,7 +92,7 @@ function loadCandidates({ kysely }: Database, installs: readonly string[]) {
     .select(['contractLink.linkId', 'readBeganAt', 'removedEventAt', 'seenAt', 'externalProjectId', 'provisioningMode'])
     .select(['link.absences as linkAbsences', 'namedAt', 'omissions'])
     .where('contract.install', 'in', installs)
-    .where('endedReadAt', 'is', null)
+    .where(mayBeOpen())
     .where('removedEventAt', 'is', null)
     .where((eb) => eb.or([eb('activeReadAt', 'is', null), eb('activeReadAt', '<', eb.ref('readBeganAt'))]));
 }
