@@ -222,9 +222,11 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
   };
   const on = (contractId: string) => (row: { contractId: string }) => row.contractId === contractId;
   return {
-    linkIds: of(registers.links)
-      .filter((link) => statusOfLink(link) === 'live')
-      .map(({ linkId }) => linkId),
+    links: new Map(
+      of(registers.links)
+        .filter((link) => statusOfLink(link) === 'live')
+        .map(({ linkId, firstSeenAt }) => [linkId, firstSeenAt]),
+    ),
     contracts: of(registers.contracts)
       .filter(isOpen)
       .map(({ contractId, participantsReadAt }) => ({

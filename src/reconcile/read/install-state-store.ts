@@ -148,7 +148,7 @@ export function createInstallStateStore(database: Database): InstallStateStore {
         .execute();
       const isLive = (link: (typeof links)[number]) => statusOfLink(link) === 'live';
       return {
-        linkIds: links.filter(isLive).map(({ linkId }) => linkId),
+        links: new Map(links.filter(isLive).map(({ linkId, firstSeenAt }) => [linkId, firstSeenAt])),
         contracts: await loadOpenContracts(database, install),
         announcedIds: await readRequests.listOpen(install),
         orphanedContractIds: await findOrphanedContracts(database, install),

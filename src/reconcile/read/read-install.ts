@@ -13,8 +13,8 @@ import type {
 
 /** What is known of an install, to be compared with a read. */
 export interface KnownInstall {
-  /** Links that count as live. */
-  linkIds: string[];
+  /** Links that count as live: by id, when each was first seen. */
+  links: ReadonlyMap<string, string | null>;
   /** Contracts that have not ended by any evidence. */
   contracts: StoredContract[];
   /** Contracts that an event has announced, and that are still to be read. */
@@ -60,7 +60,7 @@ const asksAtOnce = 8;
 export interface InstallListing extends Omit<InstallRead, 'participants'> {
   /** Known contracts of live links that are in no list. */
   unlisted: ReadonlySet<string>;
-  /** The unlisted and the active contracts whose participants are unknown or were read too long ago. */
+  /** The unlisted and the active contracts whose participants are unknown, or were read long ago or before a link. */
   toAsk: ReadonlySet<string>;
 }
 
@@ -98,7 +98,8 @@ export async function listInstall(
   const unseen = findUnlisted(known, readLinks, active.contracts);
   const ended = await listEnded(source, unseen, readLinks, signal);
   const endedIds = new Set(idsOf(ended));
-  const unlisted = unseen.map(({ contractId }) => contractId).filter((id) => !endedIds.has(id));
+  const unlisted = unseen.filter(({ contractId }) => !endedIds.has(contractId));
+  const listed = active.contracts.map(({ id, projectLinkIds }) => ({ contractId: id, linkIds: projectLinkIds }));
   return {
     install,
     beganAt,
@@ -109,21 +110,27 @@ export async function listInstall(
     // An empty list may be a fault of the marketplace, so nothing follows from it.
     isActiveWhole: active.isComplete && active.contracts.length > 0,
     unreadLinks,
-    unlisted: new Set(unlisted),
+    unlisted: new Set(unlisted.map(({ contractId }) => contractId)),
     toAsk: new Set([
-      ...findUnread(known, [...idsOf(active.contracts), ...unlisted], beganAt),
+      ...findUnread(known, [...listed, ...unlisted], links, beganAt),
       ...idsOf(ended).filter((id) => known.orphanedContractIds?.has(id)),
     ]),
   };
 }
 
-function findUnread(known: KnownInstall, contractIds: string[], beganAt: string): string[] {
+type OnLinks = Pick<StoredContract, 'contractId' | 'linkIds'>;
+
+/** A newer link counts too: between one link of a job and the next no event says who is on its contracts. */
+function findUnread(known: KnownInstall, contracts: OnLinks[], links: readonly Link[], beganAt: string) {
   const knownById = new Map(known.contracts.map((contract) => [contract.contractId, contract]));
-  return contractIds.filter((id) => {
-    const { trainerIds = [], participantsReadAt = null } = knownById.get(id) ?? {};
-    if (trainerIds.length === 0 || participantsReadAt === null) return true;
-    return Date.parse(beganAt) - Date.parse(participantsReadAt) > participantsStaleMs;
+  const sinceById = new Map(links.map(({ id }) => [id, known.links.has(id) ? known.links.get(id) : beganAt]));
+  const unread = contracts.filter(({ contractId, linkIds }) => {
+    const { trainerIds = [], participantsReadAt: readAt = null } = knownById.get(contractId) ?? {};
+    if (trainerIds.length === 0 || readAt === null) return true;
+    if (linkIds.some((linkId) => (sinceById.get(linkId) ?? '') > readAt)) return true;
+    return Date.parse(beganAt) - Date.parse(readAt) > participantsStaleMs;
   });
+  return unread.map(({ contractId }) => contractId);
 }
 
 function idsOf(contracts: readonly Contract[]): string[] {
@@ -152,7 +159,7 @@ async function findMissingLinks(
 ): Promise<string[]> {
   const listed = new Set(links.map(({ id }) => id));
   const missing: string[] = [];
-  for (const linkId of known.linkIds.filter((id) => !listed.has(id))) {
+  for (const linkId of [...known.links.keys()].filter((id) => !listed.has(id))) {
     const link = await nullWhereUnknown(source.readLink(linkId, signal));
     if (link === null) missing.push(linkId);
     else links.push(link);

@@ -133,7 +133,6 @@ async function listAll(source: SourceReader, signal: AbortSignal) {
 }
 
 /** Whether a contract of a live link is active as far as is known. */
-function knowsActive({ linkIds, contracts }: KnownInstall): boolean {
-  const live = new Set(linkIds);
-  return contracts.some((contract) => contract.linkIds.some((id) => live.has(id)));
+function knowsActive({ links, contracts }: KnownInstall): boolean {
+  return contracts.some(({ linkIds }) => linkIds.some((id) => links.has(id)));
 }

@@ -36,5 +36,5 @@ function known(...contractIds: string[]): KnownInstall {
     trainerIds: [],
     participantsReadAt: null,
   }));
-  return { linkIds: [], contracts };
+  return { links: new Map(), contracts };
 }

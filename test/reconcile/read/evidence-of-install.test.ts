@@ -23,7 +23,7 @@ function take(read: Partial<InstallRead>, trainersOf: Record<string, string[]> =
     linkIds: ['l1'],
     participantsReadAt: null,
   }));
-  const known: KnownInstall = { linkIds: ['l1'], contracts };
+  const known: KnownInstall = { links: new Map([['l1', null]]), contracts };
   return evidenceOfInstall(
     {
       install,

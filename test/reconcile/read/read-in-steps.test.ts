@@ -19,7 +19,10 @@ const unlisted = toApi({ ...listing, active: { ...listing.active, unlisted: on('
 const api = { ...whole, listParticipants: unlisted.listParticipants };
 
 const known: KnownInstall = {
-  linkIds: ['l1', 'l2'],
+  links: new Map([
+    ['l1', null],
+    ['l2', null],
+  ]),
   contracts: ['gone', 'doubtful', 'unlisted'].map((contractId) => ({
     contractId,
     linkIds: links,

@@ -9,6 +9,7 @@ const { signal } = new AbortController();
 const beganAt = '2026-03-15T12:00:00.000Z';
 const recently = '2026-03-15T06:00:00.000Z';
 const longAgo = '2026-03-15T05:59:59.999Z';
+const later = '2026-03-15T06:00:00.001Z';
 
 const link = (id: string): Link => ({
   id,
@@ -34,6 +35,9 @@ const known = (contractId: string, changes: Partial<StoredContract> = {}): Store
   participantsReadAt: recently,
   ...changes,
 });
+
+/** Live links, first seen long ago. */
+const knownLinks = (...ids: string[]) => new Map(ids.map((id) => [id, longAgo]));
 
 interface Marketplace {
   status: string;
@@ -76,7 +80,7 @@ function open(said: Partial<Marketplace> = {}, remembered: Partial<KnownInstall>
     },
     listParticipants: (id) => answer(`on ${id}`, participants[id]),
   };
-  const knownInstall = { linkIds: ['l1'], contracts: [known('c1')], ...remembered };
+  const knownInstall = { links: knownLinks('l1'), contracts: [known('c1')], ...remembered };
   const read = (source = api) => readInstall(source, 'acme', knownInstall, beganAt, signal);
   return { api, asked, read, learn: async () => learn(await read(), knownInstall) };
 }
@@ -132,6 +136,23 @@ describe('reading an install', () => {
     expect([...participants.keys()]).toEqual(isAsked ? ['c1'] : []);
   });
 
+  it.each<[string, KnownInstall['links'], boolean]>([
+    ['not on a link that was there before', new Map([['l1', recently]]), false],
+    ['not on a link of which that is unknown', new Map([['l1', null]]), false],
+    ['on a link that came after that', new Map([['l1', later]]), true],
+    ['on a link that is new in this reading', new Map(), true],
+  ])('asks again who is on an active contract: %s', async (_, links, isAsked) => {
+    const { asked, read } = open({}, { links });
+    await read();
+    expect(asked.includes('on c1')).toBe(isAsked);
+  });
+
+  it('does not ask again for a link that no list has', async () => {
+    const { asked, read } = open({ pages: { active: { contracts: [contract('c1', 'active', ['l1', 'l2'])] } } });
+    await read();
+    expect(asked).not.toContain('on c1');
+  });
+
   it('asks who is on a contract that it did not know', async () => {
     const { asked, read } = open({}, { contracts: [] });
     expect((await read()).participants).toEqual(new Map([['c1', [person('u1')]]]));
@@ -158,7 +179,7 @@ describe('reading an install', () => {
     const participants = { c2: [person('u2')] };
     const pages = { active: others, ended: { isComplete: false } };
     const links = [link('l1'), link('l2')];
-    const two = { linkIds: ['l1', 'l2'], contracts: [known('c2', { trainerIds: ['u2'] })] };
+    const two = { links: knownLinks('l1', 'l2'), contracts: [known('c2', { trainerIds: ['u2'] })] };
     const all = open({ links, pages, participants }, two);
     await all.read();
     expect(all.asked.slice(2)).toEqual(['active', 'ended']);
@@ -207,7 +228,7 @@ describe('a read that fails', () => {
   it.each(operations)('in %s fails as a whole, so that nothing follows from it', async (operation) => {
     for (const code of failures) {
       // Everything is missing, so that everything is asked for.
-      const { api, read } = open({ links: [] }, { linkIds: ['l1'], contracts: [] });
+      const { api, read } = open({ links: [] }, { contracts: [] });
       const failing = { ...api, [operation]: () => Promise.reject(new AppError(code, 'no')) };
       await expect(read(failing)).rejects.toMatchObject({ code });
     }
@@ -236,7 +257,7 @@ describe('nothing that leads to a removal follows', () => {
   it.each<[string, Partial<Marketplace>, Partial<KnownInstall>]>([
     ['where everything is as it was', {}, {}],
     ['from an empty list of active contracts', { pages: {} }, { contracts: two }],
-    ['from empty lists of everything', { links: [], pages: {}, participants: {} }, { linkIds: [] }],
+    ['from empty lists of everything', { links: [], pages: {}, participants: {} }, { links: knownLinks() }],
     [
       'from a page that is full, with the pages of its links full too',
       {
@@ -296,7 +317,7 @@ describe('nothing that leads to a removal follows', () => {
     const participants = { c1: [person('u9')], c2: [person('u2')] };
     const missing = open(
       { links: [link('l1'), link('l2')], pages: { active: others }, participants },
-      { linkIds: ['l1', 'l3'], contracts: [known('c1', { participantsReadAt: longAgo })] },
+      { links: knownLinks('l1', 'l3'), contracts: [known('c1', { participantsReadAt: longAgo })] },
     );
     expect(await findEnds(missing)).toMatchObject([
       { linkId: 'l3', absences: beganAt },

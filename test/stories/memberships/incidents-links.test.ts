@@ -80,6 +80,24 @@ describeAnyDatabase('a project that is re-pointed', (openFresh) => {
     expect(incident.removals()).toEqual([]);
   });
 
+  it.each([
+    ['with its events', true],
+    ['without an event', false],
+  ])('has the person in who came to the contract while it had no link: %s', async (_, areSent) => {
+    await incident.pass(minutes);
+    await incident.read(before);
+    if (areSent) await incident.event('project_link.removed', { link: 'cml1' });
+    await incident.pass(5 * minutes);
+    if (areSent) await incident.event('project_link.created', { link: 'cml2' });
+    const listing = { ...repointed, active: { ...repointed.active, cmc1: { links: ['cml2'], people: ['cmu2'] } } };
+    await incident.read(listing);
+    expect(members()).toEqual(['cmu1', 'cmu2']);
+    await incident.pass(30 * minutes);
+    await incident.read(listing);
+    await incident.pass(30 * minutes);
+    expect(members()).toEqual(['cmu2']);
+  });
+
   it('keeps its people where the first list after it is some seconds old', async () => {
     await incident.event('project_link.removed', { link: 'cml1' });
     await incident.event('project_link.created', { link: 'cml2' });
