@@ -162,7 +162,8 @@ export function createChecks({
   function isOurs(seat: string): boolean {
     const { fromMs, untilMs } = fleet.forgotten();
     const addedMs = ours.get(seat);
-    return addedMs !== undefined && (addedMs < fromMs || addedMs > untilMs) && !isMeddledWith(seat);
+    if (addedMs === undefined || tool.isByHand(seat)) return false;
+    return (addedMs < fromMs || addedMs > untilMs) && !isMeddledWith(seat);
   }
 
   function lookForLeft(seat: string, now: number): void {

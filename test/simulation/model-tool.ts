@@ -41,6 +41,8 @@ export interface ModelTool {
   takeOut(seat: string): void;
   /** @param id of a new account, where it is one that was given out before */
   putIn(group: string, address: string, id?: string): void;
+  /** Whether no account in the seat was put in by the bridge. */
+  isByHand(seat: string): boolean;
   isHidden(seat: string): boolean;
   /** Another address of somebody who is known under one already. */
   alias(address: string, known: string): void;
@@ -102,13 +104,15 @@ interface State {
   accounts: Map<string, Account>;
   /** The ids of the accounts in each group. */
   groups: Map<string, Set<string>>;
+  /** Whom another hand has put in, as `group/id`. */
+  byHand: Set<string>;
   nextId: number;
   /** When invitations were made anew. */
   renewedMs: number[];
 }
 
 export function createModelTool(traits: ToolTraits): ModelTool {
-  let state: State = { accounts: new Map(), groups: new Map(), nextId: 1, renewedMs: [] };
+  let state: State = { accounts: new Map(), groups: new Map(), byHand: new Set(), nextId: 1, renewedMs: [] };
   const aliases = new Map<string, string>();
   const hidden = new Set<string>();
   const work = createWork();
@@ -201,7 +205,9 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     const chance = clockwork.random();
     if (chance < isLate) {
       const latestMs = latestEffectMs - (clockwork.nowMs() - beganMs);
-      void clockwork.wait(Math.min(2000 + clockwork.random() * 20_000, latestMs)).then(effect);
+      const late = clockwork.wait(Math.min(2000 + clockwork.random() * 20_000, latestMs)).then(effect);
+      // It may be refused by then, and that answer is lost too.
+      late.catch(() => undefined);
       await clockwork.wait(1000, signal);
       throw new AppError('unavailable', 'The answer was lost');
     }
@@ -342,10 +348,15 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     }),
   };
 
+  function leave(group: string, id: string): boolean {
+    state.byHand.delete(`${group}/${id}`);
+    return groupOf(group).delete(id);
+  }
+
   function takeOut(group: string, id: string): void {
     const seat = seatOf(group, id);
     // Under another address they may still be in.
-    if (groupOf(group).delete(id) && accountsAt(seat).length === 0) tool.onRemove(seat, group);
+    if (leave(group, id) && accountsAt(seat).length === 0) tool.onRemove(seat, group);
   }
 
   const tool: ModelTool = {
@@ -363,14 +374,17 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     onRemove: () => undefined,
     onTakenOver: () => undefined,
     onOverlap: () => undefined,
+    isByHand: (seat) => accountsAt(seat).every(({ id }) => state.byHand.has(`${seat.split('/')[0]}/${id}`)),
     isHidden: (seat) => hidden.has(seat),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {
       const [group = ''] = seat.split('/');
-      for (const { id } of accountsAt(seat)) groupOf(group).delete(id);
+      for (const { id } of accountsAt(seat)) leave(group, id);
     },
     putIn(group, address, id) {
-      groupOf(group).add((accountBy(address) ?? makeAccount(address, id)).id);
+      const account = accountBy(address) ?? makeAccount(address, id);
+      if (!groupOf(group).has(account.id)) state.byHand.add(`${group}/${account.id}`);
+      groupOf(group).add(account.id);
     },
     alias: (address, known) => void aliases.set(address, known),
     idOf: (seat) => accountsAt(seat)[0]?.id ?? '',
