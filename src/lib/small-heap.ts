@@ -30,9 +30,9 @@ export function keepFetchSmall(): void {
 }
 
 /**
- * V8 lets garbage grow to four times what is in use before it collects it, and keeps the memory. From now on it is as
- * much as is in use, for a process that lives long. A busy bridge collects some times a minute then.
+ * V8 lets garbage grow to four times what is in use before it collects it, and keeps the memory. From now on it is half
+ * as much as is in use, for a process that lives long. A busy bridge collects each few seconds then, for some 30 ms.
  */
 export function keepGarbageSmall(): void {
-  setFlagsFromString('--heap-growing-percent=100');
+  setFlagsFromString('--heap-growing-percent=50');
 }
