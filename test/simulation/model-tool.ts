@@ -374,7 +374,10 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     onRemove: () => undefined,
     onTakenOver: () => undefined,
     onOverlap: () => undefined,
-    isByHand: (seat) => accountsAt(seat).every(({ id }) => state.byHand.has(`${seat.split('/')[0]}/${id}`)),
+    isByHand(seat) {
+      const [group = ''] = seat.split('/');
+      return accountsAt(seat).every(({ id }) => state.byHand.has(`${group}/${id}`));
+    },
     isHidden: (seat) => hidden.has(seat),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {
