@@ -28,8 +28,11 @@ export interface FakeLabelStudio extends LabelStudioSite {
   settings: FormSettings & { version: object };
   /** It is called for every request, after its effect. */
   watch: (call: string) => void;
-  faults: ToolFaults;
+  /** `work` reads tasks, and nothing else. */
+  faults: ToolFaults & { begin(kind: FaultyKind, fault: ToolFault): void };
 }
+
+type FaultyKind = RequestKind | 'work';
 
 const owner = {
   email: 'owner@example.com',
@@ -50,7 +53,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
   const personalToken = tokens.createPersonal(users.ownerId);
   const [requests, authorizations]: [string[], string[]] = [[], []];
   const happenings = new Map<string, () => void>();
-  let begun: { kind: RequestKind; fault: ToolFault } | undefined;
+  let begun: { kind: FaultyKind; fault: ToolFault } | undefined;
 
   async function answer(request: IncomingMessage): Promise<FakeAnswer | null> {
     const { method = '', headers } = request;
@@ -70,7 +73,7 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     return fault?.does === 'goes_silent' ? null : given;
   }
 
-  function faultFor(kind: RequestKind | undefined): ToolFault | undefined {
+  function faultFor(kind: FaultyKind | undefined): ToolFault | undefined {
     return begun !== undefined && begun.kind === kind ? begun.fault : undefined;
   }
 
@@ -154,10 +157,11 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
   return fake;
 }
 
-function kindOf(method: string, path: string): RequestKind | undefined {
+function kindOf(method: string, path: string): FaultyKind | undefined {
   if (method === 'DELETE') return 'remove';
   if (path === '/user/signup/') return method === 'POST' ? 'add' : undefined;
   if (path.startsWith('/api/users/')) return 'read';
+  if (path.startsWith('/api/tasks/')) return 'work';
   return path === '/api/version' ? 'check' : undefined;
 }
 
