@@ -12,6 +12,8 @@ export interface Sample {
   processor: number;
   answerP50: number;
   answerP99: number;
+  /** Milliseconds for which the disk kept the longest flush of a file of its own waiting. */
+  longestFlush: number;
   /** Milliseconds from the hire to the call that lets the trainer in; NaN where there was none. */
   inP50: number;
   inP99: number;
@@ -62,6 +64,20 @@ function judgeLatency(what: string, samples: readonly Sample[], of: (sample: Sam
   const [first, last] = [medianOf(samples.slice(0, third)), medianOf(samples.slice(-third))];
   const is = `${first.toFixed(1)} ms in the first third, ${last.toFixed(1)} ms in the last (medians of samples)`;
   return { what, is, isGood: last <= first * 1.5 + 5 };
+}
+
+/** A flush of another file on the same disk is held to be the cause where it took at least half as long. */
+const diskShare = 0.5;
+
+/**
+ * How many of the slow samples are the disk's.
+ *
+ * @param slowMs from which p99 on a sample is slow
+ */
+export function describeSlow(samples: readonly Sample[], slowMs: number): string {
+  const slow = samples.filter(({ answerP99 }) => answerP99 >= slowMs);
+  const ofDisk = slow.filter(({ answerP99, longestFlush }) => longestFlush >= answerP99 * diskShare);
+  return `In ${slow.length} of ${samples.length} samples the p99 was ${slowMs} ms or more; in ${ofDisk.length} of these a flush of another file on this disk took at least half as long.`;
 }
 
 function judgeSize(samples: readonly Sample[], rate: number): Verdict {

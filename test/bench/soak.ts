@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import path from 'node:path';
@@ -9,12 +10,13 @@ import { readDatabaseSize } from '../../src/db/database-size.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { openSecondMarketplace, type SecondMarketplace } from '../support/second-marketplace/second-marketplace.ts';
 import { withBenchDatabases } from './bench-database.ts';
+import { type DiskProbe, openDiskProbe } from './disk-probe.ts';
 import { fillInbox } from './fill-inbox.ts';
-import { openProgram } from './measured-program.ts';
+import { type MeasuredProcess, openProgram } from './measured-program.ts';
 import { percentile } from './percentile.ts';
 import { openSoakTool, type SoakTool } from './soak-tool.ts';
 import { createSoakTraffic, type Project, type SoakTraffic } from './soak-traffic.ts';
-import { judgeSamples, type Sample, type Verdict } from './soak-verdict.ts';
+import { describeSlow, judgeSamples, type Sample, type Verdict } from './soak-verdict.ts';
 
 /**
  * `npm run bench:soak -- --minutes 60 --rate 200`: one real bridge for that long, with people who are hired and whose
@@ -47,6 +49,8 @@ const sampleEveryMs = 10_000;
 const purgeIntervalMinutes = 10;
 const patienceMs = 10 * 60_000;
 const projectCount = 20;
+/** Of the p99: far above what is usual. */
+const slowMs = 150;
 
 await withBenchDatabases(
   { postgres: values.database === 'postgres', folder: values.folder },
@@ -58,6 +62,8 @@ await withBenchDatabases(
       chunk: rate * 10,
       key,
     });
+    // Else the system writes it to the disk half a minute later, in the way of the bridge.
+    execFileSync('sync');
     const market = await openSecondMarketplace({ clock: { now: () => new Date() }, linksPerInstall: projectCount });
     const tool = await openSoakTool();
     const database = openDatabase(url);
@@ -95,8 +101,9 @@ async function soak({ url, folder, market, tool, database }: World): Promise<voi
   const program = await openProgram(path.resolve('.'), { GANGWAY_SECRET_KEY: key.toString('base64') });
   const begunAt = new Date();
   const bridge = await program.start(['--config', writeConfig({ folder, url, tool, token, baseUrl: market.baseUrl })]);
+  const probe = await openDiskProbe(folder);
   try {
-    const sampler = createSampler(bridge, database, traffic, delays);
+    const sampler = createSampler({ bridge, database, traffic, probe, takeDelays: delays });
     const sending = traffic.run(`${bridge.receiverUrl}/webhooks/acme`, minutes * 60_000);
     const samples = await sampleUntil(sending, sampler);
     const settledMs = await settle(traffic, tool, database);
@@ -111,7 +118,7 @@ async function soak({ url, folder, market, tool, database }: World): Promise<voi
     // How quick it is depends on the machine as well.
     if (verdicts.some(({ isGood, what }) => !isGood && !/^(answer|hire)/.test(what))) process.exitCode = 1;
   } finally {
-    await bridge.stop();
+    await Promise.all([bridge.stop(), probe.stop()]);
   }
 }
 
@@ -184,12 +191,15 @@ function noteDelays(traffic: SoakTraffic, tool: SoakTool): () => number[] {
   };
 }
 
-function createSampler(
-  bridge: Awaited<ReturnType<Awaited<ReturnType<typeof openProgram>>['start']>>,
-  database: Database,
-  traffic: SoakTraffic,
-  takeDelays: () => number[],
-): () => Promise<Sample> {
+interface Watched {
+  bridge: MeasuredProcess;
+  database: Database;
+  traffic: SoakTraffic;
+  probe: DiskProbe;
+  takeDelays: () => number[];
+}
+
+function createSampler({ bridge, database, traffic, probe, takeDelays }: Watched): () => Promise<Sample> {
   const begunAt = performance.now();
   let before = { at: begunAt, cpuMs: bridge.usage().cpuMs };
   return async () => {
@@ -206,6 +216,7 @@ function createSampler(
       processor,
       answerP50: percentile(answers, 0.5),
       answerP99: percentile(answers, 0.99),
+      longestFlush: Math.max(0, ...probe.takeFlushMs()),
       inP50: percentile(delays, 0.5),
       inP99: percentile(delays, 0.99),
       ...(await countDue(database)),
@@ -301,6 +312,7 @@ function toReport(traffic: SoakTraffic, samples: Sample[], verdicts: Verdict[], 
     '',
     `Medians of samples: answer p50 ${median((one) => one.answerP50)} ms, p99 ${median((one) => one.answerP99)} ms; hire to tool p50 ${median((one) => one.inP50)} ms, p99 ${median((one) => one.inP99)} ms; ${median((one) => one.processor)} of a core.`,
     `At most: ${worst((one) => one.deliveriesDue)} deliveries and ${worst((one) => one.membershipsDue)} memberships due, ${worst((one) => one.residentMiB)} MiB resident.`,
+    describeSlow(samples, slowMs),
     '',
   ].join('\n');
 }
