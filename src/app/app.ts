@@ -260,6 +260,6 @@ function followed(registry: InstallRegistry, loadInstalls: Loops['loadInstalls']
 /** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */
 function createAppend({ database, inbox, secretKey }: Storage, hasThread: boolean): ThreadedAppend {
   return database.dialect === 'sqlite' && hasThread
-    ? createThreadedAppend({ url: database.url, key: secretKey })
+    ? createThreadedAppend({ url: database.url, key: secretKey, writeTurns: database.writeTurns })
     : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
 }

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
 import type { Tables } from './tables.ts';
+import type { WriteTurns } from './write-turns.ts';
 
 /**
  * This folder knows which database is in use. SQLite and PostgreSQL run the same migrations and the
@@ -11,6 +12,8 @@ export interface Database {
   readonly dialect: 'sqlite' | 'postgres';
   readonly url: string;
   readonly kysely: Kysely<Tables>;
+  /** For another thread of this process that writes to the same file; PostgreSQL needs none. */
+  readonly writeTurns?: WriteTurns;
   /** One attempt at a transaction. Use `inTransaction` instead. */
   transact<T>(work: (tx: Transaction) => Promise<T>, isDurable: boolean): Promise<T>;
   /**

@@ -8,13 +8,17 @@ import { withKeptStatements } from './kept-statements.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './synced-log.ts';
 import type { Tables } from './tables.ts';
+import { createWriteTurns, endTurn, giveWay, takeFirst, type WriteTurns } from './write-turns.ts';
 
 export interface OpenOptions {
   /**
-   * Whether this thread has no other work, so that it may block for the database. Its durable commits wait for the disk
-   * when they have given the lock back, so that others write meanwhile, and the next commit is made ready.
+   * Whether this thread has no other work, so that it may block for the database, and goes first where both write. Its
+   * durable commits wait for the disk when they have given the lock back, so that others write meanwhile, and the next
+   * commit is made ready.
    */
   ownsThread?: boolean;
+  /** Those of the thread that it takes turns with. */
+  writeTurns?: WriteTurns;
   /** How the log gets to the disk then. */
   sync?: SyncFile;
 }
@@ -38,7 +42,10 @@ const longestLogPages = 50_000;
  * so `inTransaction` waits instead and leaves the thread free. The checkpointer keeps the log short;
  * without it, a commit does that.
  */
-export function openSqlite(url: string, { ownsThread = false, sync }: OpenOptions): Database {
+export function openSqlite(
+  url: string,
+  { ownsThread = false, writeTurns = createWriteTurns(), sync }: OpenOptions,
+): Database {
   const file = sqliteFileOf(url);
   if (file !== undefined) createPrivately(file);
   const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
@@ -52,7 +59,7 @@ export function openSqlite(url: string, { ownsThread = false, sync }: OpenOption
   sqlite.pragma('foreign_keys = ON');
   sqlite.pragma(`cache_size = -${ownsThread ? cacheKiB.ownThread : cacheKiB.usual}`);
   sqlite.pragma(`wal_autocheckpoint = ${longestLogPages}`);
-  sqlite.pragma(`busy_timeout = ${ownsThread ? 5000 : 0}`);
+  sqlite.pragma('busy_timeout = 0');
   let hasWritten = false;
   const notice = createChangeNotice(() => {
     hasWritten = true;
@@ -71,12 +78,16 @@ export function openSqlite(url: string, { ownsThread = false, sync }: OpenOption
     dialect: 'sqlite',
     url,
     kysely,
+    writeTurns,
     async transact(work, isDurable) {
       const isSyncedAfter = isDurable && log !== undefined;
+      if (!ownsThread) await giveWay(writeTurns);
       const result = await kysely.connection().execute(async (connection) => {
         log?.mend();
         setDurable(isDurable && !isSyncedAfter);
-        return await notice.within(() => runImmediate(connection, work));
+        if (ownsThread) await takeFirst(writeTurns, () => begin(connection), isBusy);
+        else await begin(connection);
+        return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
       });
       if (isSyncedAfter) await log.sync();
       return result;
@@ -116,8 +127,15 @@ export function createPrivately(file: string): void {
 }
 
 /** Takes the write lock at the beginning, because a later upgrade fails at once if another process wrote. */
-async function runImmediate<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
+async function begin(connection: Kysely<Tables>): Promise<void> {
   await sql`begin immediate`.execute(connection);
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { code?: unknown }).code === 'SQLITE_BUSY';
+}
+
+async function runBegun<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {
   try {
     const result = await work(connection);
     await sql`commit`.execute(connection);

@@ -46,13 +46,20 @@ export function createSyncedLog(sqlite: Sqlite, file: string, sync = syncData): 
     },
     mend() {
       if (!isDoubtful) return;
-      const [moved] = sqlite.pragma('wal_checkpoint(FULL)') as { busy: number }[];
-      if (moved?.busy !== 0)
-        throw new AppError('unavailable', 'The log of the database is not written to the disk yet');
+      const moved = moveAll(sqlite);
+      if (!moved) throw new AppError('unavailable', 'The log of the database is not written to the disk yet');
       isDoubtful = false;
     },
     close() {
       if (descriptor !== undefined) closeSync(descriptor);
     },
   };
+}
+
+/** @returns false where a reader or a writer stays in the way */
+function moveAll(sqlite: Sqlite): boolean {
+  sqlite.pragma('busy_timeout = 5000');
+  const [moved] = sqlite.pragma('wal_checkpoint(FULL)') as { busy: number }[];
+  sqlite.pragma('busy_timeout = 0');
+  return moved?.busy === 0;
 }

@@ -1,3 +1,4 @@
+import type { WriteTurns } from '../db/write-turns.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 
@@ -5,6 +6,7 @@ import type { ErrorCode } from '../domain/errors.ts';
 export interface AppendThreadData {
   url: string;
   key: Uint8Array;
+  writeTurns?: WriteTurns | undefined;
 }
 
 export type AppendRequest = { id: number; packed: PackedDeliveries } | 'close';

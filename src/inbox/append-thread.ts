@@ -15,8 +15,8 @@ import { createInboxStore } from './inbox-store.ts';
  * for the disk, so that must not be the thread that answers requests. All requests that came before a
  * commit ends share the next commit.
  */
-const { url, key } = workerData as AppendThreadData;
-const database = openDatabase(url, { ownsThread: true });
+const { url, key, writeTurns } = workerData as AppendThreadData;
+const database = openDatabase(url, { ownsThread: true, ...(writeTurns && { writeTurns }) });
 const store = createInboxStore(database, createSecretBox(key));
 
 type Append = Exclude<AppendRequest, 'close'>;
