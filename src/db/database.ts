@@ -80,9 +80,18 @@ export async function limitCache({ dialect, kysely }: Database, cacheKiB: number
   if (dialect === 'sqlite') await sql.raw(`pragma cache_size = -${cacheKiB}`).execute(kysely);
 }
 
-const collisionCodes = new Set(['SQLITE_BUSY', 'SQLITE_BUSY_SNAPSHOT', '40001', '40P01', '55P03']);
+/** While SQLite's log is repaired by another process, it is `SQLITE_BUSY_RECOVERY`. */
+const collisionCodes = new Set([
+  'SQLITE_BUSY',
+  'SQLITE_BUSY_RECOVERY',
+  'SQLITE_BUSY_SNAPSHOT',
+  '40001',
+  '40P01',
+  '55P03',
+]);
 
-function isCollision(error: unknown): boolean {
+/** Whether another one has what is needed, and the same succeeds when it has given it back. */
+export function isCollision(error: unknown): boolean {
   return collisionCodes.has(codeOf(error));
 }
 

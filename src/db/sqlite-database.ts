@@ -3,7 +3,7 @@ import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
 import { createChangeNotice } from './change-notice.ts';
-import type { Database, Transaction } from './database.ts';
+import { type Database, isCollision, type Transaction } from './database.ts';
 import { withKeptStatements } from './kept-statements.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './synced-log.ts';
@@ -85,7 +85,7 @@ export function openSqlite(
       const result = await kysely.connection().execute(async (connection) => {
         log?.mend();
         setDurable(isDurable && !isSyncedAfter);
-        if (ownsThread) await takeFirst(writeTurns, () => begin(connection), isBusy);
+        if (ownsThread) await takeFirst(writeTurns, () => begin(connection), isCollision);
         else await begin(connection);
         return await notice.within(() => runBegun(connection, work)).finally(() => endTurn(writeTurns));
       });
@@ -129,10 +129,6 @@ export function createPrivately(file: string): void {
 /** Takes the write lock at the beginning, because a later upgrade fails at once if another process wrote. */
 async function begin(connection: Kysely<Tables>): Promise<void> {
   await sql`begin immediate`.execute(connection);
-}
-
-function isBusy(error: unknown): boolean {
-  return (error as { code?: unknown }).code === 'SQLITE_BUSY';
 }
 
 async function runBegun<T>(connection: Kysely<Tables>, work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -47,6 +47,20 @@ describeEachDatabase('a transaction', (openFresh) => {
     expect(attempts).toBe(1);
   });
 
+  it.each(['SQLITE_BUSY', 'SQLITE_BUSY_RECOVERY', 'SQLITE_BUSY_SNAPSHOT', '40001', '40P01', '55P03'])(
+    'is done again where another is in the way: %s',
+    async (code) => {
+      const database = await openFresh();
+      let attempts = 0;
+      await inTransaction(database, async (tx) => {
+        attempts += 1;
+        await write(tx, `${attempts}`);
+        if (attempts === 1) throw Object.assign(new Error('in the way'), { code });
+      });
+      expect(await read(database)).toBe('2');
+    },
+  );
+
   it('shows nothing of its work to others before it ends', async () => {
     const database = await openFresh();
     const other = openForTest(database.url);
