@@ -193,8 +193,8 @@ function toReason(
 }
 
 /** Whether the trainer is, or may be, in the tool by this membership. */
-export function isTouched({ isOurs, memberId }: MembershipRow): boolean {
-  return isOurs === 1 || memberId !== null;
+export function isTouched({ isOurs, memberId, lateUntil }: MembershipRow): boolean {
+  return isOurs === 1 || memberId !== null || lateUntil !== null;
 }
 
 function toSeat({ tool, groupId, trainerId }: Seat): Seat {

@@ -52,6 +52,20 @@ export async function lookInTools(tx: Transaction, tools: readonly string[], now
     .execute();
 }
 
+/**
+ * After a backup was put back, trainers who wait to be added may be in by a call that is forgotten. So an end has them
+ * looked for, too.
+ */
+export async function expectForgottenCalls(tx: Transaction, now: string): Promise<void> {
+  await tx
+    .updateTable('membership')
+    .set({ lateUntil: now })
+    .where('wanted', '=', 1)
+    .where('state', 'in', ['pending', 'failed'])
+    .where('lateUntil', 'is', null)
+    .execute();
+}
+
 /** Makes a look due for one member, unless something else is due already. */
 export async function lookAtSettled(tx: Transaction, membershipId: number, now: string): Promise<void> {
   await tx

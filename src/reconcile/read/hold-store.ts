@@ -1,7 +1,7 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
-import { lookInTools } from '../../memberships/look-store.ts';
+import { expectForgottenCalls, lookInTools } from '../../memberships/look-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
@@ -9,7 +9,10 @@ export interface HoldStore {
   hold(installs: string[], now: string): Promise<void>;
   /** The same, but only for removals on weaker evidence. */
   holdRemovals(installs: string[], now: string): Promise<void>;
-  /** Has every trainer looked for who is believed to be in one of these tools. */
+  /**
+   * Has every trainer looked for who is believed to be in one of these tools, and, at an end, those who wait to be added
+   * to any.
+   */
   lookAgain(tools: readonly string[], now: string): Promise<void>;
   /** Ends holds that are as old as this or older, because an install may never be readable again. */
   release(since: string): Promise<void>;
@@ -36,7 +39,10 @@ export function createHoldStore(database: Database): HoldStore {
     },
 
     async lookAgain(tools, now) {
-      if (tools.length > 0) await inTransaction(database, (tx) => lookInTools(tx, tools, now));
+      await inTransaction(database, async (tx) => {
+        if (tools.length > 0) await lookInTools(tx, tools, now);
+        await expectForgottenCalls(tx, now);
+      });
     },
 
     async release(since) {

@@ -317,3 +317,25 @@ describeAnyDatabase('a trainer who was taken out after the backup that was put b
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
   });
 });
+
+describeAnyDatabase(
+  'a trainer who was let in after the backup that was put back, and whose contract has ended',
+  (openFresh) => {
+    it.each([
+      ['is taken out where the domain of the address says that they are ours', ['opentrain.work'], []],
+      ['is left in and counts as there before us where nothing says so', [], ['cmu1']],
+    ])('%s', async (_, managedDomains, left) => {
+      const incident = createIncident(await openFresh(), { managedDomains });
+      await watch(incident).check();
+      // The backup has them waiting to be added.
+      await incident.take('contract.started');
+      incident.tool.seed(signs, 'cmu1', 'cmu1@opentrain.work');
+      await watch(incident).check(true);
+      incident.engine.clock.advance(minutes);
+      await incident.read({ links, active: {}, ended: on('cml1') });
+      await incident.pass(2 * hours);
+      expect(incident.tool.members(signs)).toEqual(left);
+      expect(await incident.states()).toEqual({ 'street-signs/cmu1': left.length === 0 ? 'removed' : 'released' });
+    });
+  },
+);
