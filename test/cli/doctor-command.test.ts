@@ -25,9 +25,9 @@ interface Shown {
 const hostile = 'la\u202emps\u001b[31m\n';
 
 /** It is recent, because an old event gives no access. */
-function hired(): string {
+function hired(contract = 'cmc1'): string {
   const createdAt = new Date(Date.now() - 60_000).toISOString();
-  return fullEvent({ type: 'contract.started', createdAt });
+  return fullEvent({ type: 'contract.started', createdAt, contract });
 }
 
 /** Secrets are in files of their own, so that doctor does not warn about them. */
@@ -164,7 +164,9 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
   });
 
   it('finds nothing amiss where there is nothing, and changes nothing', async () => {
-    await workspace.receive(hired());
+    // Of a contract that the marketplace does not know, the budget cannot be read.
+    const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers: [{ opentrainUserId: 'cmu1' }] });
+    await workspace.receive(hired(contractId));
     await workspace.pretendRunning();
     const [files, tables, roster] = [listFolder(), await digestTables(), workspace.rosterFile];
     const members = readFileSync(roster, 'utf8');
