@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startBridge, writeBridgeConfig } from '../support/bridge-process.ts';
-import { openBridgeState } from '../support/bridge-state.ts';
+import { type BridgeState, openBridgeState } from '../support/bridge-state.ts';
 import { createFolder } from '../support/folder.ts';
 import { type HttpTool, openHttpTool } from '../support/http-tool.ts';
 import { createRandom } from '../support/random.ts';
@@ -22,21 +22,16 @@ describe(`a replica that is a second behind its PostgreSQL, and takes over (seed
     async () => {
       const random = createRandom(seed);
       for (let count = 0; count < failovers; count += 1) {
-        const { market, tool, lost, expectDone } = await failOverUnderLoad(random, managed);
-        await until(
-          'all are where they belong',
-          () => differences(tool, market),
-          ({ length }) => length === 0,
-        );
+        const { market, tool, lost, forgotten, expectDone } = await failOverUnderLoad(random, managed);
+        const wrong = () => differences(tool, market, forgotten);
+        await until('all are where they belong', wrong, ({ length }) => length === 0);
         await market.live(random, loadMs);
         market.endOthers();
-        await until(
-          'the others are out',
-          () => differences(tool, market),
-          ({ length }) => length === 0,
-        );
+        await until('the others are out', wrong, ({ length }) => length === 0);
         await expectDone();
-        tell(`failover: of ${market.delivered().length} deliveries ${lost} were lost`);
+        tell(
+          `failover: of ${market.delivered().length} deliveries ${lost} were lost, ${forgotten.length} people forgotten`,
+        );
       }
     },
     limitMs,
@@ -45,20 +40,23 @@ describe(`a replica that is a second behind its PostgreSQL, and takes over (seed
   it(
     'leaves those in of whom it no longer knows that it let them in, where no domain says it',
     async () => {
-      const { market, tool, state, expectDone } = await failOverUnderLoad(createRandom(seed), {});
-      const missing = () => market.wanted().filter((member) => !tool.has(member));
-      await until('those who belong there are in', missing, ({ length }) => length === 0);
+      const { market, tool, state, forgotten, expectDone } = await failOverUnderLoad(createRandom(seed), {});
+      await until(
+        'those who belong there are in',
+        () => missingOf(tool, market),
+        ({ length }) => length === 0,
+      );
       market.endOthers();
-      const { kysely } = state.database;
-      const left = kysely.selectFrom('membership').select(['groupId', 'trainerId']).where('state', '=', 'released');
-      const listLeft = async () => (await left.execute()).map(({ groupId, trainerId }) => `${groupId}/${trainerId}`);
       const unexplained = async () => {
-        const explained = new Set([...market.wanted(), ...(await listLeft())]);
-        return tool.members().filter((member) => !explained.has(member));
+        const memberships = await listMemberships(state);
+        const released = memberships.filter((row) => row.state === 'released').map(({ member }) => member);
+        const strangers = strangersOf(tool, market, [...forgotten, ...released]);
+        return strangers.map((member) => ({ ...memberships.find((row) => row.member === member), member }));
       };
       await until('the others are out, or were let go', unexplained, ({ length }) => length === 0);
       await expectDone();
-      tell(`failover without a managed domain: ${(await listLeft()).length} were left in`);
+      const [{ length: left }, { length: all }] = [strangersOf(tool, market, forgotten), strangersOf(tool, market, [])];
+      tell(`failover without a managed domain: ${left} were left in, ${all - left} forgotten`);
     },
     limitMs,
   );
@@ -80,7 +78,7 @@ async function failOverUnderLoad(random: () => number, more: object) {
   market.hireForGood();
   await until(
     'those who are hired for good are in',
-    () => differences(tool, market),
+    () => differences(tool, market, []),
     ({ length }) => length === 0,
   );
   const before = openBridgeState(server.databaseUrl);
@@ -95,16 +93,23 @@ async function failOverUnderLoad(random: () => number, more: object) {
   const stored = new Set((await state.stored()).map(({ body }) => body));
   const lost = market.delivered().filter((body) => !stored.has(body)).length;
   expect(lost).toBeGreaterThan(0);
-  const wasRead = () => {
-    const [, ...since] = bridge.log().slice(bridge.log().findIndex(({ wasPutBack }) => wasPutBack === true));
-    return since.some(({ msg }) => msg === 'An install was read');
+  const wasNoticed = () => bridge.log().some(({ wasPutBack }) => wasPutBack === true);
+  await until('it was noticed', wasNoticed, (was) => was);
+  const listKnown = async () => (await listMemberships(state)).filter((row) => row.state !== 'removed');
+  const listUnread = async () => {
+    const known = new Set((await listKnown()).map(({ member }) => member));
+    return market.wanted().filter((member) => !known.has(member));
   };
-  await until('it was noticed, and the marketplace was read', wasRead, (was) => was);
+  await until('the marketplace was read', listUnread, ({ length }) => length === 0);
+  // Hired and ended within what was lost: no row says that they were let in, and no list that they are to go.
+  const known = (await listKnown()).map(({ member }) => member);
+  const forgotten = strangersOf(tool, market, known);
   return {
     market,
     tool,
     state,
     lost,
+    forgotten,
     async expectDone() {
       await state.settled();
       expect((await state.stored()).filter(({ state: is }) => is !== 'handled')).toEqual([]);
@@ -114,10 +119,22 @@ async function failOverUnderLoad(random: () => number, more: object) {
   };
 }
 
-/** Who is in and does not belong there (`+`), or belongs there and is not in (`-`). */
-function differences(tool: HttpTool, market: CrashMarket): string[] {
-  const wanted = market.wanted();
-  const strangers = tool.members().filter((member) => !wanted.includes(member));
-  const missing = wanted.filter((member) => !tool.has(member));
-  return [...strangers.map((member) => `+${member}`), ...missing.map((member) => `-${member}`)];
+async function listMemberships({ database: { kysely } }: BridgeState): Promise<{ member: string; state: string }[]> {
+  const rows = await kysely.selectFrom('membership').select(['groupId', 'trainerId', 'state']).execute();
+  return rows.map(({ groupId, trainerId, state }) => ({ member: `${groupId}/${trainerId}`, state }));
+}
+
+/** Who is in and does not belong there (`+`), or belongs there and is not in (`-`), other than those who may stay. */
+function differences(tool: HttpTool, market: CrashMarket, mayStay: readonly string[]): string[] {
+  const strangers = strangersOf(tool, market, mayStay).map((member) => `+${member}`);
+  return [...strangers, ...missingOf(tool, market).map((member) => `-${member}`)];
+}
+
+function strangersOf(tool: HttpTool, market: CrashMarket, mayStay: readonly string[]): string[] {
+  const explained = new Set([...market.wanted(), ...mayStay]);
+  return tool.members().filter((member) => !explained.has(member));
+}
+
+function missingOf(tool: HttpTool, market: CrashMarket): string[] {
+  return market.wanted().filter((member) => !tool.has(member));
 }
