@@ -34,7 +34,7 @@ export function sqliteFileOf(url: string): string | undefined {
  * has a small one: where a page was split, a commit goes through all pages of the cache. (Sorting the halves gives one
  * the number of SQLite's lock page for a moment, and a commit drops from the cache what is beyond the end.)
  */
-const cacheKiB = { usual: 24 * 1024, ownThread: 8 * 1024 };
+const cacheKiB = { usual: 12 * 1024, ownThread: 8 * 1024 };
 const longestLogPages = 50_000;
 
 /**
