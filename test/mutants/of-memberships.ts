@@ -117,13 +117,19 @@ export const mutantsOfMemberships: readonly Mutant[] = [
   ),
   ...mutate(
     'src/memberships/collect-candidates.ts',
-    [everyOrder, 'test/memberships/plan-memberships.test.ts', 'test/stories/memberships/incidents-orphans.test.ts'],
+    [
+      everyOrder,
+      'test/memberships/plan-memberships.test.ts',
+      'test/stories/memberships/incidents-orphans.test.ts',
+      'test/stories/memberships/incidents-pauses.test.ts',
+    ],
     [
       [
         'Who was found in the tool may be there',
-        'return isOurs === 1 || memberId !== null;',
-        'return isOurs === 1 && memberId === null;',
+        'return isOurs === 1 || memberId !== null ||',
+        'return (isOurs === 1 && memberId === null) ||',
       ],
+      ['A forgotten call may have let them in', ' || lateUntil !== null;', ';'],
       [
         'A former name of an install is no other customer',
         'return reasons.filter((old) => old.isRouted || !routed.some((one) => isOldNameOf(old, one)));',
