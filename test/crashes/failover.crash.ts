@@ -93,14 +93,17 @@ async function failOverUnderLoad(random: () => number, more: object) {
   const stored = new Set((await state.stored()).map(({ body }) => body));
   const lost = market.delivered().filter((body) => !stored.has(body)).length;
   expect(lost).toBeGreaterThan(0);
-  const wasNoticed = () => bridge.log().some(({ wasPutBack }) => wasPutBack === true);
-  await until('it was noticed', wasNoticed, (was) => was);
+  const wasRead = () => {
+    const [, ...since] = bridge.log().slice(bridge.log().findIndex(({ wasPutBack }) => wasPutBack === true));
+    return since.some(({ msg }) => msg === 'An install was read');
+  };
+  await until('it was noticed, and the marketplace was read', wasRead, (was) => was);
   const listKnown = async () => (await listMemberships(state)).filter((row) => row.state !== 'removed');
   const listUnread = async () => {
     const known = new Set((await listKnown()).map(({ member }) => member));
     return market.wanted().filter((member) => !known.has(member));
   };
-  await until('the marketplace was read', listUnread, ({ length }) => length === 0);
+  await until('all who were read have a row', listUnread, ({ length }) => length === 0);
   // Hired and ended within what was lost: no row says that they were let in, and no list that they are to go.
   const known = (await listKnown()).map(({ member }) => member);
   const forgotten = strangersOf(tool, market, known);
