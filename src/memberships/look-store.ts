@@ -2,6 +2,7 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { MembershipRow, Tables } from '../db/tables.ts';
 import { endGivenAddresses } from './address-store.ts';
+import type { PendingDerivation } from './derivation-store.ts';
 import { isWorkable } from './membership-store.ts';
 
 /** The SQL of having memberships looked at in their tool, and of what a list of it has shown. */
@@ -63,6 +64,35 @@ export async function expectForgottenCalls(tx: Transaction, now: string): Promis
     .where('wanted', '=', 1)
     .where('state', 'in', ['pending', 'failed'])
     .where('lateUntil', 'is', null)
+    .execute();
+}
+
+/**
+ * The same for those who waited, and whose end was derived since `aliveAt`, before the backup was noticed: they counted
+ * as never added.
+ *
+ * @returns whose end has to be derived again
+ */
+export async function reopenUntouched(tx: Transaction, aliveAt: string, now: string): Promise<PendingDerivation[]> {
+  // `updatedAt` stays, so that they wait for a read of their install.
+  return await tx
+    .updateTable('membership')
+    .set({ state: 'removing', lateUntil: now })
+    .where('state', '=', 'removed')
+    .where('isOurs', '=', 0)
+    .where('memberId', 'is', null)
+    .where('updatedAt', '>=', aliveAt)
+    // Without an address there is nothing to look for.
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('membershipAddress')
+          .select('membershipAddress.id')
+          .whereRef('membershipAddress.membershipId', '=', 'membership.id')
+          .where('isCurrent', '=', 1),
+      ),
+    )
+    .returning(['install', 'trainerId'])
     .execute();
 }
 

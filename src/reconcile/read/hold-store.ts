@@ -1,7 +1,8 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { isByOperator, removalCauses, weakerCauses } from '../../domain/standing.ts';
 import { askBrakeAgain } from '../../memberships/clearance-store.ts';
-import { expectForgottenCalls, lookInTools } from '../../memberships/look-store.ts';
+import { createDerivationStore } from '../../memberships/derivation-store.ts';
+import { expectForgottenCalls, lookInTools, reopenUntouched } from '../../memberships/look-store.ts';
 
 /** The SQL that holds what is due until installs are read again, and that has them read. */
 export interface HoldStore {
@@ -12,8 +13,10 @@ export interface HoldStore {
   /**
    * Has every trainer looked for who is believed to be in one of these tools, and, at an end, those who wait to be added
    * to any.
+   *
+   * @param aliveAt when an instance last ran, as the database says; null if none has run
    */
-  lookAgain(tools: readonly string[], now: string): Promise<void>;
+  lookAgain(tools: readonly string[], aliveAt: string | null, now: string): Promise<void>;
   /** Ends holds that are as old as this or older, because an install may never be readable again. */
   release(since: string): Promise<void>;
 }
@@ -22,6 +25,7 @@ export interface HoldStore {
 const onOurEvidence = removalCauses.filter((cause) => !isByOperator(cause));
 
 export function createHoldStore(database: Database): HoldStore {
+  const derivations = createDerivationStore(database);
   return {
     async hold(installs, now) {
       const held = { heldSince: now, removalsHeldSince: now };
@@ -38,10 +42,12 @@ export function createHoldStore(database: Database): HoldStore {
       });
     },
 
-    async lookAgain(tools, now) {
+    async lookAgain(tools, aliveAt, now) {
       await inTransaction(database, async (tx) => {
         if (tools.length > 0) await lookInTools(tx, tools, now);
         await expectForgottenCalls(tx, now);
+        if (aliveAt === null) return;
+        await derivations.postponeDerivation(tx, await reopenUntouched(tx, aliveAt, now));
       });
     },
 

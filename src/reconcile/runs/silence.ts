@@ -79,7 +79,7 @@ export function createSilence(deps: SilenceDeps): Silence {
     await apply(hold, toInstant(now));
     // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
     // looked for.
-    if (hold === 'all') await installStates.lookAgain(unlistedTools, toInstant(now));
+    if (hold === 'all') await installStates.lookAgain(unlistedTools, aliveAt, toInstant(now));
     if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);

@@ -337,5 +337,24 @@ describeAnyDatabase(
       expect(incident.tool.members(signs)).toEqual(left);
       expect(await incident.states()).toEqual({ 'street-signs/cmu1': left.length === 0 ? 'removed' : 'released' });
     });
+
+    it.each([
+      ['is taken out where the end comes before the backup is noticed', 'pending'],
+      ['is taken out where they had been refused, and the end comes before the backup is noticed', 'failed'],
+    ] as const)('%s', async (_, state) => {
+      const incident = createIncident(await openFresh(), { managedDomains: ['opentrain.work'] });
+      await watch(incident).check();
+      await incident.take('contract.started');
+      const { kysely } = incident.engine.database;
+      await kysely.updateTable('membership').set({ state }).execute();
+      incident.tool.seed(signs, 'cmu1', 'cmu1@opentrain.work');
+      await incident.take('contract.ended');
+      await watch(incident).check(true);
+      incident.engine.clock.advance(minutes);
+      await incident.read({ links, active: {}, ended: on('cml1') });
+      await incident.pass(minutes);
+      expect(incident.tool.members(signs)).toEqual([]);
+      expect(await incident.states()).toEqual({ 'street-signs/cmu1': 'removed' });
+    });
   },
 );
