@@ -80,6 +80,9 @@ export function emailOf(trainer: string): string {
   return `${trainer}@opentrain.work`;
 }
 
+/** A marketplace may never answer. */
+const patienceMs = 90_000;
+
 /** @param webhookUrl where Gangway is delivered to */
 export async function openMarket(seed: number, webhookUrl: (customer: Customer) => string): Promise<Market> {
   const sandbox = createSandbox({ seed: String(seed) });
@@ -206,8 +209,10 @@ export async function openMarket(seed: number, webhookUrl: (customer: Customer) 
     async call<T>(customer: Customer, method: string, path: string, body?: object): Promise<T | null> {
       const base = customer === 'own' ? addresses.employerBaseUrl : addresses.baseUrl;
       const headers = { authorization: `Bearer ${market.tokenOf(customer)}`, 'content-type': 'application/json' };
-      const response = await fetch(`${base}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-      return response.ok ? ((await response.json().catch(() => null)) as T | null) : null;
+      const signal = AbortSignal.timeout(patienceMs);
+      const wanted = { method, headers, signal, ...(body && { body: JSON.stringify(body) }) };
+      const response = await fetch(`${base}${path}`, wanted).catch(() => null);
+      return response?.ok ? ((await response.json().catch(() => null)) as T | null) : null;
     },
   };
   for (const customer of customers) await subscribe(customer);
