@@ -7,6 +7,7 @@ import { createDoubtStore } from '../memberships/doubt-store.ts';
 import type { ListedMembership } from '../memberships/membership-list-store.ts';
 import { createOwnershipStore } from '../memberships/ownership-store.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
+import { type Release, releaseMembership } from '../operator/release-membership.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownTool } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
@@ -67,11 +68,10 @@ export async function runMembersAdopt(adoption: Adoption, { storage }: StorageSe
   return toDecided(adoption.membership, 'adopt', await adopt(storage, adoption));
 }
 
-export async function runMembersRelease(
-  { membership }: { membership: number },
-  { config, storage }: StorageSession,
-): Promise<Printed> {
-  return toDecided(membership, 'release', await release(storage, membership, config.marketplace.managedDomains));
+export async function runMembersRelease(release: Release, { config, storage }: StorageSession): Promise<Printed> {
+  const { managedDomains } = config.marketplace;
+  const outcome = await releaseMembership({ ...storage, managedDomains }, release, decidedBy());
+  return toDecided(release.membership, 'release', outcome);
 }
 
 export function toDecided(membership: number, decision: 'adopt' | 'release', outcome: Outcome): Printed {
@@ -90,16 +90,6 @@ async function adopt(
   }
   await createDoubtStore(database, box).adopt(membership, address, decidedBy());
   return 'adopted';
-}
-
-/** If it is not known whose the account is, the account is released first. */
-async function release(
-  { database, memberships, box }: Storage,
-  id: number,
-  managedDomains: readonly string[],
-): Promise<Outcome> {
-  if (await createDoubtStore(database, box).release(id, decidedBy())) return 'let_go';
-  return await createOwnershipStore(database, memberships).release(id, managedDomains, decidedBy());
 }
 
 function toShown({ wanted, ...member }: Listed) {

@@ -62,7 +62,7 @@ export async function refuseAccountOfAnother(
 
 /** How an operator resolves the doubt. `explain` shows it too. */
 export function adviseOnDoubt(membership: number): string {
-  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} if it is another person's`;
+  return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} --doubted if it is another person's`;
 }
 
 /**

@@ -24,9 +24,7 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
     adopt: (id, address, by) =>
       inTransaction(database, async (tx) => {
         const membership = await findDoubted(tx, id);
-        if (membership === undefined) {
-          throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
-        }
+        if (membership === undefined) throw noDoubt(id);
         const { install, trainerId, memberId, doubtedId } = membership;
         await addGivenAddress(tx, box, { membershipId: id, install, trainerId, address }, by.at);
         await settle(tx, id, by.at, memberId ?? doubtedId);
@@ -42,6 +40,10 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
         return true;
       }),
   };
+}
+
+export function noDoubt(membershipId: number): AppError {
+  return new AppError('conflict', `Membership ${membershipId} has no account of which that is to be said`);
 }
 
 async function findDoubted(tx: Transaction, id: number) {

@@ -17,7 +17,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   removed_member_returned: 'find out what adds them again, and stop it',
   member_keeps_vanishing: 'find out what removes them, and stop it, or end the contract',
   address_changed: 'nothing where Gangway may change accounts, else change the address in the tool',
-  id_of_another: 'find out whose account it is, then: gangway members adopt, or gangway members release',
+  id_of_another: 'find out whose account it is, then: gangway members adopt, or gangway members release --doubted',
   address_disagreement: 'mostly nothing; if one address is wrong, that customer corrects it',
   contract_suspect: 'if it has ended: gangway contracts end <contract>',
   evidence_held: 'ask the customer whether that is meant',

@@ -37,11 +37,16 @@ describe('gangway members adopt and release', () => {
     const explained = await runOk('explain', 'cmu1');
     expect(explained).toContain('account 77, which was theirs, shows an address that no source has reported');
     expect(explained).toContain('gangway members adopt 1 --address <the address it shows> if');
-    expect(explained).toContain('gangway members release 1 if');
+    expect(explained).toContain('gangway members release 1 --doubted if');
     expect(await runOk('members')).toContain('account 77: whose is it?');
-    expect(await runOk('members', 'release', '1')).toBe(
+    expect(await runOk('members', 'release', '1', '--doubted')).toBe(
       'Membership 1 has nothing to do with that account any more, which stays as it is.\n',
     );
+    // Said once more, it must not release the membership itself.
+    expect(await run('members', 'release', '1', '--doubted')).toMatchObject({
+      status: 1,
+      stderr: 'gangway: Membership 1 has no account of which that is to be said\n',
+    });
     await doubt('78');
     const address = ['--address', 'amara@home.example'];
     const adopted = await runOk('members', 'adopt', '1', ...address, '--json');

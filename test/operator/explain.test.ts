@@ -334,7 +334,7 @@ describe('explaining a membership', () => {
     [
       { state: 'active', doubtedId: '17' },
       /^active in .+; the account 17, which was theirs, shows an address that no source has reported/,
-      /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7/,
+      /^see in studio whose it is, then: gangway members adopt 7 --address .+, gangway members release 7 --doubted/,
     ],
     [{ state: 'pending' }, /^pending in /, /^wait: it is worked on; .+"gangway doctor"/],
     [

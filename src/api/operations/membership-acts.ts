@@ -2,8 +2,15 @@ import { createHandoverStore } from '../../converge/handover-store.ts';
 import { createDoubtStore } from '../../memberships/doubt-store.ts';
 import { createOwnershipStore } from '../../memberships/ownership-store.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
+import { releaseMembership } from '../../operator/release-membership.ts';
 import { defineOperation } from '../operation-schema.ts';
-import { adoptBody, decidedAnswer, invitationAnswer, membershipParams } from '../schemas/membership-schema.ts';
+import {
+  adoptBody,
+  decidedAnswer,
+  invitationAnswer,
+  membershipParams,
+  releaseBody,
+} from '../schemas/membership-schema.ts';
 
 /** What operators decide about one membership. */
 
@@ -50,16 +57,16 @@ const releaseMember = defineOperation({
   summary: 'Count a member as not added by Gangway: they stay, whatever ends',
   tag,
   params: membershipParams,
+  body: releaseBody,
   answer: decidedAnswer,
-  async run({ params: { membership }, by }, { database, box, memberships, config }) {
-    const decision = 'release';
-    // If it is not known whose the account is, the account is released first.
-    if (await createDoubtStore(database, box).release(membership, by)) {
-      return { membership, decision, outcome: 'let_go' };
-    }
-    const ownership = createOwnershipStore(database, memberships);
-    const outcome = await ownership.release(membership, config.marketplace.managedDomains, by);
-    return { membership, decision, outcome };
+  async run({ params: { membership }, body: { doubted = false }, by }, { database, box, memberships, config }) {
+    const { managedDomains } = config.marketplace;
+    const outcome = await releaseMembership(
+      { database, box, memberships, managedDomains },
+      { membership, doubted },
+      by,
+    );
+    return { membership, decision: 'release', outcome };
   },
 });
 

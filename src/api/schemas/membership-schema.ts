@@ -175,3 +175,7 @@ export const adoptBody = z.strictObject({
   account: z.boolean().optional().describe('Count their account too as made by Gangway.'),
   address: text.optional().describe('The address that their account shows now, if no source has reported it.'),
 });
+
+export const releaseBody = z.strictObject({
+  doubted: z.boolean().optional().describe('Only the account of which it is not known whose it is.'),
+});

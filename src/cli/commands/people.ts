@@ -79,6 +79,9 @@ export const membersCommand = defineCommand({
       description:
         'count a member as not added by Gangway: they stay, whatever ends; the first step for an account whose owner is not known',
       arguments: { membership },
+      options: {
+        doubted: flag('only the account whose owner is not known; refused where there is none'),
+      },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersRelease,
       remote: async () => (await import('../remote/people.ts')).askRelease,

@@ -4,6 +4,7 @@ import type { InvitationContent } from '../../domain/invitation.ts';
 import type { OrphanedMembership, Retired } from '../../memberships/ownership-store.ts';
 import type { Approved } from '../../operator/approve-plan.ts';
 import type { Forecast } from '../../operator/forecast.ts';
+import type { Release } from '../../operator/release-membership.ts';
 import type { Forgotten } from '../../privacy/forget-person.ts';
 import type { ListedFinding, ListedGroupDrift } from '../../reconcile/drift/finding-store.ts';
 import type { Plan, PlanResult } from '../../removals/plan-store.ts';
@@ -92,8 +93,8 @@ export async function askAdopt({ membership, account, address }: Adoption, remot
   return toDecided(membership, 'adopt', outcome);
 }
 
-export async function askRelease({ membership }: OfMembership, remote: RemoteSession): Promise<Printed> {
-  const asked = { params: { membership } };
+export async function askRelease({ membership, doubted }: Release, remote: RemoteSession): Promise<Printed> {
+  const asked = { params: { membership }, body: { doubted } };
   const { outcome } = await remote.ask<{ outcome: Outcome }>('POST /memberships/{membership}/release', asked);
   return toDecided(membership, 'release', outcome);
 }

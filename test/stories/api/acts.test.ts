@@ -92,6 +92,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     const params = { membership: 1 };
     expect(await api.ask('convergeMembership', { params })).toEqual({ membership: 1, decision: 'converge' });
     await quiet();
+    expect(await api.send('releaseMember', { params, body: { doubted: true } })).toMatchObject({ status: 409 });
     expect(await api.ask('releaseMember', { params })).toMatchObject({ decision: 'release', outcome: 'released' });
     expect(await api.ask('adoptMember', { params, body: {} })).toMatchObject({ decision: 'adopt', outcome: 'kept' });
     expect(await api.ask('getMembership', { params })).toMatchObject({ state: 'active', wanted: true });

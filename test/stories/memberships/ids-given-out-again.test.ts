@@ -63,7 +63,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     await end();
     expect(changes()).toEqual([`end ${signs}/2`]);
     expect([tool.members(signs), tool.accounts()]).toEqual([['1'], ['1']]);
-    const failure = expect.stringContaining('gangway members release 1') as string;
+    const failure = expect.stringContaining('gangway members release 1 --doubted') as string;
     expect(await row()).toMatchObject({ state: 'failed', attempts: 1, failure });
   });
 
