@@ -30,6 +30,10 @@ export interface Fleet {
   /** A person says that a contract has ended, or goes on. @returns the status; 0 where nobody has answered */
   decide(customer: Customer, contractId: string, decision: 'end' | 'reopen'): Promise<number>;
   /** A person has everything looked at once more. */
+  /** Whether an account is known as a trainer's who is in by it. */
+  isBound(group: string, accountId: string): Promise<boolean>;
+  /** A person sees in the tool whose the accounts are of which that is not known. */
+  settleDoubts(): Promise<void>;
   lookAgain(customer: Customer): Promise<void>;
   /** What came in between is not in the database: it was put back later, from a copy made then. */
   forgotten(): { fromMs: number; untilMs: number };
@@ -210,6 +214,22 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       return held.map(({ groupId, trainerId }) => `${groupId}/${emailOf(trainerId)}`);
     },
     decide: (customer, contractId, decision) => act(`/contracts/${contractId}/${decision}`, { install: customer }),
+    async isBound(groupId, memberId) {
+      const memberships = observer.kysely.selectFrom('membership').select('id').where('state', '=', 'active');
+      const found = await memberships
+        .where('groupId', '=', groupId)
+        .where('memberId', '=', memberId)
+        .executeTakeFirst();
+      return found !== undefined;
+    },
+    async settleDoubts() {
+      const memberships = observer.kysely.selectFrom('membership').select(['id', 'trainerId', 'doubtedId']);
+      for (const { id, trainerId, doubtedId } of await memberships.where('doubtedId', 'is not', null).execute()) {
+        const address = tool.addressOf(doubtedId ?? '', emailOf(trainerId));
+        if (address === null) await act(`/memberships/${id}/release`);
+        else await act(`/memberships/${id}/adopt`, { address });
+      }
+    },
     async lookAgain(customer) {
       const memberships = observer.kysely.selectFrom('membership').select('id').where('install', '=', customer);
       for (const { id } of await memberships.execute()) await act(`/memberships/${id}/converge`);

@@ -46,6 +46,10 @@ export interface ModelTool {
   isHidden(seat: string): boolean;
   /** Another address of somebody who is known under one already. */
   alias(address: string, known: string): void;
+  /** Whose account it is gives it an address of their own choice. */
+  rename(id: string, address: string): void;
+  /** What an account shows, if it is of somebody who is known under this address. */
+  addressOf(id: string, known: string): string | null;
   /** Of the account that has a seat. */
   idOf(seat: string): string;
   isTaken(id: string): boolean;
@@ -390,6 +394,16 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       groupOf(group).add(account.id);
     },
     alias: (address, known) => void aliases.set(address, known),
+    rename(id, address) {
+      const account = state.accounts.get(id);
+      if (account === undefined) return;
+      tool.alias(address, knownAs(account.address));
+      account.address = address;
+    },
+    addressOf(id, known) {
+      const address = state.accounts.get(id)?.address ?? '';
+      return knownAs(address) === known ? address : null;
+    },
     idOf: (seat) => accountsAt(seat)[0]?.id ?? '',
     isTaken: (id) => state.accounts.has(id),
     called: (address) => new Promise((resolve) => awaited.set(address, resolve)),

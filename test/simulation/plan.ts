@@ -50,6 +50,7 @@ const weights = [
   ['work', 10],
   ['rework', 4],
   ['unwork', 2],
+  ['own_address', 3],
   // What becomes of events.
   ['events_lost', 4],
   ['events_mixed', 4],
@@ -95,6 +96,7 @@ const weights = [
   ['reject', 2],
   ['end_by_hand', 2],
   ['look_again', 3],
+  ['settle_doubts', 2],
   ['invite_again', 2],
   ['rotate_token', 2],
 ] as const;

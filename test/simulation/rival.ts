@@ -119,6 +119,8 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
     inviteAgain: async () => undefined,
     rotateToken: async () => undefined,
     decide: async () => 200,
+    isBound: async () => false,
+    settleDoubts: async () => undefined,
     lookAgain: async () => undefined,
     forgotten: () => ({ fromMs: 0, untilMs: 0 }),
     restart,

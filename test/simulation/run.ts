@@ -141,6 +141,7 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
   for (let min = 0; min < forMin; min = lived.min() - beganMin) {
     if (min === busyMin) clockwork.setIdle(true);
     if (min % approveEveryMin === 0) {
+      await world.fleet.settleDoubts();
       const count = await world.fleet.approveAll();
       onDecisions?.(count);
     }

@@ -58,8 +58,9 @@ export async function openWorld(
   tool.onDone = fuse.strike;
   const meddled = new Set<string>();
   const kept = new Set<string>();
-  let isToolRestored = false;
-  const acts = createActs({ market, tool, troubles, fleet, fuse, plan, log }, { meddled, kept });
+  const renamed = new Set<string>();
+  let isWorkUnsure = false;
+  const acts = createActs({ market, tool, troubles, fleet, fuse, plan, log }, { meddled, kept, renamed });
   return {
     tool,
     market,
@@ -67,11 +68,11 @@ export async function openWorld(
     troubles,
     hasBrake: plan.hasBrake,
     log,
-    isMeddledWith: (seat) => kept.has(seat) || (!plan.traits.lists && meddled.has(seat)),
-    isWorkKnown: () => plan.traits.counts && !isToolRestored,
+    isMeddledWith: (seat) => kept.has(seat) || renamed.has(seat) || (!plan.traits.lists && meddled.has(seat)),
+    isWorkKnown: () => plan.traits.counts && !isWorkUnsure,
     async happen(step) {
       log(`${step.kind} ${step.customer} (${step.forMin} min)`);
-      isToolRestored ||= step.kind === 'tool_restored';
+      isWorkUnsure ||= step.kind === 'tool_restored' || step.kind === 'own_address';
       if (isTrouble(step.kind)) troubles.begin(step.kind, step.customer, step.forMin);
       else await acts[step.kind](step);
     },
@@ -79,6 +80,7 @@ export async function openWorld(
       await fuse.disarm();
       fleet.setAhead(0);
       troubles.endAll();
+      renamed.clear();
       await fleet.start();
     },
     async close() {
@@ -96,10 +98,13 @@ type Acts = Record<Exclude<Step['kind'], Trouble>, (step: Step) => Promise<void>
 
 type Scene = Pick<World, 'market' | 'tool' | 'troubles' | 'fleet' | 'log'> & { fuse: Fuse; plan: Plan };
 
-/** Seats that others have changed, or have kept. */
-type Marks = Record<'meddled' | 'kept', Set<string>>;
+/** Seats that others have changed, or have kept, or that a person has still to be asked about. */
+type Marks = Record<'meddled' | 'kept' | 'renamed', Set<string>>;
 
-function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, { meddled, kept }: Marks): Acts {
+function createActs(
+  { market, tool, troubles, fleet, fuse, plan, log }: Scene,
+  { meddled, kept, renamed }: Marks,
+): Acts {
   const contractOf = ({ customer, which }: Step) => pick(market.contractsOf(customer), which);
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
   let moves = 0;
@@ -261,6 +266,17 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       tool.alias(address, emailOf(trainer));
       market.moveTo(trainer, address);
     },
+    /** Where the tool finds nobody by their id, nothing tells who that is. */
+    async own_address({ which }) {
+      const seat = pick([...tool.seats()], which);
+      if (seat === undefined || !plan.traits.findsById) return;
+      const [group = ''] = seat.split('/');
+      const id = tool.idOf(seat);
+      if (!(await fleet.isBound(group, id))) return;
+      moves += 1;
+      tool.rename(id, `chosen-${moves}@home.example`);
+      renamed.add(seat);
+    },
     fund(step) {
       const contract = contractOf(step);
       if (contract !== undefined) market.fund(contract);
@@ -335,6 +351,7 @@ function createActs({ market, tool, troubles, fleet, fuse, plan, log }: Scene, {
       if (contract !== undefined && contract.saidEnded === null) await endByHand(contract, step.forMin);
     },
     look_again: ({ customer }) => fleet.lookAgain(customer),
+    settle_doubts: () => fleet.settleDoubts(),
   };
 }
 
