@@ -102,6 +102,9 @@ export function createChecks({
     if (renewed !== undefined) wrong(`${seat} is taken out, and ${renewed.contractId} was there to be listed`);
   }
 
+  /** When the database was put back last. */
+  const putBackMs = () => fleet.forgotten().at(-1)?.untilMs ?? 0;
+
   const isReadable = (customer: Customer, now: number) => now - troubles.readableSinceMs(customer) > readableMs;
 
   /** Of what no event has told only a list can tell, and a reading may have got one that was cut off. */
@@ -115,8 +118,8 @@ export function createChecks({
   function saidEndedMs(contractId: string): number {
     const said = market.contracts.find(({ id }) => id === contractId)?.saidEnded ?? null;
     if (said === null) return 0;
-    const { fromMs } = fleet.forgotten();
-    return said.fromMs <= fromMs && fromMs <= said.untilMs ? Number.POSITIVE_INFINITY : said.untilMs;
+    const isKept = fleet.forgotten().some(({ fromMs }) => said.fromMs <= fromMs && fromMs <= said.untilMs);
+    return isKept ? Number.POSITIVE_INFINITY : said.untilMs;
   }
 
   /** Of a contract that goes on something weaker has ended: its link, its customer's grant, or who is on it. */
@@ -133,7 +136,7 @@ export function createChecks({
   function countWeakRemoval(seat: string, { customer }: Reason, now: number): void {
     weakly.set(seat, now);
     const sinceMs = now - brakedMs;
-    if (!hasBrake || Math.max(fleet.approvedMs(customer), fleet.forgotten().untilMs) > sinceMs) return;
+    if (!hasBrake || Math.max(fleet.approvedMs(customer), putBackMs()) > sinceMs) return;
     const latest = [...weakly].filter(([one, atMs]) => isOf(customer, one) && atMs > sinceMs);
     const allowed = brakeAllowance(brakeLimits, countPeople(customer, sinceMs));
     if (latest.length > allowed) wrong(`${latest.length} are let pass by a brake that allows ${allowed}`);
@@ -160,10 +163,10 @@ export function createChecks({
 
   /** What the database does not know any more is not Gangway's, as far as it can tell. */
   function isOurs(seat: string): boolean {
-    const { fromMs, untilMs } = fleet.forgotten();
     const addedMs = ours.get(seat);
     if (addedMs === undefined || tool.isByHand(seat)) return false;
-    return (addedMs < fromMs || addedMs > untilMs) && !isMeddledWith(seat);
+    const isForgotten = fleet.forgotten().some(({ fromMs, untilMs }) => addedMs >= fromMs && addedMs <= untilMs);
+    return !isForgotten && !isMeddledWith(seat);
   }
 
   function lookForLeft(seat: string, now: number): void {
@@ -190,7 +193,7 @@ export function createChecks({
   /** By their bodies, as the feed may have stored the same event. */
   async function lookForLost(): Promise<void> {
     const stored = await fleet.listStored();
-    const since = new Date(fleet.forgotten().untilMs).toISOString();
+    const since = new Date(putBackMs()).toISOString();
     const upTo = await fleet.readUpTo('own');
     for (const { id, eventId, installId, body, attempts } of market.sandbox.listDeliveries()) {
       const isStored = stored.has(createHash('sha256').update(body).digest('hex'));

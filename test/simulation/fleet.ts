@@ -36,7 +36,7 @@ export interface Fleet {
   settleDoubts(): Promise<void>;
   lookAgain(customer: Customer): Promise<void>;
   /** What came in between is not in the database: it was put back later, from a copy made then. */
-  forgotten(): { fromMs: number; untilMs: number };
+  forgotten(): readonly { fromMs: number; untilMs: number }[];
   /** Ends whatever runs, does something meanwhile, and starts again after so long. */
   restart(downMs: number, meanwhile?: () => Promise<void>): Promise<void>;
   /** Starts where nothing runs, however often that takes. */
@@ -96,7 +96,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   let started = 0;
   let kills = 0;
   let aheadMs = 0;
-  let forgotten = { fromMs: 0, untilMs: 0 };
+  const forgotten: { fromMs: number; untilMs: number }[] = [];
   const approved = new Map<string, number>();
 
   async function open(isFirst: boolean): Promise<Bridge | null> {
@@ -163,7 +163,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     await observer.close();
     file = kept;
     observer = openDatabase(`sqlite:${file}`);
-    forgotten = { fromMs: keptAtMs, untilMs: clockwork.nowMs() };
+    forgotten.push({ fromMs: keptAtMs, untilMs: clockwork.nowMs() });
   }
 
   async function act(path: string, body: object = {}): Promise<number> {

@@ -122,7 +122,7 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
     isBound: async () => false,
     settleDoubts: async () => undefined,
     lookAgain: async () => undefined,
-    forgotten: () => ({ fromMs: 0, untilMs: 0 }),
+    forgotten: () => [],
     restart,
     start: async () => undefined,
     runSecond: async () => undefined,
