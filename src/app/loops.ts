@@ -31,6 +31,7 @@ import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
 import { createSilentStore } from '../reconcile/runs/silent-store.ts';
+import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
 import { createHousekeeping } from './housekeeping.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
@@ -216,6 +217,7 @@ async function prepare(
   await mendAfterSetBack(services);
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');
+  await postponeUnplaced(services, [...installs.keys()]);
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
   await silence.check(isRestored);
 }

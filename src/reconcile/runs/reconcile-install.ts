@@ -28,6 +28,7 @@ import type { ActiveListStore } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
 import type { ReportSuspects } from './report-suspects.ts';
 import type { RunStore } from './run-store.ts';
+import { postponeUnplaced } from './unplaced-store.ts';
 
 export interface ReconcileDeps extends ApplyDeps, Polling {
   database: Database;
@@ -108,6 +109,7 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
     deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
     reportUnreadJobs(deps, install, unreadLinks);
     await deps.reportSuspects(install);
+    await postponeUnplaced(deps, [install]);
     await deps.checkDrift(install, signal);
   } catch (thrown) {
     const error = toAppError(thrown);

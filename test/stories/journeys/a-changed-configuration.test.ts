@@ -130,6 +130,30 @@ describeAnyDialect('an install that was renamed, with its people kept', (dialect
   });
 });
 
+describeAnyDialect('a configuration that leads to more than before', (dialect) => {
+  const tool = () => createMemoryTool().adapter;
+  const more: [what: string, before: Configuration, known: string[]][] = [
+    ['a project is added', { acme: { projects: ['acme-signs'] } }, ['of-acme active']],
+    ['no project was named', { acme: { projects: ['nothing'] } }, []],
+  ];
+
+  it.each(more)('gives access at the next start to who was hired before, where %s', async (_what, before, known) => {
+    const tools = { studio: tool() };
+    const site = await openSite(dialect, ['acme']);
+    const first = await site.start({ installs: before, tools });
+    for (const project of ['acme-signs', 'acme-lamps']) await site.customer('acme').link(project);
+    site.sandbox.hire({ jobId: site.customer('acme').jobId, trainers: [{ opentrainUserId: 'of-acme' }] });
+    await first.quiet();
+    expect(await first.memberships()).toEqual(known);
+    await first.stop();
+
+    const next = await site.start({ installs: { acme }, tools });
+    await next.quiet();
+    expect(await next.memberships()).toEqual(['of-acme active', 'of-acme active']);
+    await next.stop();
+  });
+});
+
 /** One person of acme in two projects, one of globex in another. */
 async function openStaffedSite(dialect: Dialect) {
   const tool = createMemoryTool();

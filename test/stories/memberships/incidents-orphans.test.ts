@@ -43,6 +43,17 @@ describeAnyDatabase('an install that the configuration has no more', (openFresh)
     expect([await state(), members()]).toEqual(['orphaned', ['cmu1']]);
   });
 
+  it('has the next reading after it is back give access to the trainers that it hired meanwhile', async () => {
+    configured = ['globex'];
+    await incident.read(ofAcme);
+    expect(await incident.states()).toEqual({});
+    configured = ['acme', 'globex'];
+    await incident.pass(15 * minutes);
+    expect(await incident.states()).toEqual({});
+    await incident.read(ofAcme);
+    expect(await incident.states()).toEqual({ 'signs/cmu1': 'active', 'lamps/cmu8': 'active' });
+  });
+
   it('has no word any more where it has another name by now', async () => {
     await incident.read(ofAcme);
     configured = ['acme2', 'globex'];
