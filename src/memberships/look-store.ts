@@ -42,6 +42,20 @@ export async function lookAtMemberships(tx: Transaction, membershipIds: number[]
     .execute();
 }
 
+/** A list shows members who count as removed: their removal goes on, and its looks begin anew. */
+export async function resumeRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set({ state: 'removing', missedAt: null, nextAttemptAt: now, unmetSince: now })
+    .where('id', 'in', membershipIds)
+    .where('wanted', '=', 0)
+    .where('state', '=', 'removed')
+    // The brake has cleared it, as a removal that was done.
+    .whereRef('clearedGeneration', '=', 'generation')
+    .execute();
+}
+
 /** Has every trainer looked for who is believed to be in one of these tools. */
 export async function lookInTools(tx: Transaction, tools: readonly string[], now: string): Promise<void> {
   await tx

@@ -11,6 +11,7 @@ import {
   lookToConfirm,
   noteConfirmed,
   removeAgain,
+  resumeRemovals,
 } from '../../memberships/look-store.ts';
 import type { Group } from './drift-store.ts';
 import type { Finding, FindingStore, KeptListing } from './finding-store.ts';
@@ -191,15 +192,12 @@ async function lookAtChanged(
   const returns = await judgeMissing(deps, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(membershipIdOf);
   const undecided = await drifts.undecided(tx, stillIn);
-  const ids = [
-    ...due,
-    ...idsOf(verdicts, 'address_changed'),
-    ...idsOf(verdicts, 'id_changed'),
-    ...stillIn.filter((id) => !undecided.has(id)),
-  ];
+  const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
   await lookAtMemberships(tx, ids, toInstant(clock.now()));
+  const toResume = stillIn.filter((id) => !undecided.has(id));
+  await resumeRemovals(tx, toResume, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);
-  return { lookedAt: ids.length, vanishing };
+  return { lookedAt: ids.length + toResume.length, vanishing };
 }
 
 /** @returns the memberships */

@@ -35,6 +35,22 @@ describeAnyDatabase('a tool', (openFresh) => {
     incident = createIncident(await openFresh(), { tool: createMemoryTool('group', { lists }) });
   }
 
+  it('whose list shows a trainer again whom two looks had missed has them taken out, though a third look misses them', async () => {
+    await open(true);
+    await incident.event('contract.started');
+    miss(incident, 2);
+    await incident.event('contract.ended');
+    await incident.pass(minutes);
+    expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
+    await incident.pass(15 * minutes);
+    await incident.checkDrift();
+    miss(incident, 1);
+    await incident.settle();
+    expect(members()).toEqual(['cmu1']);
+    await incident.pass(minutes);
+    expect(members()).toEqual([]);
+  });
+
   describe.each([
     ['that lists', true],
     ['that does not list', false],
