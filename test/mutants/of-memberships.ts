@@ -138,6 +138,28 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     ],
   ),
   ...mutate(
+    'src/reconcile/read/hold-store.ts',
+    ['test/stories/memberships/incidents-pauses.test.ts'],
+    [
+      [
+        'An end before a restore is noticed has the trainer looked for',
+        'await reopenUntouched(tx, aliveAt, now)',
+        '[]',
+      ],
+    ],
+  ),
+  ...mutate(
+    'src/reconcile/runs/unplaced-store.ts',
+    ['test/stories/memberships/incidents-orphans.test.ts'],
+    [
+      [
+        'Where a link leads to a group by now, those of before get access',
+        'rules.routeLink({ install, ...link }) !== undefined',
+        'rules.routeLink({ install, ...link }) === undefined',
+      ],
+    ],
+  ),
+  ...mutate(
     'src/memberships/share-seat.ts',
     [everyOrder, 'test/memberships/share-seat.test.ts'],
     [

@@ -33,6 +33,8 @@ export interface BridgeSettings {
   file: string;
   changes: Changes;
   config: object;
+  /** Whether an operator says that the configuration may leave out people who are in. */
+  acceptsOrphans: boolean;
   adapters: ReadonlyMap<string, Adapter>;
   aheadMs: number;
   onLog(line: string): void;
@@ -65,6 +67,7 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
       config: Config.parse(settings.config),
       storage,
       adapters,
+      acceptsOrphans: settings.acceptsOrphans,
       clock: { now },
       logger: createLogger({
         level: 'info',

@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/db/open-database.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
 import { type Bridge, openBridge, openFolder } from './bridge.ts';
 import { clockwork } from './clockwork.ts';
-import { emailOf, type Market } from './market.ts';
+import { emailOf, type Job, type Market } from './market.ts';
 import type { ModelTool } from './model-tool.ts';
 import { type Customer, customers } from './plan.ts';
 
@@ -45,6 +45,8 @@ export interface Fleet {
   /** Keeps a copy of the database, and puts it back after so long. */
   restore(afterMs: number): Promise<void>;
   setAhead(ms: number): void;
+  /** What the next configuration does not name: a project, or a customer with all of theirs. */
+  unnamed: Set<string>;
   /** Told when everything has ended and nothing runs yet. */
   onKilled: () => Promise<void>;
   /** When a person last let something of a customer pass. */
@@ -107,7 +109,8 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
         name,
         file,
         changes,
-        config: configOf(settings, isFirst),
+        config: configOf(settings, isFirst, fleet.unnamed),
+        acceptsOrphans: fleet.unnamed.size > 0,
         adapters: new Map([['studio', tool.adapter]]),
         aheadMs,
         diskFault: settings.diskFault,
@@ -270,6 +273,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await clockwork.wait(afterMs);
       await restart(minuteMs, () => putBack(kept, keptAtMs));
     },
+    unnamed: new Set(),
     setAhead(ms) {
       aheadMs = ms;
     },
@@ -295,7 +299,11 @@ async function post(url: string, body: string, headers: Record<string, string>):
   return answer?.status ?? 0;
 }
 
-function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFirst: boolean): object {
+function configOf(
+  { market, hasBrake, isManaged, secrets }: FleetSettings,
+  isFirst: boolean,
+  unnamed: ReadonlySet<string>,
+): object {
   const { baseUrl, employerBaseUrl } = market.addresses;
   return {
     receiver: {
@@ -316,17 +324,26 @@ function configOf({ market, hasBrake, isManaged, secrets }: FleetSettings, isFir
     removals: hasBrake ? brakeLimits : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },
     installs: Object.fromEntries(
-      customers.map((customer) => {
-        const webhookSecrets = [market.secretOf(customer), ...[secrets[customer] ?? []].flat()];
-        return [customer, { ...installOf(market, customer), webhookSecrets }];
-      }),
+      customers
+        .filter((customer) => !unnamed.has(customer) && namedJobsOf(market, customer, unnamed).length > 0)
+        .map((customer) => {
+          const webhookSecrets = [market.secretOf(customer), ...[secrets[customer] ?? []].flat()];
+          return [customer, { ...installOf(market, customer, unnamed), webhookSecrets }];
+        }),
     ),
   };
 }
 
-function installOf(market: Market, customer: Customer): object {
-  const install = { token: market.bridgeTokenOf(customer), tool: 'studio', projects: [`${customer}-*`] };
+function namedJobsOf(market: Market, customer: Customer, unnamed: ReadonlySet<string>): Job[] {
+  return market.jobsOf(customer).filter(({ project }) => !unnamed.has(project));
+}
+
+function installOf(market: Market, customer: Customer, unnamed: ReadonlySet<string>): object {
+  const named = namedJobsOf(market, customer, unnamed);
+  const isAll = named.length === market.jobsOf(customer).length;
+  const projects = isAll ? [`${customer}-*`] : named.map(({ project }) => project);
+  const install = { token: market.bridgeTokenOf(customer), tool: 'studio', projects };
   if (customer !== 'own') return install;
-  const jobs = Object.fromEntries(market.jobsOf(customer).map(({ id, project }) => [id, project]));
+  const jobs = Object.fromEntries(named.map(({ id, project }) => [id, project]));
   return { ...install, source: 'employer', jobs };
 }

@@ -11,6 +11,7 @@ const missedAgainMs = 10 * 60_000;
 const hourMs = 60 * 60_000;
 /** So often invitations are made anew in an hour, for all together. */
 const mostRenewals = 5;
+const mostLeftOut = 2;
 const invitationLifeMs = 12 * hourMs;
 const slowestGuestMs = 4 * hourMs;
 
@@ -48,7 +49,7 @@ export interface ModelTool {
   alias(address: string, known: string): void;
   /** Whose account it is gives it an address of their own choice. */
   rename(id: string, address: string): void;
-  /** What an account shows, if it is of somebody who is known under this address. */
+  /** What an account shows, if its owner is known under this address; else null. */
   addressOf(id: string, known: string): string | null;
   /** Of the account that has a seat. */
   idOf(seat: string): string;
@@ -122,6 +123,8 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   const work = createWork();
   /** Seats that a look has missed, and when. */
   const missed = new Map<string, number>();
+  /** How often in a row a member was left out of what was looked at, as `group/address`. */
+  const leftOut = new Map<string, number>();
   /** By address, until when at most a call about it is under way. */
   const calls = new Map<string, { untilMs: number }[]>();
   const awaited = new Map<string, () => void>();
@@ -251,8 +254,15 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return !isOften && tool.weather.lies === 0 && clockwork.random() < tool.weather.misses;
   }
 
-  const isShown = (group: string, { address }: Account) =>
-    !hidden.has(`${group}/${address}`) && clockwork.random() >= tool.weather.misses;
+  /** Who is left out of three looks in a row counts as out, by design. */
+  function isShown(group: string, { address }: Account): boolean {
+    const member = `${group}/${address}`;
+    if (hidden.has(member)) return false;
+    const times = leftOut.get(member) ?? 0;
+    const isLeftOut = clockwork.random() < tool.weather.misses && times < mostLeftOut;
+    leftOut.set(member, isLeftOut ? times + 1 : 0);
+    return !isLeftOut;
+  }
 
   const adapter: Adapter = {
     capabilities: {

@@ -99,6 +99,7 @@ const weights = [
   ['settle_doubts', 2],
   ['invite_again', 2],
   ['rotate_token', 2],
+  ['misconfigured', 2],
 ] as const;
 
 /** What is drawn otherwise than usual, as few days would show it. There is always much at once then. */

@@ -321,6 +321,17 @@ function createActs(
       // Calls of before have ended when leases seem to have.
       return fleet.restart(20_000);
     },
+    /** A project is missing from the configuration for a while, or all of a customer. */
+    async misconfigured({ customer, which, other, forMin }) {
+      const unnamed = other < 0.2 ? customer : (pick(market.jobsOf(customer), which)?.project ?? customer);
+      troubles.note(clockwork.nowMs() + forMin * minuteMs, customer);
+      fleet.unnamed.add(unnamed);
+      await fleet.restart(0);
+      await clockwork.wait(forMin * minuteMs);
+      fleet.unnamed.delete(unnamed);
+      await fleet.restart(0);
+      troubles.note();
+    },
     forged_end: ({ which, other }) => forge('contract.ended', which, other),
     forged_hire: ({ which, other }) => forge('contract.started', which, other),
     work() {
