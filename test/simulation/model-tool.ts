@@ -44,7 +44,8 @@ export interface ModelTool {
   putIn(group: string, address: string, id?: string): void;
   /** Whether no account in the seat was put in by the bridge. */
   isByHand(seat: string): boolean;
-  isHidden(seat: string): boolean;
+  /** From now on an account is in no list and no look of a group, and gets in. */
+  hide(group: string, id: string): void;
   /** Another address of somebody who is known under one already. */
   alias(address: string, known: string): void;
   /** Whose account it is gives it an address of their own choice. */
@@ -70,6 +71,8 @@ export interface ToolTraits {
   counts: boolean;
   /** Who has no account is invited, and comes in later: some under an address of their own. */
   invites: boolean;
+  /** It may keep members out of its lists and looks who get in. */
+  hides: boolean;
 }
 
 /** From 0 to 1: how often each thing befalls a call. */
@@ -119,11 +122,12 @@ interface State {
 export function createModelTool(traits: ToolTraits): ModelTool {
   let state: State = { accounts: new Map(), groups: new Map(), byHand: new Set(), nextId: 1, renewedMs: [] };
   const aliases = new Map<string, string>();
+  /** As `group/id`. */
   const hidden = new Set<string>();
   const work = createWork();
   /** Seats that a look has missed, and when. */
   const missed = new Map<string, number>();
-  /** How often in a row a member was left out of what was looked at, as `group/address`. */
+  /** How often in a row a member was left out of what was looked at, as `group/id`. */
   const leftOut = new Map<string, number>();
   /** By address, until when at most a call about it is under way. */
   const calls = new Map<string, { untilMs: number }[]>();
@@ -249,14 +253,14 @@ export function createModelTool(traits: ToolTraits): ModelTool {
    * misses nobody again soon, and nobody whom a call only seemed to remove.
    */
   function isMissed(group: string, account: Account): boolean {
-    if (traits.lists) return !isShown(group, account);
+    if (traits.lists || hidden.has(`${group}/${account.id}`)) return !isShown(group, account);
     const isOften = clockwork.nowMs() - (missed.get(seatOf(group, account.id)) ?? 0) < missedAgainMs;
     return !isOften && tool.weather.lies === 0 && clockwork.random() < tool.weather.misses;
   }
 
   /** Who is left out of three looks in a row counts as out, by design. */
-  function isShown(group: string, { address }: Account): boolean {
-    const member = `${group}/${address}`;
+  function isShown(group: string, { id }: Account): boolean {
+    const member = `${group}/${id}`;
     if (hidden.has(member)) return false;
     const times = leftOut.get(member) ?? 0;
     const isLeftOut = clockwork.random() < tool.weather.misses && times < mostLeftOut;
@@ -270,6 +274,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       readding: 'yes',
       exclusive: 'membership',
       ...(traits.invites && { invitation: 'own' as const }),
+      ...(traits.hides && { removesUnseen: true }),
       ...(traits.counts && { usage: { counts: ['seconds'], outlivesRemoval: true } }),
       ...(traits.endsAccounts && {
         keepingAccount: { removal: { effect: 'membership_only', reason: 'the login stays' }, readding: 'yes' },
@@ -364,6 +369,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
 
   function leave(group: string, id: string): boolean {
     state.byHand.delete(`${group}/${id}`);
+    hidden.delete(`${group}/${id}`);
     return groupOf(group).delete(id);
   }
 
@@ -392,7 +398,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       const [group = ''] = seat.split('/');
       return accountsAt(seat).every(({ id }) => state.byHand.has(`${group}/${id}`));
     },
-    isHidden: (seat) => hidden.has(seat),
+    hide: (group, id) => void hidden.add(`${group}/${id}`),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {
       const [group = ''] = seat.split('/');

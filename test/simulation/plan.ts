@@ -79,6 +79,7 @@ const weights = [
   ['tool_slow', 1],
   ['tool_restored', 1],
   ['hand_removes', 2],
+  ['hide', 2],
   ['hand_adds', 1],
   // What becomes of Gangway.
   ['killed', 5],
@@ -149,6 +150,7 @@ export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Pla
       pageSize: random() < 0.5 ? 3 : 100,
       counts: random() < 0.6,
       invites: random() < 0.3,
+      hides: random() < 0.2,
       ...traits,
     },
   };

@@ -259,6 +259,13 @@ function createActs(
       meddled.add(seat);
       troubles.note();
     },
+    async hide({ which }) {
+      const seat = pick([...tool.seats()], which);
+      if (seat === undefined || !plan.traits.hides) return;
+      const [group = ''] = seat.split('/');
+      const id = tool.idOf(seat);
+      if (await fleet.isBound(group, id)) tool.hide(group, id);
+    },
     new_address({ which }) {
       const trainer = anyone(which);
       moves += 1;
