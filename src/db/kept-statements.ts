@@ -9,10 +9,10 @@ interface Sqlite {
 }
 
 /**
- * How much text the kept statements have together: a thousand usual ones. SQLite takes some 40 bytes for a character,
+ * How much text the kept statements have together: some hundreds of usual ones. SQLite takes some 40 bytes for a character,
  * outside of the heap that Node watches.
  */
-const mostText = 500_000;
+const mostText = 250_000;
 
 /**
  * Keeps prepared statements, because nearly all queries come again, and preparing a statement costs SQLite more than
