@@ -25,7 +25,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
     ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
     ['members adopt', ['<membership>', '--account', '--address <address>', '--json']],
-    ['members release', ['<membership>', '--json']],
+    ['members release', ['<membership>', '--doubted', '--json']],
   ])('%s --help mentions all it takes', async (words, options) => {
     const { status, stdout } = await runCommand(...words.split(' '), '--help');
     expect(status).toBe(0);

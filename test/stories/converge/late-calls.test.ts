@@ -35,7 +35,7 @@ describeAnyDatabase('a tool', (openFresh) => {
     incident = createIncident(await openFresh(), { tool: createMemoryTool('group', { lists }) });
   }
 
-  it('whose list shows a trainer again whom two looks had missed has them taken out, though a third look misses them', async () => {
+  it('whose list shows a trainer that two looks had missed has the trainer taken out, though a third look misses them', async () => {
     await open(true);
     await incident.event('contract.started');
     miss(incident, 2);
