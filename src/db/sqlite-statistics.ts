@@ -38,7 +38,7 @@ export const statistics: Readonly<Record<string, Readonly<Record<string, string>
     sqlite_autoindex_person_1: '100000 10000 1',
   },
   link: { link_by_project: '1000 100 1', sqlite_autoindex_link_1: '1000 100 1' },
-  reason: { sqlite_autoindex_reason_1: '150000 2 1 1 1' },
+  reason: { reason_of_contract: '150000 15000 1', sqlite_autoindex_reason_1: '150000 2 1 1 1' },
   receipt: { receipt_by_membership: '300000 3' },
   intent: { intent_by_membership: '300000 3' },
   removal: { removal_by_install: '100000 10000 1' },

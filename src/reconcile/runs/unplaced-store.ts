@@ -31,29 +31,25 @@ export async function postponeUnplaced(
   }
 }
 
-/** Trainers with the links of their contracts that are no recorded reason of a membership. */
+/**
+ * Trainers with the links of their contracts that are no recorded reason of a membership. Both sides are sets, as one
+ * customer may put thousands of people on a contract, or link thousands of projects.
+ */
 async function findUnrecorded(db: Transaction, install: string) {
-  return await db
-    .selectFrom('contract')
+  const open = db.selectFrom('contract').where('contract.install', '=', install).where(mayBeOpen());
+  const recorded = open
+    .innerJoin('reason', onSame('reason', 'contract', ['install', 'contractId']))
+    .innerJoin('membership', 'membership.id', 'reason.membershipId')
+    .select(['trainerId', 'reason.contractId', 'linkId']);
+  const unrecorded = open
     .innerJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))
     .innerJoin('contractLink', onSame('contractLink', 'contract', ['install', 'contractId']))
-    .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']))
-    .select(['trainerId', 'externalProjectId', 'externalProjectName', 'provisioningMode'])
-    .distinct()
-    .where('contract.install', '=', install)
-    .where(mayBeOpen())
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('membership')
-            .innerJoin('reason', 'reason.membershipId', 'membership.id')
-            .select('membership.id')
-            .whereRef('membership.trainerId', '=', 'participation.trainerId')
-            .whereRef('reason.install', '=', 'contract.install')
-            .whereRef('reason.contractId', '=', 'contract.contractId')
-            .whereRef('reason.linkId', '=', 'contractLink.linkId'),
-        ),
-      ),
-    )
+    .select(['trainerId', 'contract.contractId', 'linkId'])
+    .except(recorded);
+  return await db
+    .selectFrom(unrecorded.as('pair'))
+    .innerJoin('link', 'link.linkId', 'pair.linkId')
+    .where('link.install', '=', install)
+    .select(['pair.trainerId', 'externalProjectId', 'externalProjectName', 'provisioningMode'])
     .execute();
 }
