@@ -185,7 +185,9 @@ export function createChecks({
     const isNamed = market.contracts.some(
       ({ id, people: [first = ''] }) => id === contractId && seat.endsWith(`/${emailOf(first)}`),
     );
-    const isUndisturbed = calmMs <= sinceMs && beginning === 'hired' && isNamed;
+    // Who was to be in before waits as long as the last failure has them wait.
+    const isNew = standingOf(seat).every((reason) => reason.sinceMs >= calmMs);
+    const isUndisturbed = isNew && beginning === 'hired' && isNamed;
     if (now - lastMs > (isUndisturbed ? inSoonMs : inAfterMs[beginning]))
       wrong(`${seat} is not in ${sayMin(now - lastMs)} after ${contractId}`);
   }
