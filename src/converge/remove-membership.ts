@@ -46,10 +46,10 @@ export async function removeMembership(
     return { operation: 'remove', outcome, ...learnt, ...settledAs(deps.clock, 'removed') };
   }
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
-  const endsAccount = begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
+  const { removeAccount } = deps.adapter;
+  const endsAccount = removeAccount !== undefined && begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
   await callTool(deps.timeoutMs, signal, async (callSignal) => {
-    const { removeAccount } = deps.adapter;
-    if (!endsAccount || removeAccount === undefined) {
+    if (!endsAccount) {
       return await deps.adapter.removeMember(claim.groupId, found, callSignal);
     }
     // Leave the other groups first: an ended account can no longer be found in them.

@@ -123,6 +123,21 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(members()).toEqual([]);
   });
 
+  it('is removed where the tool finds accounts by their id and does not end them', async () => {
+    const { removeAccount: _, addMember, ...adapter } = tool.adapter;
+    const making: typeof addMember = async (...asked) => ({
+      ...(await addMember.call(tool.adapter, ...asked)),
+      account: 'made',
+    });
+    const findAccountById = async (id: string) => ({ id, email: null });
+    const keeping = { ...tool, adapter: { ...adapter, addMember: making, findAccountById } };
+    await engine.apply([started]);
+    await convergeDue(engine, keeping);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, keeping)).toEqual(['remove removed']);
+    expect(members()).toEqual([]);
+  });
+
   it('is removed by its id once more after a crash before the receipt, where a look proves nothing', async () => {
     await engine.apply([started]);
     await convergeDue(engine, tool);
