@@ -13,6 +13,12 @@ export function jsonRows(
   return dialect === 'sqlite' ? sql`json_each(${text})` : sql`json_array_elements(cast(${text} as json))`;
 }
 
+/** Ids of rows for a condition with `in`, however many there are. */
+export function jsonIds(database: Pick<Database, 'dialect'>, ids: readonly number[]): RawBuilder<number> {
+  const rows = ids.map((id) => [id]);
+  return sql<number>`(select cast(value ->> 0 as bigint) from ${jsonRows(database, rows)} as given)`;
+}
+
 /** Texts for a condition with `in`, however many there are. */
 export function jsonTexts(database: Pick<Database, 'dialect'>, texts: readonly string[]): RawBuilder<string> {
   const rows = texts.map((text) => [text]);

@@ -1,8 +1,11 @@
+import type { ExpressionBuilder, RawBuilder } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
+import { jsonIds, jsonTexts } from '../../db/json-list.ts';
 import { lockRows } from '../../db/lease.ts';
+import type { Tables } from '../../db/tables.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
-import type { Arrival, ComparedMembership } from './judge-drift.ts';
+import type { Arrival, ComparedMembership, ListedAccount } from './judge-drift.ts';
 
 /** The SQL that reads for drift: the groups an install has members in, and these members. */
 export interface DriftStore {
@@ -10,8 +13,15 @@ export interface DriftStore {
   groupsOf(install: string, since: string): Promise<Group[]>;
   /** Every link that the install ever had. */
   linksOf(install: string): Promise<DriftLink[]>;
-  /** In a transaction this locks the memberships until the transaction ends. */
-  membersOf(tx: Transaction, group: Group, listedAt: string): Promise<ComparedMembership[]>;
+  /**
+   * The memberships of the group that a listing can be compared with. In a transaction this locks them until the
+   * transaction ends.
+   */
+  membersOf(
+    tx: Transaction,
+    group: Group,
+    listing: { listedAt: string; accounts: readonly ListedAccount[] },
+  ): Promise<ComparedMembership[]>;
   /** How each trainer came into the group in the current generation, oldest first. */
   arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
   /**
@@ -55,16 +65,23 @@ export function createDriftStore(database: Database): DriftStore {
         .where('install', '=', install)
         .execute(),
 
-    async membersOf(tx, group, listedAt) {
-      const ofGroup = inGroup(tx, group)
+    async membersOf(tx, group, { listedAt, accounts }) {
+      const named = tx
+        .selectFrom('membership')
         .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
         .select(['lateUntil', 'missedAt'])
+        .where((eb) => eb.and({ tool: group.tool, groupId: group.groupId }))
+        .where(isComparable(database, accounts))
         .orderBy('id');
-      const rows = await lockRows(database, ofGroup).execute();
+      const rows = await lockRows(database, named).execute();
+      const ids = jsonIds(
+        database,
+        rows.map(({ id }) => id),
+      );
       // Only after the rows are locked, because from then on no call can be added.
-      const called = await calledSince(tx, group, listedAt);
-      const outcomes = await lastOutcomesIn(tx, group);
-      const people = await addressesIn(tx, group);
+      const called = await calledSince(tx, ids, listedAt);
+      const outcomes = await lastOutcomesOf(tx, ids);
+      const people = await addressesOf(tx, ids);
       return rows.map(({ wanted, leaseToken, lateUntil, missedAt, ...row }) => {
         const own = people.get(row.id) ?? [];
         return {
@@ -120,16 +137,38 @@ export function createDriftStore(database: Database): DriftStore {
   };
 }
 
-function inGroup(db: Transaction, { tool, groupId }: Group) {
-  return db.selectFrom('membership').where('membership.tool', '=', tool).where('membership.groupId', '=', groupId);
+type Ids = RawBuilder<number>;
+
+/** A list says nothing about who is out, has nothing to confirm, and is not in it: of these there are more and more. */
+function isComparable(database: Database, accounts: readonly ListedAccount[]) {
+  const ids = jsonTexts(
+    database,
+    accounts.map(({ id }) => id),
+  );
+  const digests = jsonTexts(
+    database,
+    accounts.flatMap((account) => account.digests),
+  );
+  return (eb: ExpressionBuilder<Tables, 'membership'>) =>
+    eb.or([
+      eb('state', '<>', 'removed'),
+      eb('lateUntil', 'is not', null),
+      eb('missedAt', 'is not', null),
+      eb('memberId', 'in', ids),
+      eb(
+        'membership.id',
+        'in',
+        eb.selectFrom('membershipAddress').select('membershipId').where('workEmailDigest', 'in', digests),
+      ),
+    ]);
 }
 
-/** One query for the whole group, because PostgreSQL would otherwise scan the table once for each membership. */
-async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number, ReceiptOutcome>> {
-  const newest = inGroup(tx, group)
-    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
+async function lastOutcomesOf(tx: Transaction, ids: Ids): Promise<Map<number, ReceiptOutcome>> {
+  const newest = tx
+    .selectFrom('receipt')
+    .where('membershipId', 'in', ids)
     .where('outcome', 'not in', ['failed', 'refused', 'already_absent'])
-    .groupBy('membership.id')
+    .groupBy('membershipId')
     .select((eb) => eb.fn.max('receipt.id').as('id'));
   const rows = await tx
     .selectFrom('receipt')
@@ -137,7 +176,7 @@ async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number
     .select(['membershipId', 'outcome'])
     .execute();
   const outcomes = new Map(rows.map(({ membershipId, outcome }) => [membershipId, outcome]));
-  for (const id of await unansweredRemovalsIn(tx, group)) outcomes.set(id, 'removed');
+  for (const id of await unansweredRemovalsOf(tx, ids)) outcomes.set(id, 'removed');
   return outcomes;
 }
 
@@ -145,9 +184,10 @@ async function lastOutcomesIn(tx: Transaction, group: Group): Promise<Map<number
  * The memberships of which a removal was sent just after a look had found the member, and nothing conclusive is known
  * since: its answer was lost. Where a look found no member later, that removal was probably it.
  */
-async function unansweredRemovalsIn(tx: Transaction, group: Group): Promise<number[]> {
-  const rows = await inGroup(tx, group)
-    .innerJoin('intent', 'intent.membershipId', 'membership.id')
+async function unansweredRemovalsOf(tx: Transaction, ids: Ids): Promise<number[]> {
+  const rows = await tx
+    .selectFrom('intent')
+    .where('membershipId', 'in', ids)
     .where('intent.operation', '=', 'remove')
     .where('intent.wasFound', '=', 1)
     .where(({ not, exists, selectFrom }) =>
@@ -161,25 +201,26 @@ async function unansweredRemovalsIn(tx: Transaction, group: Group): Promise<numb
         ),
       ),
     )
-    .select('membership.id')
+    .select('membershipId')
     .distinct()
     .execute();
-  return rows.map(({ id }) => id);
+  return rows.map(({ membershipId }) => membershipId);
 }
 
 /** The memberships for which a call began or ended since then. */
-async function calledSince(tx: Transaction, group: Group, since: string): Promise<Set<number>> {
-  const begun = await inGroup(tx, group)
-    .innerJoin('intent', 'intent.membershipId', 'membership.id')
-    .select('membership.id')
-    .where('intent.createdAt', '>=', since)
-    .execute();
-  const ended = await inGroup(tx, group)
-    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
-    .select('membership.id')
-    .where('receipt.createdAt', '>=', since)
-    .execute();
-  return new Set([...begun, ...ended].map(({ id }) => id));
+async function calledSince(tx: Transaction, ids: Ids, since: string): Promise<Set<number>> {
+  const begun = tx
+    .selectFrom('intent')
+    .select('membershipId')
+    .where('membershipId', 'in', ids)
+    .where('createdAt', '>=', since);
+  const ended = tx
+    .selectFrom('receipt')
+    .select('membershipId')
+    .where('membershipId', 'in', ids)
+    .where('createdAt', '>=', since);
+  const called = await begun.union(ended).execute();
+  return new Set(called.map(({ membershipId }) => membershipId));
 }
 
 interface KnownAddress {
@@ -193,13 +234,14 @@ interface KnownAddress {
 }
 
 /** By membership: every address that the trainer has or had. */
-async function addressesIn(tx: Transaction, group: Group): Promise<Map<number, KnownAddress[]>> {
-  const rows = await inGroup(tx, group)
-    .innerJoin('membershipAddress', 'membershipAddress.membershipId', 'membership.id')
-    .select(['membership.id', 'workEmailDigest as digest', 'isCurrent', 'givenAt', 'endedAt'])
+async function addressesOf(tx: Transaction, ids: Ids): Promise<Map<number, KnownAddress[]>> {
+  const rows = await tx
+    .selectFrom('membershipAddress')
+    .select(['membershipId', 'workEmailDigest', 'isCurrent', 'givenAt', 'endedAt'])
+    .where('membershipId', 'in', ids)
     .execute();
   return Map.groupBy(
-    rows.map(({ id, digest, isCurrent, givenAt, endedAt }) => ({
+    rows.map(({ membershipId: id, workEmailDigest: digest, isCurrent, givenAt, endedAt }) => ({
       id,
       digest,
       isCurrent: isCurrent === 1,

@@ -78,7 +78,7 @@ export async function judgeGroup(
   { members, listedAt }: ListedGroup,
 ): Promise<GroupVerdicts> {
   const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const known = await deps.drifts.membersOf(db, group, listedAt);
+  const known = await deps.drifts.membersOf(db, group, { listedAt, accounts });
   return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
 }
 
