@@ -58,8 +58,8 @@ const writtenAtOnce = 10;
 /** Merges a whole reading into what is known of the members' work. */
 export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { claim, workScope, members, observations, isComplete } = ended;
-  const seen = await deps.work.seenAt(claim);
-  const concerned = members.filter(({ memberId }) => observations.has(memberId) || (isComplete && seen.has(memberId)));
+  const seen = isComplete ? await deps.work.seenAt(claim) : new Set<string>();
+  const concerned = members.filter(({ memberId }) => observations.has(memberId) || seen.has(memberId));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
     (

@@ -79,10 +79,14 @@ async function readClaimed(
   try {
     const isComplete = isCompleteDue(claim, beganAt);
     await resolveWaiting(deps, workScope, signal);
-    const all = await deps.work.membersOf(tool, workScope.groupIds);
+    const accounts = await deps.work.accountsOf(tool, workScope.groupIds);
     const request = toRequest(deps, claim, workScope, isComplete);
     const collected = await readWork(deps, workScope, request, signal);
-    const { members, strays } = assignWork(all, collected.observations, createIsAddressOf(deps.box));
+    const { observations } = collected;
+    // Of former members there are more and more, and of most of them a reading says nothing.
+    const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
+    const known = await deps.work.membersOf(concerned);
+    const { members, strays } = assignWork(known, observations, createIsAddressOf(deps.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
     await deps.work.lookAgain(strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };

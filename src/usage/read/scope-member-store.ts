@@ -1,10 +1,10 @@
-import type { Transaction } from '../../db/database.ts';
-import { inParts } from '../../db/key-in.ts';
+import type { Database, Transaction } from '../../db/database.ts';
+import { jsonIds } from '../../db/json-list.ts';
 
 /** The SQL that reads the members of a scope, as their tool knows them. */
 
-/** A membership, as far as the trainer's work depends on it. */
-export interface ScopeMember {
+/** A membership that has, or had, an account in the tool. */
+export interface ScopeAccount {
   membershipId: number;
   memberId: string;
   trainerId: string;
@@ -13,6 +13,10 @@ export interface ScopeMember {
   generation: number;
   /** Whether the trainer is wanted in the group and has got in. */
   isIn: boolean;
+}
+
+/** A membership, as far as the trainer's work depends on it. */
+export interface ScopeMember extends ScopeAccount {
   /** When Gangway first added the trainer; null where Gangway did not. */
   addedAt: string | null;
   /** Digests of every address that the membership is, or was, for. */
@@ -21,48 +25,53 @@ export interface ScopeMember {
   isShared?: boolean;
 }
 
-/** The memberships of these groups that have, or had, an account. */
-export async function loadMembers(db: Transaction, tool: string, groupIds: readonly string[]): Promise<ScopeMember[]> {
+/** The memberships of these groups that have, or had, an account, in the order of their ids. */
+export async function loadAccounts(
+  db: Transaction,
+  tool: string,
+  groupIds: readonly string[],
+): Promise<ScopeAccount[]> {
   if (groupIds.length === 0) return [];
   const rows = await db
     .selectFrom('membership')
     .select(['id', 'memberId', 'trainerId', 'install', 'groupId', 'generation', 'wanted', 'state'])
-    .select((eb) =>
-      eb
-        .selectFrom('receipt')
-        .select((of) => of.fn.min('receipt.createdAt').as('at'))
-        .whereRef('receipt.membershipId', '=', 'membership.id')
-        .where('outcome', 'in', ['added', 'invited'])
-        .as('addedAt'),
-    )
     .where('tool', '=', tool)
     .where('groupId', 'in', groupIds)
     .where('memberId', 'is not', null)
     .orderBy('id')
     .execute();
-  const digests = await digestsOf(
-    db,
-    rows.map(({ id }) => id),
-  );
-  return rows.flatMap(({ id, memberId, wanted, state, addedAt, ...row }) => {
+  return rows.flatMap(({ id, memberId, wanted, state, ...row }) => {
     if (memberId === null) return [];
     const isIn = wanted === 1 && (state === 'active' || state === 'invited');
-    const known = digests.get(id) ?? [];
-    return [{ ...row, membershipId: id, memberId, isIn, addedAt, digests: known }];
+    return [{ ...row, membershipId: id, memberId, isIn }];
   });
 }
 
-async function digestsOf(db: Transaction, ids: readonly number[]): Promise<Map<number, string[]>> {
-  const digests = new Map<number, string[]>();
-  for (const part of inParts(ids)) {
-    const rows = await db
-      .selectFrom('membershipAddress')
-      .select(['membershipId', 'workEmailDigest'])
-      .where('membershipId', 'in', part)
-      .execute();
-    for (const { membershipId, workEmailDigest } of rows) {
-      digests.set(membershipId, [...(digests.get(membershipId) ?? []), workEmailDigest]);
-    }
-  }
-  return digests;
+/** The same memberships, with their history. */
+export async function loadMembers(database: Database, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
+  if (accounts.length === 0) return [];
+  const { kysely } = database;
+  const ids = jsonIds(
+    database,
+    accounts.map(({ membershipId }) => membershipId),
+  );
+  const added = await kysely
+    .selectFrom('receipt')
+    .select((eb) => ['membershipId', eb.fn.min('createdAt').as('at')])
+    .where('membershipId', 'in', ids)
+    .where('outcome', 'in', ['added', 'invited'])
+    .groupBy('membershipId')
+    .execute();
+  const addresses = await kysely
+    .selectFrom('membershipAddress')
+    .select(['membershipId', 'workEmailDigest'])
+    .where('membershipId', 'in', ids)
+    .execute();
+  const addedAt = new Map(added.map(({ membershipId, at }) => [membershipId, at]));
+  const digests = Map.groupBy(addresses, ({ membershipId }) => membershipId);
+  return accounts.map((account) => ({
+    ...account,
+    addedAt: addedAt.get(account.membershipId) ?? null,
+    digests: (digests.get(account.membershipId) ?? []).map(({ workEmailDigest }) => workEmailDigest),
+  }));
 }

@@ -8,13 +8,15 @@ import { toItemColumns } from './item-row.ts';
 import { loadGenerations, loadPeople, loadWorks, totalsOf } from './load-work.ts';
 import type { Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Totals } from './merge-work.ts';
-import { loadMembers, type ScopeMember } from './scope-member-store.ts';
+import { loadAccounts, loadMembers, type ScopeAccount, type ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
 /** The SQL of the work that was seen: its items and its days. */
 export interface WorkStore {
-  /** The memberships of these groups that have, or had, an account. */
-  membersOf(tool: string, groupIds: readonly string[]): Promise<ScopeMember[]>;
+  /** The memberships of these groups that have, or had, an account, as they are now. */
+  accountsOf(tool: string, groupIds: readonly string[]): Promise<ScopeAccount[]>;
+  /** The same memberships, with their history. */
+  membersOf(accounts: readonly ScopeAccount[]): Promise<ScopeMember[]>;
   /** Has converge look at the wanted ones of these members in the tool. */
   lookAgain(members: readonly ScopeMember[], now: string): Promise<void>;
   /** The members whose work was seen in a scope. */
@@ -56,7 +58,9 @@ export interface FallenTotal extends ScopeKey {
 export function createWorkStore(database: Database): WorkStore {
   const { kysely } = database;
   return {
-    membersOf: (tool, groupIds) => loadMembers(kysely, tool, groupIds),
+    accountsOf: (tool, groupIds) => loadAccounts(kysely, tool, groupIds),
+
+    membersOf: (accounts) => loadMembers(database, accounts),
 
     async lookAgain(members, now) {
       if (members.length === 0) return;
