@@ -101,7 +101,11 @@ export async function forgetMemberId(
 ): Promise<boolean> {
   const disowned = await tx
     .updateTable('membership')
-    .set({ memberId: null, ...(isInDoubt && { doubtedId: accountId }) })
+    .set((eb) => ({
+      memberId: null,
+      // A list may have put this account in doubt, and an earlier doubt may be about another.
+      doubtedId: isInDoubt ? accountId : eb.fn('nullif', ['doubtedId', eb.val(accountId)]),
+    }))
     .where('id', '=', membershipId)
     .where('leaseToken', '=', token)
     .where('memberId', '=', accountId)

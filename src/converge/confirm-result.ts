@@ -48,7 +48,9 @@ function confirmOut(
   const countsFrom = latest(after(since, secondLookMs), lateUntil ?? '');
   const unconfirmed = { lateUntil, missedAt: since };
   if (missedAt !== null && lookedAt >= countsFrom) return keepOurs(result, unconfirmed);
-  return keepOurs({ ...result, state: 'removing', nextAttemptAt: countsFrom }, unconfirmed);
+  // An account in doubt that was not found may be found by the second look.
+  const { isDoubtSettled: _, ...open } = result;
+  return keepOurs({ ...open, state: 'removing', nextAttemptAt: countsFrom }, unconfirmed);
 }
 
 function mayArrive(lateUntil: string | null, lookedAt: string): boolean {

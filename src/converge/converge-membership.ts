@@ -13,6 +13,7 @@ import {
   type ConvergeDeps,
   endAssignments,
   isUnlisted,
+  type LookResult,
   look,
   maxListAgeMs,
   settledAs,
@@ -63,9 +64,10 @@ async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): P
   }
   const removed = await removeFormerAddresses(deps, claim, result, signal);
   if (removed.result.state === 'removing') return removed.result;
-  const settled = await resolveDoubt(deps, claim, removed.result, signal);
-  const isCalled = result.outcome === 'removed' && removed.isCalled;
-  return settled && confirmResult(claim, settled, { lookedAt, isCalled, secondLookMs });
+  const resolved = await resolveDoubt(deps, claim, removed.result, signal);
+  if (resolved === null) return null;
+  const isCalled = result.outcome === 'removed' && removed.isCalled && resolved.isSeen;
+  return confirmResult(claim, resolved.result, { lookedAt, isCalled, secondLookMs });
 }
 
 async function decideAndCall(
@@ -105,13 +107,27 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
   const person = toPerson(claim);
   refuseProtected(deps, claim, person);
   const inList = { ...person, maxListAgeMs: maxListAgeMs(deps, claim) };
-  const looked = await look(deps, claim, inList, signal);
+  const looked = await lookForMember(deps, claim, inList, signal);
   const sought = { claim, person, found: keepIfOfMembership(deps, claim, looked.found) };
   const known = await findByFormerAddress(deps, await disownStray(deps, sought, looked.stray), signal);
-  if (known.found !== null || claim.wanted) return known;
+  if (claim.wanted) return await disownUnseen(deps, known);
+  if (known.found !== null) return known;
   const { found, stray } = await findHiddenAccount(deps, known.claim, known.person, signal);
   const hidden = await disownStray(deps, { ...known, found }, stray);
   return hidden.found === null ? { ...hidden, found: presumePresent(deps, hidden.claim) } : hidden;
+}
+
+/** One look may miss a member who is in. Added again, they could get a second account. */
+async function lookForMember(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<LookResult> {
+  const looked = await look(deps, claim, person, signal);
+  const isMissed = looked.found === null && looked.stray === null;
+  const isKnownToBeIn = claim.wanted && claim.state === 'active' && claim.memberId !== null;
+  return isMissed && isKnownToBeIn ? await look(deps, claim, person, signal) : looked;
 }
 
 /**
@@ -152,6 +168,16 @@ async function disownStray(
   if (stray === null) return { claim, person, found };
   const disowned = await disownAccount(deps, claim, stray);
   return { claim: disowned, person: { ...person, memberId: null }, found };
+}
+
+/**
+ * A list showed the member's account under an address that was never theirs, and the look does not show it. The member
+ * gets another account, and may still be in by this one.
+ */
+async function disownUnseen(deps: ConvergeDeps, sought: SoughtMember): Promise<SoughtMember> {
+  const { memberId, doubtedId } = sought.claim;
+  if (memberId === null || memberId !== doubtedId || sought.found?.id === memberId) return sought;
+  return await disownStray(deps, sought, { id: memberId, email: null });
 }
 
 /** Settles a member who is not wanted and was not found. */

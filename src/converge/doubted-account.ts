@@ -99,15 +99,26 @@ async function searchAccount(
   });
 }
 
-/** A member who may still be in by a doubted account does not count as removed until an operator decides. */
+interface ResolvedDoubt {
+  result: ConvergeResult;
+  /** Whether the tool showed the account; true if there is none in doubt. */
+  isSeen: boolean;
+}
+
+/**
+ * A member who may still be in by a doubted account does not count as removed until an operator decides, or until two
+ * looks have found no such account.
+ *
+ * @returns null if the claim no longer holds
+ */
 export async function resolveDoubt(
   deps: ConvergeDeps,
   claim: Claim,
   result: ConvergeResult,
   signal: AbortSignal,
-): Promise<ConvergeResult | null> {
+): Promise<ResolvedDoubt | null> {
   const { doubtedId: id, email } = claim;
-  if (id === null || email === null) return result;
+  if (id === null || email === null) return { result, isSeen: true };
   const person = {
     trainerId: claim.trainerId,
     displayName: claim.displayName,
@@ -116,16 +127,18 @@ export async function resolveDoubt(
   };
   const inGroup = await findInGroup(deps, claim, person, signal);
   const found = inGroup?.id === id ? inGroup : await lookById(deps, id, signal);
-  const identity = found === null ? 'other_account' : judgeAccountId(claim, found);
-  if (found === null || identity === 'other_account') return { ...result, isDoubtSettled: true };
+  if (found === null) return { result: { ...result, isDoubtSettled: true }, isSeen: false };
+  const identity = judgeAccountId(claim, found);
+  if (identity === 'other_account') return { result: { ...result, isDoubtSettled: true }, isSeen: true };
   if (identity === 'confirmed') {
     const own = { ...claim, memberId: id };
     const removed = await removeMembership(deps, own, { person, found }, signal);
-    return removed && { ...removed, isDoubtSettled: true };
+    return removed && { result: { ...removed, isDoubtSettled: true }, isSeen: true };
   }
   const message = `An account of the trainer now shows an address that no install named, and may still be the trainer's: ${adviseOnDoubt(claim.id)}`;
   if (result.outcome !== 'removed') throw new AppError('conflict', message);
-  return { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message };
+  const held = { ...result, state: 'failed', nextAttemptAt: instantIn(deps.clock, heldRetryMs), message } as const;
+  return { result: held, isSeen: true };
 }
 
 async function lookById({ adapter, timeoutMs }: ConvergeDeps, id: string, signal: AbortSignal): Promise<Member | null> {

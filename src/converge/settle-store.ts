@@ -170,7 +170,8 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       state,
       ...(memberId !== undefined && { memberId }),
       ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
-      ...(isDoubtSettled && { doubtedId: null }),
+      // A look that knows the account as the trainer's ends the doubt of a list.
+      ...((isDoubtSettled || memberId === claim.doubtedId) && { doubtedId: null }),
       ...(isMet(result) && { unmetSince: null }),
       nextAttemptAt: eb
         .case()

@@ -42,6 +42,21 @@ export async function lookAtMemberships(tx: Transaction, membershipIds: number[]
     .execute();
 }
 
+/**
+ * A list shows the accounts of these members under an address that was never theirs. A look tells whose they are. If it
+ * misses the account, this is all that is left of it, and the member could stay in by it.
+ */
+export async function doubtAccounts(tx: Transaction, membershipIds: number[]): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set((eb) => ({ doubtedId: eb.ref('memberId') }))
+    .where('id', 'in', membershipIds)
+    .where('isOurs', '=', 1)
+    .where('doubtedId', 'is', null)
+    .execute();
+}
+
 /** A list shows members who count as removed: their removal goes on, and its looks begin anew. */
 export async function resumeRemovals(tx: Transaction, membershipIds: number[], now: string): Promise<void> {
   if (membershipIds.length === 0) return;

@@ -169,11 +169,14 @@ export function createChecks({
     return !isForgotten && !isMeddledWith(seat);
   }
 
-  function lookForLeft(seat: string, now: number): void {
+  async function lookForLeft(seat: string, now: number): Promise<void> {
     const reasons = reasonsOf(seat);
     if (!isOurs(seat) || reasons.some(({ ending }) => ending !== 'ended')) return;
     const lastMs = Math.max(troubles.calmSinceMs(), ...reasons.map(({ untilMs }) => untilMs ?? 0));
-    if (now - lastMs > outAfterMs) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
+    if (now - lastMs <= outAfterMs) return;
+    // In a storm there is mostly no person who would let it pass.
+    const isHeld = (await fleet.listHeld()).some((held) => held.seat === seat);
+    if (!isHeld) wrong(`${seat} is in ${sayMin(now - lastMs)} after the last contract ended`);
   }
 
   function lookForMissing({ seat, sinceMs, beginning: began, contractId, customer }: Reason, now: number): void {
@@ -234,7 +237,7 @@ export function createChecks({
     wrongs: () => wrongs,
     async look() {
       const now = clockwork.nowMs();
-      for (const seat of tool.seats()) lookForLeft(seat, now);
+      for (const seat of tool.seats()) await lookForLeft(seat, now);
       for (const reason of listMissing()) lookForMissing(reason, now);
     },
     async lookAtEnd() {

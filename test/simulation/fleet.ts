@@ -27,13 +27,15 @@ export interface Fleet {
   approveAll(): Promise<number>;
   /** A person has all kept that is held. @returns their seats */
   rejectAll(): Promise<string[]>;
+  /** Who waits for a person to decide, and in which plan. */
+  listHeld(): Promise<{ planId: number; seat: string }[]>;
   /** A person says that a contract has ended, or goes on. @returns the status; 0 where nobody has answered */
   decide(customer: Customer, contractId: string, decision: 'end' | 'reopen'): Promise<number>;
-  /** A person has everything looked at once more. */
   /** Whether an account is known as a trainer's who is in by it. */
   isBound(group: string, accountId: string): Promise<boolean>;
   /** A person sees in the tool whose the accounts are of which that is not known. */
   settleDoubts(): Promise<void>;
+  /** A person has everything looked at once more. */
   lookAgain(customer: Customer): Promise<void>;
   /** What came in between is not in the database: it was put back later, from a copy made then. */
   forgotten(): readonly { fromMs: number; untilMs: number }[];
@@ -206,15 +208,19 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       return open.length;
     },
     async rejectAll() {
+      const held = await fleet.listHeld();
+      for (const id of new Set(held.map(({ planId }) => planId))) await act(`/plans/${id}/reject`);
+      return held.map(({ seat }) => seat);
+    },
+    async listHeld() {
       const held = await observer.kysely
         .selectFrom('plan')
         .innerJoin('planItem', 'planItem.planId', 'plan.id')
         .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .select(['plan.id', 'groupId', 'trainerId'])
+        .select(['planId', 'groupId', 'trainerId'])
         .where('decidedAt', 'is', null)
         .execute();
-      for (const id of new Set(held.map((one) => one.id))) await act(`/plans/${id}/reject`);
-      return held.map(({ groupId, trainerId }) => `${groupId}/${emailOf(trainerId)}`);
+      return held.map(({ planId, groupId, trainerId }) => ({ planId, seat: `${groupId}/${emailOf(trainerId)}` }));
     },
     decide: (customer, contractId, decision) => act(`/contracts/${contractId}/${decision}`, { install: customer }),
     async isBound(groupId, memberId) {
@@ -229,7 +235,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       const memberships = observer.kysely.selectFrom('membership').select(['id', 'trainerId', 'doubtedId']);
       for (const { id, trainerId, doubtedId } of await memberships.where('doubtedId', 'is not', null).execute()) {
         const address = tool.addressOf(doubtedId ?? '', emailOf(trainerId));
-        if (address === null) await act(`/memberships/${id}/release`);
+        if (address === null) await act(`/memberships/${id}/release`, { doubted: true });
         else await act(`/memberships/${id}/adopt`, { address });
       }
     },

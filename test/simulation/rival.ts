@@ -115,6 +115,7 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
       return decisions.length;
     },
     rejectAll: async () => [],
+    listHeld: async () => [],
     listBudgets: async () => [],
     inviteAgain: async () => undefined,
     rotateToken: async () => undefined,

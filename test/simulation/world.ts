@@ -273,14 +273,10 @@ function createActs(
       tool.alias(address, emailOf(trainer));
       market.moveTo(trainer, address);
     },
-    /**
-     * Where the tool finds nobody by their id, nothing tells who that is. Nor where a look misses the account just then: they
-     * are added under their work address, and it is not known any more that the other account is theirs.
-     */
+    /** Where the tool finds nobody by their id, nothing tells who that is. */
     async own_address({ which }) {
       const seat = pick([...tool.seats()], which);
-      const isFound = plan.traits.findsById && plan.steps.every(({ kind }) => kind !== 'tool_misses');
-      if (seat === undefined || !isFound) return;
+      if (seat === undefined || !plan.traits.findsById) return;
       const [group = ''] = seat.split('/');
       const id = tool.idOf(seat);
       if (!(await fleet.isBound(group, id))) return;

@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import {
+  doubtAccounts,
   findUnconfirmed,
   lookAtMemberships,
   lookToConfirm,
@@ -194,6 +195,8 @@ async function lookAtChanged(
   const undecided = await drifts.undecided(tx, stillIn);
   const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
   await lookAtMemberships(tx, ids, toInstant(clock.now()));
+  const ofUnknownAddress = verdicts.filter((verdict) => verdict.kind === 'address_changed' && !verdict.isKnown);
+  await doubtAccounts(tx, idsOf(ofUnknownAddress, 'address_changed'));
   const toResume = stillIn.filter((id) => !undecided.has(id));
   await resumeRemovals(tx, toResume, toInstant(clock.now()));
   const vanishing = returns.filter(({ timesAddedBack }) => timesAddedBack > 0);

@@ -30,6 +30,22 @@ function restore(tool: MemoryTool, id: string, email: string, madeAt?: string): 
   tool.seed(signs, id, email, madeAt);
 }
 
+/** No look finds this account, and lists still show it. @returns ends that */
+function leaveOut(tool: MemoryTool, account: string): () => void {
+  const { adapter } = tool;
+  const unlessLeftOut = (found: Member | null) => (found?.id === account ? null : found);
+  tool.adapter = {
+    ...adapter,
+    findMember: async (group, person, signal) =>
+      unlessLeftOut(await adapter.findMember(group, person, signal)) ??
+      unlessLeftOut(await adapter.findMember(group, { ...person, memberId: null }, signal)),
+    findAccountById: async (id, signal) => unlessLeftOut((await adapter.findAccountById?.(id, signal)) ?? null),
+  };
+  return () => {
+    tool.adapter = adapter;
+  };
+}
+
 async function check(incident: Incident): Promise<void> {
   await incident.pass(2 * minutes);
   await incident.checkDrift();
@@ -103,6 +119,47 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     await end();
     expect(tool.members(signs)).toEqual([]);
     expect(await state()).toBe('removed');
+  });
+
+  it('is kept in doubt where a list shows it and the look after that misses it', async () => {
+    restore(tool, '1', 'amara.private@home.example');
+    const isBack = leaveOut(tool, '1');
+    await check(incident);
+    isBack();
+    expect(await row()).toMatchObject({ state: 'active', memberId: '2', doubtedId: '1' });
+    expect(await incident.alerts('id_of_another')).toBe(1);
+    await end();
+    expect([changes(), await state()]).toEqual([[`end ${signs}/2`], 'failed']);
+    await doubts().adopt(1, 'amara.private@home.example', by());
+    await incident.pass(minutes);
+    await incident.pass(2 * minutes);
+    expect([tool.members(signs), await state()]).toEqual([[], 'removed']);
+  });
+
+  it('is in doubt no more where a list shows it under another address and the look under theirs', async () => {
+    restore(tool, '1', 'amara.private@home.example');
+    const { adapter } = tool;
+    tool.adapter = {
+      ...adapter,
+      findMember: async (group, person, signal) => {
+        const found = await adapter.findMember(group, person, signal);
+        return found && { ...found, email: amara };
+      },
+    };
+    await check(incident);
+    expect(await row()).toMatchObject({ state: 'active', memberId: '1', doubtedId: null });
+    expect(await incident.alerts('id_of_another')).toBe(0);
+  });
+
+  it('stays in doubt where one look misses it after the contract', async () => {
+    restore(tool, '1', 'amara.private@home.example');
+    await check(incident);
+    const isBack = leaveOut(tool, '1');
+    await end();
+    isBack();
+    expect([changes(), await state()]).toEqual([[`end ${signs}/2`], 'removing']);
+    await incident.pass(2 * minutes);
+    expect(await row()).toMatchObject({ state: 'failed', doubtedId: '1' });
   });
 
   it('is in doubt no more once no account has it', async () => {
@@ -248,6 +305,25 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
   beforeEach(async () => {
     ({ incident, tool } = await open(openFresh));
     await incident.event('contract.started', { workEmail: amara });
+  });
+
+  it('is not added again where a list and one look miss it', async () => {
+    tool.unseat(signs, '1');
+    await incident.pass(2 * minutes);
+    await incident.checkDrift();
+    tool.seed(signs, '1', amara);
+    const { adapter } = tool;
+    let looks = 0;
+    tool.adapter = {
+      ...adapter,
+      findMember: async (group, person, signal) => {
+        looks += 1;
+        return looks === 1 ? null : await adapter.findMember(group, person, signal);
+      },
+    };
+    await incident.settle();
+    expect(looks).toBe(2);
+    expect(tool.calls.filter((call) => call.startsWith('add '))).toHaveLength(1);
   });
 
   describe('and that is masked wherever it is shown', () => {
