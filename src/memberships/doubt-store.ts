@@ -15,17 +15,19 @@ export interface DoubtStore {
    * @throws AppError `not_found`, or `conflict` where there is none in doubt
    */
   adopt(membershipId: number, address: string, by: By): Promise<void>;
-  /** The account belongs to another person. @returns false where there is none in doubt */
-  release(membershipId: number, by: By): Promise<boolean>;
+  /**
+   * The account belongs to another person.
+   *
+   * @throws AppError `conflict` where there is none in doubt
+   */
+  release(membershipId: number, by: By): Promise<'let_go'>;
 }
 
 export function createDoubtStore(database: Database, box: SecretBox): DoubtStore {
   return {
     adopt: (id, address, by) =>
       inTransaction(database, async (tx) => {
-        const membership = await findDoubted(tx, id);
-        if (membership === undefined) throw noDoubt(id);
-        const { install, trainerId, memberId, doubtedId } = membership;
+        const { install, trainerId, memberId, doubtedId } = await findDoubted(tx, id);
         await addGivenAddress(tx, box, { membershipId: id, install, trainerId, address }, by.at);
         await settle(tx, id, by.at, memberId ?? doubtedId);
         await writeAudit(tx, by, 'members adopt --address', `membership ${id}`);
@@ -33,26 +35,24 @@ export function createDoubtStore(database: Database, box: SecretBox): DoubtStore
 
     release: (id, by) =>
       inTransaction(database, async (tx) => {
-        const membership = await findDoubted(tx, id);
-        if (membership === undefined) return false;
-        await settle(tx, id, by.at, membership.memberId);
+        const { memberId, doubtedId } = await findDoubted(tx, id);
+        // A list may have shown it since the last look.
+        await settle(tx, id, by.at, memberId === doubtedId ? null : memberId);
         await writeAudit(tx, by, 'members release', `the account in doubt of membership ${id}`);
-        return true;
+        return 'let_go' as const;
       }),
   };
 }
 
-export function noDoubt(membershipId: number): AppError {
-  return new AppError('conflict', `Membership ${membershipId} has no account of which that is to be said`);
-}
-
 async function findDoubted(tx: Transaction, id: number) {
-  return await tx
+  const doubted = await tx
     .selectFrom('membership')
     .select(['install', 'trainerId', 'memberId', 'doubtedId'])
     .where('id', '=', id)
     .where('doubtedId', 'is not', null)
     .executeTakeFirst();
+  if (doubted !== undefined) return doubted;
+  throw new AppError('conflict', `Membership ${id} has no account of which that is to be said`);
 }
 
 /** What waited for the word is due again now. */

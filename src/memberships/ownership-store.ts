@@ -21,7 +21,7 @@ export interface OwnershipStore {
    * From now on the membership counts as not ours: the member stays, whatever ends.
    *
    * @param managedDomains an account with an address of these domains is ours, whatever is decided
-   * @throws AppError `not_found`, or `conflict` where there is no member to release
+   * @throws AppError `not_found`, or `conflict` where there is no member to release or an account is in doubt
    */
   release(membershipId: number, managedDomains: readonly string[], by: By): Promise<'released'>;
   orphans(filter: OrphanFilter): Promise<OrphanedMembership[]>;
@@ -162,7 +162,13 @@ async function refuseReleasing(
   membership: MembershipRow,
   managedDomains: readonly string[],
 ): Promise<void> {
-  const { id, tool, trainerId, isOurs } = membership;
+  const { id, tool, trainerId, isOurs, doubtedId } = membership;
+  if (doubtedId !== null) {
+    throw new AppError(
+      'conflict',
+      `Membership ${id} has an account in doubt: first say whose it is, with gangway members adopt ${id} --address <the address it shows>, or gangway members release ${id} --doubted`,
+    );
+  }
   refuseAbsent(membership);
   if (isOurs === 0) throw new AppError('conflict', `Membership ${id} counts as not ours already`);
   if (managedDomains.length === 0) return;

@@ -39,10 +39,13 @@ describe('gangway members adopt and release', () => {
     expect(explained).toContain('gangway members adopt 1 --address <the address it shows> if');
     expect(explained).toContain('gangway members release 1 --doubted if');
     expect(await runOk('members')).toContain('account 77: whose is it?');
+    expect(await run('members', 'release', '1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('has an account in doubt: first say whose it is') as string,
+    });
     expect(await runOk('members', 'release', '1', '--doubted')).toBe(
       'Membership 1 has nothing to do with that account any more, which stays as it is.\n',
     );
-    // Said once more, it must not release the membership itself.
     expect(await run('members', 'release', '1', '--doubted')).toMatchObject({
       status: 1,
       stderr: 'gangway: Membership 1 has no account of which that is to be said\n',

@@ -77,7 +77,7 @@ describe(`a restored doccano ${doccanoVersion}`, () => {
     const { database, box } = journey.storage;
     const [{ id = 0 } = {}] = await journey.memberships();
     const by = { actor: 'ops', at: journey.clock.now().toISOString() };
-    expect(await createDoubtStore(database, box).release(id, by)).toBe(true);
+    expect(await createDoubtStore(database, box).release(id, by)).toBe('let_go');
     await journey.quiet();
     // One look is not enough.
     await journey.pass(60_000);

@@ -177,5 +177,8 @@ export const adoptBody = z.strictObject({
 });
 
 export const releaseBody = z.strictObject({
-  doubted: z.boolean().optional().describe('Only the account of which it is not known whose it is.'),
+  doubted: z
+    .boolean()
+    .optional()
+    .describe('Let go of the account of which it is not known whose it is, and not of the member.'),
 });

@@ -76,11 +76,10 @@ export const membersCommand = defineCommand({
     }),
     defineCommand({
       name: 'release',
-      description:
-        'count a member as not added by Gangway: they stay, whatever ends; the first step for an account whose owner is not known',
+      description: 'count a member as not added by Gangway: they stay, whatever ends',
       arguments: { membership },
       options: {
-        doubted: flag('only the account whose owner is not known; refused where there is none'),
+        doubted: flag('let go of the account whose owner is not known, and not of the member'),
       },
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersRelease,

@@ -95,7 +95,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
   it('is let go of by an operator, and nothing is taken out', async () => {
     restore(tool, '1', employee);
     await end();
-    expect(await doubts().release(1, by())).toBe(true);
+    expect(await doubts().release(1, by())).toBe('let_go');
     await incident.pass(2 * hours);
     await incident.pass(minutes);
     expect([changes(), await state()]).toEqual([[], 'removed']);
@@ -369,7 +369,7 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
           actor: 'ops',
           at: incident.engine.clock.now().toISOString(),
         }),
-      ).toBe(true);
+      ).toBe('let_go');
       await incident.settle();
       await incident.pass(minutes);
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'removed' });
