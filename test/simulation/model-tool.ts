@@ -11,7 +11,9 @@ const missedAgainMs = 10 * 60_000;
 const hourMs = 60 * 60_000;
 /** So often invitations are made anew in an hour, for all together. */
 const mostRenewals = 5;
+/** So often somebody may be left out within so long. */
 const mostLeftOut = 2;
+const leftOutMs = 2 * hourMs;
 const invitationLifeMs = 12 * hourMs;
 const slowestGuestMs = 4 * hourMs;
 
@@ -128,7 +130,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
   /** Seats that a look has missed, and when. */
   const missed = new Map<string, number>();
   /** How often in a row a member was left out of what was looked at, as `group/id`. */
-  const leftOut = new Map<string, number>();
+  const leftOut = new Map<string, number[]>();
   /** By address, until when at most a call about it is under way. */
   const calls = new Map<string, { untilMs: number }[]>();
   const awaited = new Map<string, () => void>();
@@ -258,13 +260,14 @@ export function createModelTool(traits: ToolTraits): ModelTool {
     return !isOften && tool.weather.lies === 0 && clockwork.random() < tool.weather.misses;
   }
 
-  /** Who is left out of three looks in a row counts as out, by design. */
+  /** Who is left out of two looks and a list counts as out, by design, whatever was shown in between. */
   function isShown(group: string, { id }: Account): boolean {
     const member = `${group}/${id}`;
     if (hidden.has(member)) return false;
-    const times = leftOut.get(member) ?? 0;
-    const isLeftOut = clockwork.random() < tool.weather.misses && times < mostLeftOut;
-    leftOut.set(member, isLeftOut ? times + 1 : 0);
+    const now = clockwork.nowMs();
+    const lately = (leftOut.get(member) ?? []).filter((atMs) => now - atMs < leftOutMs);
+    const isLeftOut = clockwork.random() < tool.weather.misses && lately.length < mostLeftOut;
+    leftOut.set(member, isLeftOut ? [...lately, now] : lately);
     return !isLeftOut;
   }
 

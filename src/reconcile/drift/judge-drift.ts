@@ -74,14 +74,15 @@ export function judgeDrift(known: readonly ComparedMembership[], listed: readonl
 
 /**
  * What a listing says about the memberships that need one more look. `stillIn` are listed although
- * they count as removed; a look follows, and a removal if it finds them. The others are `confirmed`.
+ * they count as removed, by an address or by the tool's id alone; a look follows, and a removal if it
+ * finds them. The others are `confirmed`.
  */
 export function judgeUnconfirmed(
   known: readonly ComparedMembership[],
   listed: readonly ListedAccount[],
 ): { stillIn: number[]; confirmed: number[] } {
   const find = createFinder(known);
-  const present = new Set(listed.flatMap((account) => find(account).owners));
+  const present = new Set(listed.map(find).flatMap(({ owners, strays }) => [...owners, ...strays]));
   const toConfirm = known.filter(({ isToConfirm, wasCalled }) => isToConfirm && !wasCalled);
   const stillIn = toConfirm.filter((one) => isSeenOut(one) && present.has(one));
   const confirmed = toConfirm.filter((one) => !stillIn.includes(one));

@@ -5,6 +5,7 @@ import {
   type ComparedMembership,
   judgeAddBack,
   judgeDrift,
+  judgeUnconfirmed,
   type ListedAccount,
 } from '../../../src/reconcile/drift/judge-drift.ts';
 
@@ -194,3 +195,19 @@ function summarise(verdict: ReturnType<typeof judgeDrift>[number]): string {
   const isOfMember = verdict.kind === 'stranger' || verdict.kind === 'leak';
   return `${verdict.kind} ${isOfMember ? verdict.memberId : verdict.membershipId}`;
 }
+
+describe('judging who is still to be confirmed as out', () => {
+  const unconfirmed = known(1, { ...gone, isToConfirm: true });
+  const judge = (one: ComparedMembership, ...listed: ListedAccount[]) => judgeUnconfirmed([one], listed);
+
+  it('finds them in by their address, and by the id of their account under whatever address', () => {
+    const stillIn = { stillIn: [1], confirmed: [] };
+    expect(judge(unconfirmed, account('x', { digests: ['a1'] }))).toEqual(stillIn);
+    expect(judge(unconfirmed, account('m1', { digests: ['chosen'] }))).toEqual(stillIn);
+  });
+
+  it('takes them for out where the list shows neither, and says nothing of others', () => {
+    expect(judge(unconfirmed, account('x', { digests: ['other'] }))).toEqual({ stillIn: [], confirmed: [1] });
+    expect(judge(known(1, gone), account('m1', { digests: ['chosen'] }))).toEqual({ stillIn: [], confirmed: [] });
+  });
+});
