@@ -77,6 +77,13 @@ const parts: readonly Part[] = [
     limitMinutes: 2,
   },
   {
+    name: 'drift',
+    what: 'comparing a group of 500, and the same with 100,000 former members',
+    args: '--rounds 5',
+    result: /^.+$/gm,
+    limitMinutes: 1,
+  },
+  {
     name: 'hire-to-access',
     what: 'from the hire until access, in a roster',
     args: '--roster --hires 10 --pause 500',
