@@ -66,14 +66,14 @@ export function createDriftStore(database: Database): DriftStore {
         .execute(),
 
     async membersOf(tx, group, { listedAt, accounts }) {
-      const named = tx
+      const comparable = tx
         .selectFrom('membership')
         .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
         .select(['lateUntil', 'missedAt'])
         .where((eb) => eb.and({ tool: group.tool, groupId: group.groupId }))
         .where(isComparable(database, accounts))
         .orderBy('id');
-      const rows = await lockRows(database, named).execute();
+      const rows = await lockRows(database, comparable).execute();
       const ids = jsonIds(
         database,
         rows.map(({ id }) => id),
