@@ -25,6 +25,8 @@ export interface LoopOptions extends Polling {
   name: string;
   /** How long to wait after a run that had nothing more to do, if that is not `pollMs`. */
   intervalMs?: number;
+  /** A wake begins no run sooner after the one before than this many times its length; 0 unless given. */
+  restPerRun?: number;
   /**
    * Does what is due. `more` asks to be called again at once. A long run calls `beat` at each step.
    */
@@ -38,7 +40,8 @@ export interface LoopOptions extends Polling {
 const longestRestAfterFailureMs = 30_000;
 
 export function createLoop(options: LoopOptions): Loop {
-  const { name, pollMs = usualPollMs, intervalMs = pollMs, run, logger, clock, stallMs = 120_000 } = options;
+  const { name, pollMs = usualPollMs, intervalMs = pollMs, restPerRun = 0 } = options;
+  const { run, logger, clock, stallMs = 120_000 } = options;
   const stopping = new AbortController();
   let rest = new AbortController();
   let lastBeatAt = clock.now().getTime();
@@ -52,9 +55,10 @@ export function createLoop(options: LoopOptions): Loop {
   async function runForever(): Promise<void> {
     while (!stopping.signal.aborted) {
       rest = new AbortController();
+      const begunAt = clock.now().getTime();
       const restMs = await runOnce();
       beat();
-      if (restMs > 0) await restFor(restMs);
+      if (restMs > 0) await restFor(restMs, Math.max(0, lastBeatAt - begunAt) * restPerRun);
       await nextTurn();
     }
   }
@@ -73,10 +77,15 @@ export function createLoop(options: LoopOptions): Loop {
     }
   }
 
-  /** A wake ends the wait of a healthy loop. A failing loop waits on. */
-  async function restFor(ms: number): Promise<void> {
-    const { signal } = failures > 0 ? stopping : rest;
-    await wait(ms, undefined, { signal }).catch(() => undefined);
+  /** A wake ends the wait of a healthy loop, but not before `leastMs`. A failing loop waits on. */
+  async function restFor(ms: number, leastMs: number): Promise<void> {
+    const firmMs = failures > 0 ? ms : Math.min(ms, leastMs);
+    await restUntil(firmMs, stopping.signal);
+    await restUntil(ms - firmMs, rest.signal);
+  }
+
+  async function restUntil(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > 0) await wait(ms, undefined, { signal }).catch(() => undefined);
   }
 
   return {

@@ -11,7 +11,10 @@ import { countDelivered, countRemovals } from './brake-count-store.ts';
 export interface BrakeStore {
   /** Installs with removals that are due. */
   installsDue(now: string): Promise<string[]>;
-  due(tx: Transaction, install: string, now: string): Promise<DueMembership[]>;
+  /** The ids of its removals that are due. */
+  due(install: string, now: string): Promise<number[]>;
+  /** Those of these that are (still) due. */
+  load(tx: Transaction, install: string, ids: readonly number[], now: string): Promise<DueMembership[]>;
   counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
   /** Only that one of the counts. */
   countDelivered(tx: Transaction, install: string, now: Date): Promise<number>;
@@ -48,19 +51,21 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       return rows.map((row) => row.install);
     },
 
-    async due(tx, install, now) {
-      const rows = await tx
+    async due(install, now) {
+      const rows = await kysely
         .selectFrom('membership')
-        .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
-        .select((eb) => wasApproved(eb).as('approved'))
+        .select('id')
         .where('install', '=', install)
         .where(isRemovalDue(now))
         .orderBy('id')
         .execute();
-      return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
-        const removal = { membershipId, generation, tool, isOurs: isOurs === 1 };
-        return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
-      });
+      return rows.map(({ id }) => id);
+    },
+
+    async load(tx, install, ids, now) {
+      const due: DueMembership[] = [];
+      for (const part of inParts(ids)) due.push(...(await loadDue(tx, install, part, now)));
+      return due;
     },
 
     counts: countRemovals,
@@ -113,6 +118,27 @@ export function createBrakeStore({ kysely }: Database): BrakeStore {
       return plan?.at ?? null;
     },
   };
+}
+
+async function loadDue(
+  tx: Transaction,
+  install: string,
+  ids: readonly number[],
+  now: string,
+): Promise<DueMembership[]> {
+  const rows = await tx
+    .selectFrom('membership')
+    .select(['id', 'generation', 'cause', 'isOurs', 'tool'])
+    .select((eb) => wasApproved(eb).as('approved'))
+    .where('id', 'in', ids)
+    .where('install', '=', install)
+    .where(isRemovalDue(now))
+    .orderBy('id')
+    .execute();
+  return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
+    const removal = { membershipId, generation, tool, isOurs: isOurs === 1 };
+    return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
+  });
 }
 
 /** Whether an operator approved this removal before. */

@@ -1,12 +1,14 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { applyBrake, type BrakeLimits, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
 import type { Alerts } from '../lib/alerts.ts';
+import { chunksOf } from '../lib/chunks.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { withSpan } from '../lib/tracing.ts';
-import type { AwaitedReadingStore } from './awaited-reading-store.ts';
+import type { AwaitedReadingStore, PassingRemovals } from './awaited-reading-store.ts';
 import type { BrakeStore, DueMembership } from './brake-store.ts';
 
 export interface RemovalWorkerDeps extends Polling {
@@ -35,6 +37,10 @@ export interface RemovalWorkerDeps extends Polling {
 
 /** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
+/** How many removals are looked at in one transaction. It takes some ten milliseconds, and others wait for it. */
+const mostAtOnce = 200;
+/** A wake does not begin the next run sooner after one than this many times its length. */
+const restPerRun = 4;
 
 /** Stands between due removals and their execution: clears what the brake allows, and holds the rest as a plan. */
 export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
@@ -42,6 +48,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
   return createLoop({
     name: 'removal',
     pollMs: deps.pollMs,
+    restPerRun,
     logger,
     clock,
     async run() {
@@ -69,12 +76,11 @@ interface BrakeResult {
 }
 
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
-  const { database, metrics, alerts } = deps;
-  const { cleared, held, planId, isListWanted } = await inTransaction(database, async (tx) => {
-    // Derivation must not change memberships between the count and the write.
-    await deps.lockEvidence(tx);
-    return await decide(deps, tx, install);
-  });
+  const { brakes, clock, metrics, alerts } = deps;
+  const due = await brakes.due(install, toInstant(clock.now()));
+  const ready = due.length > mostAtOnce ? await findReady(deps, install, due) : due;
+  if (ready.length === 0) return;
+  const { cleared, held, planId, isListWanted } = await inEvidence(deps, (tx) => decide(deps, tx, install, ready));
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) deps.onMembershipDue();
   if (isListWanted) deps.onListWanted();
@@ -87,18 +93,56 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   );
 }
 
-async function decide(
-  { brakes, limits, canReturn, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
+/** Most of many removals wait for something. They are looked at in parts, and other work comes between these. */
+async function findReady(deps: RemovalWorkerDeps, install: string, due: readonly number[]): Promise<number[]> {
+  const ready: number[] = [];
+  let isListWanted = false;
+  for (const part of chunksOf(due, mostAtOnce)) {
+    const passing = await inEvidence(deps, (tx) => awaitReadings(deps, tx, install, part));
+    ready.push(...passing.due.map(({ membershipId }) => membershipId));
+    isListWanted ||= passing.isListWanted;
+    await nextTurn();
+  }
+  if (isListWanted) deps.onListWanted();
+  return ready;
+}
+
+/** Derivation must not change memberships between what is read and what is written. */
+async function inEvidence<T>(
+  { database, lockEvidence }: RemovalWorkerDeps,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  return await inTransaction(database, async (tx) => {
+    await lockEvidence(tx);
+    return await work(tx);
+  });
+}
+
+/** @returns those that wait for nothing (any more) */
+async function awaitReadings(
+  { brakes, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
-): Promise<BrakeResult> {
+  ids: readonly number[],
+): Promise<PassingRemovals> {
   const now = clock.now();
-  const all = await brakes.due(tx, install, toInstant(now));
+  const all = await brakes.load(tx, install, ids, toInstant(now));
   const read = await awaitedReadings.afterReading(tx, all, now);
   const readDue = read.map((one) => one.due);
   const passing = await mayPass(tx, readDue, now);
   const ready = read.filter(({ due }) => passing.has(due.membershipId));
-  const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);
+  return await awaitedReadings.afterLists(tx, ready, now);
+}
+
+async function decide(
+  deps: RemovalWorkerDeps,
+  tx: Transaction,
+  install: string,
+  ids: readonly number[],
+): Promise<BrakeResult> {
+  const { brakes, limits, canReturn, clock } = deps;
+  const now = clock.now();
+  const { due, isListWanted } = await awaitReadings(deps, tx, install, ids);
   // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));

@@ -84,6 +84,13 @@ const parts: readonly Part[] = [
     limitMinutes: 1,
   },
   {
+    name: 'removals',
+    what: 'looking at removals that all wait for the marketplace',
+    args: '--rounds 5',
+    result: /^.+$/gm,
+    limitMinutes: 1,
+  },
+  {
     name: 'hire-to-access',
     what: 'from the hire until access, in a roster',
     args: '--roster --hires 10 --pause 500',

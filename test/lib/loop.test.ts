@@ -14,13 +14,14 @@ interface Run {
 }
 
 /** A loop whose every run waits until the test ends it. */
-function openLoop({ intervalMs = 60_000, stallMs = 1000 } = {}) {
+function openLoop({ intervalMs = 60_000, stallMs = 1000, restPerRun = 0 } = {}) {
   const [clock, log] = [createFakeClock(), createLogLines()];
   const runs: Run[] = [];
   const loop = createLoop({
     name: 'test',
     intervalMs,
     stallMs,
+    restPerRun,
     clock,
     logger: log.logger,
     run(signal, beat) {
@@ -114,6 +115,36 @@ it('makes one run more of many wakes during a run', async () => {
   runs[1]?.end('idle');
   await settle();
   expect(runs).toHaveLength(2);
+});
+
+it('rests for a multiple of a run before a wake begins the next', async () => {
+  const { loop, runs, clock } = openLoop({ restPerRun: 4 });
+  loop.start();
+  const begunAt = performance.now();
+  clock.advance(30);
+  runs[0]?.end('idle');
+  await settle();
+  loop.wake();
+  await settle();
+  expect(runs).toHaveLength(1);
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
+  expect(performance.now() - begunAt).toBeGreaterThan(100);
+});
+
+it('rests no longer than its interval after a long run', async () => {
+  const { loop, runs, clock } = openLoop({ intervalMs: 5, restPerRun: 4 });
+  loop.start();
+  clock.advance(3_600_000);
+  runs[0]?.end('idle');
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
 });
 
 it('rests longer after each failure, and a wake does not disturb that', async () => {

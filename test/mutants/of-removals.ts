@@ -77,8 +77,13 @@ export const mutantsOfRemovals: readonly Mutant[] = [
       ],
       [
         'What must wait for a reading waits',
-        'const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);',
-        'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready.map((one) => one.due);',
+        'return await awaitedReadings.afterLists(tx, ready, now);',
+        'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map((one) => one.due), isListWanted };',
+      ],
+      [
+        'Those that have waited are decided about together',
+        'ready.push(...passing.due.map(({ membershipId }) => membershipId));',
+        'ready.splice(0, Infinity, ...passing.due.map(({ membershipId }) => membershipId));',
       ],
       [
         'The work is read after what a pause has hidden',

@@ -286,6 +286,33 @@ describeEachDatabase('removals', (openFresh) => {
     expect(countIn()).toBe(4);
   });
 
+  it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
+    engine = createEngine(engine.database, { asked: new Map([['acme', {}]]) });
+    await engine.apply(numbers(1, 210).map((number) => about('contract.started', number)));
+    for (let round = 0; round < 3; round += 1) await convergeDue(engine, tool);
+    engine.clock.advance(countedAfterMs);
+    await end(1, 210);
+    const asked: number[] = [];
+    const { afterReading } = engine.awaitedReadings;
+    engine.awaitedReadings.afterReading = (tx, due, now) => {
+      asked.push(due.length);
+      return afterReading(tx, due, now);
+    };
+    let lists = 0;
+    engine.onListWanted = () => {
+      lists += 1;
+    };
+
+    await engine.brake();
+    expect(asked.splice(0)).toEqual([200, 10]);
+    expect([lists, await engine.rows('removal'), await openPlans()]).toEqual([1, [], []]);
+
+    await engine.activeLists.noteListed('acme', toInstant(engine.clock.now()));
+    await engine.brake();
+    expect(asked).toEqual([200, 10, 210]);
+    expect(await openPlans()).toEqual([210]);
+  });
+
   it('are looked at by a worker that says when there is something to do', async () => {
     await hire(1);
     let due = 0;
