@@ -5,7 +5,7 @@ import { findConfiguration } from '../config/find-configuration.ts';
 import type { LoadedConfig } from '../config/load-config.ts';
 import { AppError } from '../domain/errors.ts';
 import { createLogger, type Logger } from '../lib/logger.ts';
-import { keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
+import { giveMemoryBack, keepFetchSmall, keepGarbageSmall } from '../lib/small-heap.ts';
 import { version } from '../lib/version.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
@@ -45,6 +45,7 @@ async function run(
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);
+  const keepMemory = giveMemoryBack();
   try {
     const app = createApp({ config, storage, logger, adapters, acceptsOrphans: acceptOrphans, isRestored: restored });
     try {
@@ -59,6 +60,7 @@ async function run(
       await app.stop();
     }
   } finally {
+    keepMemory();
     await storage.database.close();
   }
   logger.info('Gangway has stopped');

@@ -51,6 +51,8 @@ const patienceMs = 10 * 60_000;
 const projectCount = 20;
 /** Of the p99: far above what is usual. */
 const slowMs = 150;
+/** What the image sets for every process. */
+const ofImage = { MALLOC_ARENA_MAX: '2' };
 
 await withBenchDatabases(
   { postgres: values.database === 'postgres', folder: values.folder },
@@ -98,7 +100,8 @@ async function soak({ url, folder, market, tool, database }: World): Promise<voi
     active: Number(values.active),
   });
   const delays = noteDelays(traffic, tool);
-  const program = await openProgram(path.resolve('.'), { GANGWAY_SECRET_KEY: key.toString('base64') });
+  const env = { GANGWAY_SECRET_KEY: key.toString('base64'), ...ofImage };
+  const program = await openProgram(path.resolve('.'), env);
   const begunAt = new Date();
   const bridge = await program.start(['--config', writeConfig({ folder, url, tool, token, baseUrl: market.baseUrl })]);
   const probe = await openDiskProbe(folder);
