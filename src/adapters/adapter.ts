@@ -162,8 +162,10 @@ export interface Capabilities {
   /**
    * Whether a person that Gangway added is removed by the tool's id even if no look finds them, because
    * the look may be wrong and then they are still in. Only if the tool removes by the id.
+   * `if_never_seen`: not once a look has found them, because `findMember` does not find by the id, so that
+   * nothing tells whose it is by now.
    */
-  removesUnseen?: boolean;
+  removesUnseen?: boolean | 'if_never_seen';
   /** What two calls must not change at the same time. */
   exclusive: 'membership' | 'group' | 'tool';
   /**

@@ -77,7 +77,7 @@ async function readBack(
     const settled = { ...learnt, ...toMadeAt(shown), memberId };
     return { ...settled, operation: 'add', outcome, ...settledAs(clock, state) };
   } catch (thrown) {
-    if (signal.aborted || adapter.capabilities.removesUnseen !== true) throw thrown;
+    if (signal.aborted || !adapter.capabilities.removesUnseen) throw thrown;
     // The tool accepted the member but does not list it. The member may be in, and can be removed by this id.
     const { isUnanswered: _, ...failed } = toFailure(claim, toAppError(thrown), clock);
     return { ...failed, memberId: added.id };

@@ -114,7 +114,7 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
   if (known.found !== null) return known;
   const { found, stray } = await findHiddenAccount(deps, known.claim, known.person, signal);
   const hidden = await disownStray(deps, { ...known, found }, stray);
-  return hidden.found === null ? { ...hidden, found: presumePresent(deps, hidden.claim) } : hidden;
+  return hidden.found === null ? { ...hidden, found: await presumePresent(deps, hidden.claim) } : hidden;
 }
 
 /** One look may miss a member who is in. Added again, they could get a second account. */
@@ -223,10 +223,14 @@ function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | nu
 
 /**
  * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
+ * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
  */
-function presumePresent({ adapter }: ConvergeDeps, { wanted, isOurs, memberId, email }: Claim): Member | null {
-  const isPresumed = adapter.capabilities.removesUnseen === true && !wanted && isOurs;
-  return isPresumed && memberId !== null ? { id: memberId, email } : null;
+async function presumePresent({ adapter, settling }: ConvergeDeps, claim: Claim): Promise<Member | null> {
+  const { wanted, isOurs, memberId, email } = claim;
+  const { removesUnseen = false } = adapter.capabilities;
+  if (!removesUnseen || wanted || !isOurs || memberId === null) return null;
+  if (removesUnseen === 'if_never_seen' && (await settling.wasSeen(claim))) return null;
+  return { id: memberId, email };
 }
 
 interface PresentMember {

@@ -1,4 +1,4 @@
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
 import type { ReceiptTable } from '../db/tables.ts';
@@ -8,6 +8,25 @@ import type { ReceiptOutcome } from '../domain/membership.ts';
 
 export async function addReceipt(tx: Transaction, receipt: Insertable<ReceiptTable>): Promise<void> {
   await tx.insertInto('receipt').values(receipt).execute();
+}
+
+/** Whether a look has found the member since they were added last. */
+export async function wasSeenSinceAdded(db: Transaction, membershipId: number): Promise<boolean> {
+  const seen = await db
+    .selectFrom('receipt')
+    .select('id')
+    .where('membershipId', '=', membershipId)
+    .where('outcome', 'in', ['added', 'invited', 'already_member'])
+    .where('generation', '>=', (eb) =>
+      eb
+        .selectFrom('intent')
+        .select(({ fn }) => fn.coalesce(fn.max('intent.generation'), sql<number>`0`).as('generation'))
+        .where('intent.membershipId', '=', membershipId)
+        .where('intent.operation', '=', 'add'),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return seen !== undefined;
 }
 
 export async function countReceipts(

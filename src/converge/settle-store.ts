@@ -1,5 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
+import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
 import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
@@ -20,7 +22,7 @@ import { type Claim, noLease } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
 import { createInvitationStore, type InvitationStore } from './invitation-store.ts';
-import { addReceipt } from './receipt-store.ts';
+import { addReceipt, wasSeenSinceAdded } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
 /** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
@@ -29,10 +31,13 @@ export interface SettleStore {
    * Commits the intent before a call, and prolongs the lease for the call.
    *
    * @returns null if the claim no longer holds, so that the call must not be made
+   * @throws AppError `conflict` before an addition where the configuration leads to the group no more
    */
   begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<AccountUse | null>;
   /** Whether it is known that we made an account of the tool. */
   isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
+  /** Whether a look has found the member since they were added last. */
+  wasSeen(claim: Pick<Claim, 'id'>): Promise<boolean>;
   /** Whether an id is known as that of another trainer who is, or may be, in the tool. */
   isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
@@ -60,6 +65,7 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
     async begin(claim, intent, now, leasedUntil) {
       const write = async (tx: Transaction) => {
         if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
+        if (intent.operation === 'add') await refuseUnrouted(tx, routeLink, claim);
         await insertIntent(tx, box, claim, intent, now);
         if (intent.operation !== 'add') {
           return await findAccountUse(tx, { box, routeLink }, claim, intent.found);
@@ -71,6 +77,8 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
     },
 
     isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
+
+    wasSeen: ({ id }) => wasSeenSinceAdded(database.kysely, id),
 
     isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
 
@@ -99,6 +107,19 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
         return isHeld;
       }),
   };
+}
+
+/** The last door of the wall: the configuration may have changed since the membership was derived. */
+async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool, groupId }: Claim): Promise<void> {
+  const links = await tx
+    .selectFrom('reason')
+    .innerJoin('link', onSame('link', 'reason', ['install', 'linkId']))
+    .select(['link.install', 'externalProjectId', 'externalProjectName'])
+    .where('membershipId', '=', id)
+    .execute();
+  const routes = links.flatMap((link) => routeLink(link) ?? []);
+  if (routes.some((route) => route.tool === tool && route.groupId === groupId)) return;
+  throw new AppError('conflict', 'The configuration no longer leads to this group');
 }
 
 async function settleOurs(

@@ -1,18 +1,18 @@
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { sayCount } from '../lib/say-count.ts';
-import { findOrphans, type Orphan, type OrphanDeps } from './find-orphans.ts';
+import { findOrphans, findUnrouted, type Orphan, type OrphanDeps } from './find-orphans.ts';
 import type { RouteLink } from './link-router.ts';
 
 /**
  * Refuses a configuration that no longer routes to members who are in a tool, unless the operator accepts it. So an
- * install that was renamed by mistake has no effect.
+ * install that was renamed by mistake has no effect. Who still waited to be added where it led before is derived anew.
  *
  * @returns the number of orphans by install and tool, as text; null if there are none
  * @throws AppError `conflict`, with the orphans and what to do
  */
 export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promise<string | null> {
-  const orphans = await findOrphans(deps);
+  const { orphans, waiting } = await findUnrouted(deps);
   const summary = orphans.length === 0 ? null : summarise(orphans);
   if (summary !== null && !isAccepted) {
     throw new AppError(
@@ -23,7 +23,7 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
     );
   }
   await inTransaction(deps.database, async (tx) => {
-    await deps.memberships.postponeDerivation(tx, orphans);
+    await deps.memberships.postponeDerivation(tx, [...orphans, ...waiting]);
     await deps.orphans.postponeOrphans(tx);
   });
   return summary;

@@ -4,7 +4,7 @@ import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
 import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
-/** A trainer in a tool that the configuration no longer routes to. */
+/** A trainer of a tool that the configuration no longer routes to. */
 export interface Orphan {
   tool: string;
   install: string;
@@ -19,28 +19,42 @@ export interface OrphanDeps extends Omit<DeriveDeps, 'alerts'> {
 /** Trainers per transaction, as in deriving. */
 const chunkSize = 100;
 
-/**
- * Finds the trainers who would be orphaned if all memberships were derived with this configuration. It changes nothing:
- * configuration is not evidence and removes no member (docs/design.md, Memberships).
- */
+/** Who is concerned where the configuration no longer routes to a group. */
+export interface Unrouted {
+  /** In a tool, or perhaps. */
+  orphans: Orphan[];
+  /** Not in a tool yet, and never tried. */
+  waiting: Orphan[];
+}
+
 export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
+  return (await findUnrouted(deps)).orphans;
+}
+
+/**
+ * Finds the trainers who would be orphaned if all memberships were derived with this configuration, and those who would
+ * no longer wait to be added. It changes nothing: configuration is not evidence and removes no member (docs/design.md,
+ * Memberships).
+ */
+export async function findUnrouted(deps: OrphanDeps): Promise<Unrouted> {
   const { database, orphans: store, rules } = deps;
+  const found: Unrouted = { orphans: [], waiting: [] };
   const groups = await store.linkedGroups();
   const lost = groups.filter((group) => !isRouted(group, rules.routeLink(group)));
-  if (lost.length === 0) return [];
+  if (lost.length === 0) return found;
   const trainerIds = await store.trainersIn(lost);
-  const orphans: Orphan[] = [];
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
     const changes = await inTransaction(database, async (tx) =>
       planMemberships(await loadTrainerFacts(deps, tx, chunk), rules),
     );
     for (const { seat, before, after } of changes) {
-      if (after.state !== 'orphaned') continue;
       const { tool, trainerId } = seat;
-      orphans.push({ tool, trainerId, install: before?.install ?? after.install });
+      const one = { tool, trainerId, install: before?.install ?? after.install };
+      if (after.state === 'orphaned') found.orphans.push(one);
+      if (before?.wanted === 1 && after.state === 'removed') found.waiting.push(one);
     }
   }
-  return orphans;
+  return found;
 }
 
 function isRouted(group: LinkedGroup, route: { tool: string; groupId: string } | undefined): boolean {

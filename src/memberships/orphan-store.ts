@@ -5,7 +5,7 @@ import { heldStates } from '../domain/membership.ts';
 
 /** The only SQL about memberships that the configuration may no longer route to. */
 export interface OrphanStore {
-  /** Every group in a tool with a member of ours, by the links that led there. */
+  /** Every group in a tool where a trainer is, or is to be, by the links that led there. */
   linkedGroups(): Promise<LinkedGroup[]>;
   /** The trainers in these groups by these links. */
   trainersIn(groups: LinkedGroup[]): Promise<string[]>;
@@ -55,12 +55,11 @@ export function createOrphanStore({ kysely }: Database): OrphanStore {
   };
 }
 
-/** Memberships by which a trainer may be in a tool, joined with their recorded reasons. */
+/** Memberships by which a trainer is, may be or is to be in a tool, joined with their recorded reasons. */
 function withReasons(db: Transaction) {
   return db
     .selectFrom('membership')
     .innerJoin('reason', 'reason.membershipId', 'membership.id')
-    .where('state', 'in', heldStates)
-    .where('state', '<>', 'orphaned')
-    .where((eb) => eb.or([eb('isOurs', '=', 1), eb('memberId', 'is not', null)]));
+    .where('state', 'in', [...heldStates, 'waiting_email'])
+    .where('state', '<>', 'orphaned');
 }

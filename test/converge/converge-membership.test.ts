@@ -104,6 +104,18 @@ describeEachDatabase('a membership', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
   });
 
+  it('is not added where the configuration leads to its group no more', async () => {
+    await engine.apply([started]);
+    const settling = createSettleStore(engine.database, engine.box, () => undefined);
+    expect(await convergeDue(engine, tool, { settling })).toEqual(['add refused']);
+    expect(tool.calls.filter((call) => call.startsWith('add'))).toEqual([]);
+    expect(await engine.rows('intent')).toEqual([]);
+    expect(await membership()).toMatchObject({ state: 'failed', isOurs: 0 });
+
+    engine.clock.advance(hourMs);
+    expect(await convergeDue(engine, tool)).toEqual(['add added']);
+  });
+
   it('is known as ours after a crash between the call and its receipt', async () => {
     await engine.apply([started]);
     const settling = {
@@ -155,6 +167,31 @@ describeEachDatabase('a membership', (openFresh) => {
     engine.clock.advance(convergeLeaseMs);
     expect(await convergeDue(engine, unseen)).toEqual(['remove removed']);
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([`remove ${seat}`, `remove ${seat}`]);
+  });
+
+  it('is removed by its id where no look has ever found it, and not where one has, if nothing tells whose the id is', async () => {
+    const { adapter } = tool;
+    const capabilities = { ...adapter.capabilities, removesUnseen: 'if_never_seen' as const };
+    const blind = { ...tool, adapter: { ...adapter, capabilities } };
+    const hidden = {
+      ...tool,
+      adapter: { ...adapter, capabilities, findMember: async () => null },
+    };
+    await engine.apply([started]);
+    expect(await convergeDue(engine, hidden)).toEqual(['add failed']);
+    await engine.apply([ended]);
+    expect(await convergeDue(engine, hidden)).toEqual(['remove removed']);
+    expect(members()).toEqual([]);
+
+    await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
+    expect(await convergeDue(engine, blind)).toEqual(['add added']);
+    await engine.apply([fullEvent({ type: 'contract.ended', contract: 'cmc2' })]);
+    tool.calls.length = 0;
+    expect(await convergeDue(engine, hidden)).toEqual(['remove already_absent']);
+    engine.clock.advance(secondLookMs);
+    expect(await convergeDue(engine, hidden)).toEqual(['remove already_absent']);
+    expect(await membership()).toMatchObject({ state: 'removed' });
+    expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
   });
 
   it('is removed by its id after a crash at an addition that may still arrive, where a look proves nothing', async () => {

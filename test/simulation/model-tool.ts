@@ -277,7 +277,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       readding: 'yes',
       exclusive: 'membership',
       ...(traits.invites && { invitation: 'own' as const }),
-      ...(traits.hides && { removesUnseen: true }),
+      ...(traits.hides && { removesUnseen: traits.findsById || 'if_never_seen' }),
       ...(traits.counts && { usage: { counts: ['seconds'], outlivesRemoval: true } }),
       ...(traits.endsAccounts && {
         keepingAccount: { removal: { effect: 'membership_only', reason: 'the login stays' }, readding: 'yes' },

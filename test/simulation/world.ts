@@ -261,7 +261,7 @@ function createActs(
     },
     async hide({ which }) {
       const seat = pick([...tool.seats()], which);
-      if (seat === undefined || !plan.traits.hides) return;
+      if (seat === undefined || !plan.traits.hides || !plan.traits.findsById) return;
       const [group = ''] = seat.split('/');
       const id = tool.idOf(seat);
       if (await fleet.isBound(group, id)) tool.hide(group, id);

@@ -118,7 +118,7 @@ function toCapabilities(settings: HttpSettings): Capabilities {
     removal,
     readding,
     exclusive: toExclusive(settings),
-    ...(goesById(settings.requests.remove) && { removesUnseen: true }),
+    ...(goesById(settings.requests.remove) && { removesUnseen: findsById(settings.requests) || 'if_never_seen' }),
     ...(settings.requests.removeAccount !== undefined && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding },
     }),
@@ -127,6 +127,10 @@ function toCapabilities(settings: HttpSettings): Capabilities {
 
 function goesById({ path, query, body }: HttpSettings['requests']['remove']): boolean {
   return placeholdersOf({ path, query, body: body ?? null }).includes('memberId');
+}
+
+function findsById({ findById, list }: HttpSettings['requests']): boolean {
+  return findById !== undefined || list !== undefined;
 }
 
 /** While one member is removed, another may move to a page that was read already, and be missed. */

@@ -40,6 +40,10 @@ async function findUnrecorded(db: Transaction, install: string) {
   const recorded = open
     .innerJoin('reason', onSame('reason', 'contract', ['install', 'contractId']))
     .innerJoin('membership', 'membership.id', 'reason.membershipId')
+    // Who was not added, as the configuration led there no more, is to be added where it leads there again.
+    .where((eb) =>
+      eb.not(eb.and([eb('membership.state', '=', 'removed'), eb('isOurs', '=', 0), eb('memberId', 'is', null)])),
+    )
     .select(['trainerId', 'reason.contractId', 'linkId']);
   const unrecorded = open
     .innerJoin('participation', onSame('participation', 'contract', ['install', 'contractId']))

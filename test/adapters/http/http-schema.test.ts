@@ -54,6 +54,8 @@ describe('the settings of the adapter http', () => {
 
   it('say whether a member who is not found can be removed', () => {
     expect(create().capabilities.removesUnseen).toBe(true);
+    const { list: _, findById: __, update: ___, ...blind } = requests;
+    expect(create({ requests: blind }).capabilities.removesUnseen).toBe('if_never_seen');
     const byAddress = withRequest('remove', { path: '/projects/{group}/members/{email}' });
     expect(create(byAddress).capabilities).not.toHaveProperty('removesUnseen');
   });

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { AppError } from '../../../src/domain/errors.ts';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../../support/bridge-process.ts';
 import { type BridgeState, openBridgeState } from '../../support/bridge-state.ts';
 import { type Dialect, sqlite } from '../../support/databases.ts';
@@ -151,6 +152,37 @@ describeAnyDialect('a configuration that leads to more than before', (dialect) =
     await next.quiet();
     expect(await next.memberships()).toEqual(['of-acme active', 'of-acme active']);
     await next.stop();
+  });
+});
+
+describeAnyDialect('a configuration that leads elsewhere', (dialect) => {
+  it('takes no trainer in who still waited where it led before, until it leads there again', async () => {
+    const tool = createMemoryTool();
+    const site = await openSite(dialect, ['acme']);
+    tool.before = () => {
+      throw new AppError('unavailable', 'The tool answered 503');
+    };
+    const first = await site.start({ installs: { acme }, tools: { studio: tool.adapter } });
+    for (const project of ['acme-signs', 'acme-lamps']) await site.customer('acme').link(project);
+    site.sandbox.hire({ jobId: site.customer('acme').jobId, trainers: [{ opentrainUserId: 'of-acme' }] });
+    await first.quiet();
+    expect(await first.memberships()).toEqual(['of-acme pending', 'of-acme pending']);
+    await first.stop();
+    tool.before = () => undefined;
+
+    const next = await site.start({
+      installs: { acme: { projects: ['acme-signs'] } },
+      tools: { studio: tool.adapter },
+    });
+    await next.pass(2 * hourMs);
+    await next.quiet();
+    expect([tool.members('acme-signs'), tool.members('acme-lamps')]).toEqual([['of-acme'], []]);
+    await next.stop();
+
+    const last = await site.start({ installs: { acme }, tools: { studio: tool.adapter } });
+    await last.quiet();
+    expect(tool.members('acme-lamps')).toEqual(['of-acme']);
+    await last.stop();
   });
 });
 
