@@ -67,8 +67,9 @@ export function createChecks({
   const reasonsOf = (seat: string) => market.reasons().filter((reason) => reason.seat === seat);
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
 
-  tool.onAdd = (seat) => {
+  tool.onAdd = (seat, group) => {
     ours.set(seat, clockwork.nowMs());
+    if (fleet.leavesOut(group)) wrong(`${seat} is put in, and the configuration does not name ${group}`);
     if (reasonsOf(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
   };
 

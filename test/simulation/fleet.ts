@@ -49,6 +49,8 @@ export interface Fleet {
   setAhead(ms: number): void;
   /** What the next configuration does not name: a project, or a customer with all of theirs. */
   unnamed: Set<string>;
+  /** Whether the configuration of what runs has left out a project for a minute, after which no call of before is under way. */
+  leavesOut(project: string): boolean;
   /** Told when everything has ended and nothing runs yet. */
   onKilled: () => Promise<void>;
   /** When a person last let something of a customer pass. */
@@ -102,10 +104,14 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   let aheadMs = 0;
   const forgotten: { fromMs: number; untilMs: number }[] = [];
   const approved = new Map<string, number>();
+  /** What the last configuration did not name, and since when. */
+  let leftOut = { names: [] as string[], sinceMs: 0 };
 
   async function open(isFirst: boolean): Promise<Bridge | null> {
     started += 1;
     const name = `gangway ${started}`;
+    const names = [...fleet.unnamed].sort();
+    if (names.join() !== leftOut.names.join()) leftOut = { names, sinceMs: clockwork.nowMs() };
     try {
       return await openBridge({
         name,
@@ -280,6 +286,10 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await restart(minuteMs, () => putBack(kept, keptAtMs));
     },
     unnamed: new Set(),
+    leavesOut(project) {
+      const isLeftOut = leftOut.names.some((name) => project === name || project.startsWith(`${name}-`));
+      return isLeftOut && clockwork.nowMs() - leftOut.sinceMs > minuteMs;
+    },
     setAhead(ms) {
       aheadMs = ms;
     },

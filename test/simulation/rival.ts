@@ -130,6 +130,7 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
     restore: (afterMs) => clockwork.wait(afterMs),
     setAhead: () => undefined,
     unnamed: new Set(),
+    leavesOut: () => false,
     onKilled: async () => undefined,
     approvedMs: () => 0,
     // What is not rightly signed would be refused; what a customer signs about others is heeded.
