@@ -52,7 +52,7 @@ const projectCount = 20;
 /** Of the p99: far above what is usual. */
 const slowMs = 150;
 /** What the image sets for every process. */
-const ofImage = { MALLOC_ARENA_MAX: '2' };
+const ofImage = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
 
 await withBenchDatabases(
   { postgres: values.database === 'postgres', folder: values.folder },
