@@ -83,7 +83,7 @@ export function createChecks({
 
   tool.onRemove = (seat) => {
     if (!ours.has(seat)) wrong(`${seat} is taken out, who was not put in by Gangway`);
-    judgeWeakRemoval(seat, clockwork.nowMs());
+    void judgeWeakRemoval(seat, reasonsOf(seat), clockwork.nowMs());
     judgeRenewal(seat, clockwork.nowMs());
     void judgeRemoval(seat, standingOf(seat), clockwork.nowMs());
   };
@@ -111,8 +111,13 @@ export function createChecks({
   /** Of what no event has told only a list can tell, and a reading may have got one that was cut off. */
   async function mayBeUnknown({ contractId, customer, seat }: Reason, now: number): Promise<boolean> {
     if (now - saidEndedMs(contractId) < mistakenMs) return true;
+    return !isReadable(customer, now) && !(await isKnown({ customer, contractId, seat }));
+  }
+
+  /** Whether an event or an answer has told that somebody is on a contract. */
+  async function isKnown({ customer, contractId, seat }: Pick<Reason, 'customer' | 'contractId' | 'seat'>) {
     const trainer = people.find((one) => seat.endsWith(`/${emailOf(one)}`)) ?? '';
-    return !isReadable(customer, now) && !(await fleet.knows(customer, contractId, trainer));
+    return await fleet.knows(customer, contractId, trainer);
   }
 
   /** Until when somebody said by mistake that a contract has ended: for ever, where the database was put back to that. */
@@ -124,12 +129,14 @@ export function createChecks({
   }
 
   /** Of a contract that goes on something weaker has ended: its link, its customer's grant, or who is on it. */
-  function judgeWeakRemoval(seat: string, now: number): void {
-    const reasons = reasonsOf(seat);
+  async function judgeWeakRemoval(seat: string, reasons: readonly Reason[], now: number): Promise<void> {
     const goingOn = new Set(market.contracts.map(({ id }) => id).filter((id) => now - saidEndedMs(id) > mistakenMs));
     const weak = reasons.filter(({ ending, contractId }) => ending === 'weaker' && goingOn.has(contractId));
     const lastMs = Math.max(0, ...weak.map(({ untilMs }) => untilMs ?? 0));
     if (lastMs === 0 || reasons.some(({ untilMs }) => untilMs === null || untilMs > lastMs)) return;
+    // Who was on a contract between two readings was never known to be on it.
+    const last = weak.find(({ untilMs }) => untilMs === lastMs);
+    if (last === undefined || !(await isKnown(last))) return;
     if (now - lastMs < graceMs) wrong(`${seat} is taken out ${sayMin(now - lastMs)} after a weak end`);
     countWeakRemoval(seat, weak[0] as Reason, now);
   }
