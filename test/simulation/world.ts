@@ -109,6 +109,14 @@ function createActs(
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
   let moves = 0;
 
+  /** Who comes back with a backup and is hired again before a list shows them counts as put in by a hand, by design. */
+  function noteRestored(before: ReadonlySet<string>): void {
+    const seats = tool.seats();
+    for (const seat of [...before, ...seats]) if (before.has(seat) !== seats.has(seat)) meddled.add(seat);
+    const standing = market.reasons().filter(({ untilMs }) => untilMs === null);
+    for (const { seat } of standing) if (!before.has(seat) && seats.has(seat)) kept.add(seat);
+  }
+
   /** What is true of another customer's contract, said as if it were the hostile one's own. */
   async function forge(type: string, which: number, other: number): Promise<void> {
     const victim = pick(
@@ -237,18 +245,17 @@ function createActs(
       for (const job of market.jobsOf(customer)) await market.link(job);
     },
     async tool_restored({ forMin, which, other }) {
-      const kept = tool.backUp();
+      const backup = tool.backUp();
       await clockwork.wait(forMin * minuteMs);
       const before = tool.seats();
       const ids = new Map([...before].map((seat) => [seat, tool.idOf(seat)]));
-      tool.restore(kept);
+      tool.restore(backup);
       // Whoever is made now gets the id of one who is gone.
       const free = [...ids].filter(([, id]) => !tool.isTaken(id));
       const [seat = '', id] = pick(free, which) ?? [];
       const [group = ''] = seat.split('/');
       if (id !== undefined && other < 0.7) tool.putIn(group, `employee-${clockwork.nowMs()}@elsewhere.example`, id);
-      for (const seat of [...before, ...tool.seats()])
-        if (before.has(seat) !== tool.seats().has(seat)) meddled.add(seat);
+      noteRestored(before);
       troubles.note();
       log('the tool is put back from a backup');
     },
