@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 it('gives back what a busy moment has taken, which is kept without that', async () => {
-  const script = path.join(import.meta.dirname, '..', 'support', 'heap-peak-process.ts');
+  const script = fileURLToPath(new URL('../support/heap-peak-process.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, ['--max-semi-space-size=2', script]);
   const { kept, left } = JSON.parse(stdout) as Record<'kept' | 'left', number>;
   expect(kept - left).toBeGreaterThan(20);
