@@ -40,6 +40,15 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Resolves when a second run has begun. */
+async function runsAgain(runs: readonly Run[]): Promise<void> {
+  await until(
+    'it runs again',
+    () => runs.length,
+    (count) => count === 2,
+  );
+}
+
 it('runs at once, and again after its interval', async () => {
   const { loop, runs } = openLoop({ intervalMs: 5 });
   expect(runs).toHaveLength(0);
@@ -47,11 +56,7 @@ it('runs at once, and again after its interval', async () => {
   loop.start();
   expect(runs).toHaveLength(1);
   runs[0]?.end('idle');
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await runsAgain(runs);
 });
 
 it('rests while there is nothing to do', async () => {
@@ -127,11 +132,7 @@ it('rests for a multiple of a run before a wake begins the next', async () => {
   loop.wake();
   await settle();
   expect(runs).toHaveLength(1);
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await runsAgain(runs);
   expect(performance.now() - begunAt).toBeGreaterThan(100);
 });
 
@@ -140,11 +141,7 @@ it('rests no longer than its interval after a long run', async () => {
   loop.start();
   clock.advance(3_600_000);
   runs[0]?.end('idle');
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await runsAgain(runs);
 });
 
 it('rests longer after each failure, and a wake does not disturb that', async () => {
@@ -156,11 +153,7 @@ it('rests longer after each failure, and a wake does not disturb that', async ()
   loop.wake();
   await settle();
   expect(runs).toHaveLength(1);
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await runsAgain(runs);
   expect(performance.now() - begunAt).toBeGreaterThan(950);
   runs[1]?.fail(new Error('no'));
   await settle();
@@ -174,11 +167,7 @@ it('begins to count failures anew after a success', async () => {
   const { loop, runs, log } = openLoop({ intervalMs: 1 });
   loop.start();
   runs[0]?.fail(new Error('no'));
-  await until(
-    'it runs again',
-    () => runs.length,
-    (count) => count === 2,
-  );
+  await runsAgain(runs);
   runs[1]?.end('more');
   await settle();
   runs[2]?.fail(new Error('no'));
