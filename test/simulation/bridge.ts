@@ -33,6 +33,8 @@ export interface BridgeSettings {
   file: string;
   changes: Changes;
   config: object;
+  /** Whether little happens for weeks. */
+  isQuiet: boolean;
   /** Whether an operator says that the configuration may leave out people who are in. */
   acceptsOrphans: boolean;
   adapters: ReadonlyMap<string, Adapter>;
@@ -42,13 +44,15 @@ export interface BridgeSettings {
   diskFault(): Error | undefined;
 }
 
-type Turning = Pick<BridgeSettings, 'changes' | 'diskFault'> & { owner: Owner };
+type Turning = Pick<BridgeSettings, 'changes' | 'isQuiet' | 'diskFault'> & { owner: Owner };
 
 const key = Buffer.alloc(32, 7);
 /** What is due by time alone is seen so late, at most. */
 const pollMs = 120_000;
 /** The same of what another process has written. */
 const seenWithinMs = 120_000;
+/** Where hardly anything happens, each so many looks alone. */
+const looksWhileIdle = { usual: 8, quiet: 30 };
 
 export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
   const { name, file, adapters, aheadMs } = settings;
@@ -102,7 +106,7 @@ async function openStorage(database: Database): Promise<Storage> {
 }
 
 /** After each statement everything else may go on, or the process may be gone. */
-function inTurns(raw: Database, { owner, diskFault, changes }: Turning): Database {
+function inTurns(raw: Database, { owner, diskFault, changes, isQuiet }: Turning): Database {
   const notice = createChangeNotice(() => {
     changes.count += 1;
   });
@@ -122,7 +126,7 @@ function inTurns(raw: Database, { owner, diskFault, changes }: Turning): Databas
   };
   return {
     ...raw,
-    watch: (onChange) => watch(changes, onChange),
+    watch: (onChange) => watch(changes, isQuiet ? looksWhileIdle.quiet : looksWhileIdle.usual, onChange),
     // Nothing beside it, as threads and files have an order of their own.
     url: 'sqlite::memory:',
     kysely: raw.kysely.withPlugin(plugin),
@@ -151,12 +155,12 @@ function tableOf(node: RootOperationNode): OperationNode | undefined {
 }
 
 /** Seldom, where hardly anything happens. */
-function watch(changes: Changes, onChange: () => void): DatabaseWatch {
+function watch(changes: Changes, idleLooks: number, onChange: () => void): DatabaseWatch {
   let seen = changes.count;
   let looks = 0;
   const timer = setInterval(() => {
     looks += 1;
-    if (changes.count === seen || (clockwork.isIdle() && looks % 8 !== 0)) return;
+    if (changes.count === seen || (clockwork.isIdle() && looks % idleLooks !== 0)) return;
     seen = changes.count;
     onChange();
   }, seenWithinMs);

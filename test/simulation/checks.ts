@@ -32,12 +32,16 @@ const lagMs = oldestAnswerMs + 2 * minuteMs;
 const graceMs = 10 * minuteMs;
 /** The brake counts what it lets pass within a day, and that may take the tool some hours. */
 const brakedMs = 20 * 60 * minuteMs;
-/** Until the next reading has shown an end, with a failed one before and its longest rest. */
-const outAfterMs = 150 * minuteMs;
+/** Until the next reading has shown an end or a hire, with a failed one before and its longest rest. */
+const readAfterMs = 150 * minuteMs;
+/** The same where readings are seldom. */
+const quietlyReadAfterMs = readAfterMs + 150 * minuteMs;
 /** Who is on a contract is asked again each six hours. */
-const inAfterMs = { hired: 150 * minuteMs, linked: 150 * minuteMs, joined: 9 * 60 * minuteMs };
+const askedAfterMs = 6.5 * 60 * minuteMs;
 /** The same after a hire, where nothing has concerned their customer since before: whatever befalls others. */
 const inSoonMs = 20 * minuteMs;
+/** A day, by a clock that may be ahead. */
+const keptForMs = (24 * 60 - 5) * minuteMs;
 /** By then what was said by mistake has been delivered, and a list has contradicted it. */
 const mistakenMs = 6 * 60 * minuteMs;
 /** So long the marketplace must have been readable for a list to be had within half a minute. */
@@ -49,11 +53,14 @@ export function createChecks({
   fleet,
   troubles,
   hasBrake,
+  isQuiet,
   log,
   isMeddledWith,
   isWorkKnown,
 }: World): Checks {
   const wrongs: string[] = [];
+  const outAfterMs = isQuiet ? quietlyReadAfterMs : readAfterMs;
+  const inAfterMs = { hired: outAfterMs, linked: outAfterMs, joined: outAfterMs + askedAfterMs };
   /** Who was put in by Gangway, and when. */
   const ours = new Map<string, number>();
   /** Who was taken out after a weak end, and when. */
@@ -208,7 +215,8 @@ export function createChecks({
     const stored = await fleet.listStored();
     const since = new Date(putBackMs()).toISOString();
     const upTo = await fleet.readUpTo('own');
-    for (const { id, eventId, installId, body, attempts } of market.sandbox.listDeliveries()) {
+    const deliveries = market.sandbox.listDeliveries().filter(({ body }) => isToBeKept(body));
+    for (const { id, eventId, installId, body, attempts } of deliveries) {
       const isStored = stored.has(createHash('sha256').update(body).digest('hex'));
       const isRead = installId === market.idOf('own') && BigInt(eventId) <= upTo;
       if (isRead && !isStored) wrong(`the feed was read up to ${upTo}, and ${eventId} of it is not stored`);
@@ -217,6 +225,15 @@ export function createChecks({
       );
       if (isAnswered && !isStored) wrong(`the delivery ${id} was acknowledged, and is not stored`);
     }
+  }
+
+  /** Not for longer than a day in quiet weeks, and not if an operator had somebody forgotten whom it names. */
+  function isToBeKept(body: string): boolean {
+    const createdMs = Date.parse((JSON.parse(body) as { createdAt: string }).createdAt);
+    const isForgotten = fleet
+      .forgottenPeople()
+      .some(({ trainer, atMs }) => createdMs <= atMs && body.includes(`"${trainer}"`));
+    return !isForgotten && !(isQuiet && createdMs < clockwork.nowMs() - keptForMs);
   }
 
   async function lookForWrongBudgets(): Promise<void> {

@@ -230,12 +230,12 @@ function clear(handle: unknown): void {
 /**
  * Loops that rest so long by themselves rest longer here, and longer still where nothing happens: a day has fewer looks
  * then, and nothing else of it is different. What a process says about itself, that it is alive, it says within the two
- * minutes after which others take it for silent.
+ * minutes after which others take it for silent, also where one turn finds that it was said less than 20 s ago.
  */
 const rests = new Map([
   [1000, { busyMs: 60_000, idleMs: 1_800_000 }],
   [10_000, { busyMs: 240_000, idleMs: 1_800_000 }],
-  [20_000, { busyMs: 50_000, idleMs: 110_000 }],
+  [20_000, { busyMs: 50_000, idleMs: 95_000 }],
   [120_000, { busyMs: 240_000, idleMs: 1_800_000 }],
   [600_000, { busyMs: 1_800_000, idleMs: 3_600_000 }],
 ]);

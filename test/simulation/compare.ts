@@ -64,7 +64,7 @@ async function tell(plan: ReturnType<typeof drawPlan>, rule: (typeof rules)[numb
     rule === undefined ? undefined : (settings: Parameters<typeof openRival>[1]) => openRival(rule, settings);
   const world = await openWorld(plan, () => undefined, open);
   const tally = createTally(world);
-  const min = await liveThrough(world, plan.steps, stormMin, tally);
+  const min = await liveThrough(world, plan, tally);
   await world.close();
   return { ...tally.counts(), min };
 }

@@ -35,6 +35,10 @@ export interface Fleet {
   isBound(group: string, accountId: string): Promise<boolean>;
   /** A person sees in the tool whose the accounts are of which that is not known. */
   settleDoubts(): Promise<void>;
+  /** An operator clears what is known of a person, where nobody needs it. */
+  forget(trainer: string): Promise<void>;
+  /** Who was forgotten, and when. */
+  forgottenPeople(): readonly { trainer: string; atMs: number }[];
   /** A person has everything looked at once more. */
   lookAgain(customer: Customer): Promise<void>;
   /** What came in between is not in the database: it was put back later, from a copy made then. */
@@ -73,6 +77,8 @@ export interface FleetSettings {
   market: Market;
   tool: ModelTool;
   hasBrake: boolean;
+  /** Whether readings are seldom, and what came in is deleted after a day. */
+  isQuiet: boolean;
   /** Whether all addresses of the marketplace are known as its own. */
   isManaged: boolean;
   /** Other secrets of a customer, beside that of their webhook. */
@@ -103,6 +109,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   let kills = 0;
   let aheadMs = 0;
   const forgotten: { fromMs: number; untilMs: number }[] = [];
+  const forgottenPeople: { trainer: string; atMs: number }[] = [];
   const approved = new Map<string, number>();
   /** What the last configuration did not name, and since when. */
   let leftOut = { names: [] as string[], sinceMs: 0 };
@@ -118,6 +125,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
         file,
         changes,
         config: configOf(settings, isFirst, fleet.unnamed),
+        isQuiet: settings.isQuiet,
         acceptsOrphans: fleet.unnamed.size > 0,
         adapters: new Map([['studio', tool.adapter]]),
         aheadMs,
@@ -262,6 +270,12 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       for (const { id } of invited) await act(`/memberships/${id}/invitation/renew`);
     },
     rotateToken: async (customer) => void (await act(`/installs/${customer}/token/rotate`)),
+    async forget(trainer) {
+      const status = await act('/forget', { person: trainer, dryRun: false });
+      // Some of it may be deleted where nobody has answered, or it is refused later.
+      if (status !== 404) forgottenPeople.push({ trainer, atMs: clockwork.nowMs() });
+    },
+    forgottenPeople: () => forgottenPeople,
     forgotten: () => forgotten,
     restart,
     start,
@@ -316,7 +330,7 @@ async function post(url: string, body: string, headers: Record<string, string>):
 }
 
 function configOf(
-  { market, hasBrake, isManaged, secrets }: FleetSettings,
+  { market, hasBrake, isQuiet, isManaged, secrets }: FleetSettings,
   isFirst: boolean,
   unnamed: ReadonlySet<string>,
 ): object {
@@ -334,9 +348,10 @@ function configOf(
       tokens: { otto: { token: apiToken, role: 'operator' } },
     },
     marketplace: { baseUrl, employerBaseUrl, managedDomains: isManaged ? ['opentrain.work'] : [] },
-    reconcile: { schedule: '*/30 * * * *' },
-    subscription: { every: '20m' },
-    usage: { maxLoweredFraction: 1 },
+    reconcile: { schedule: isQuiet ? '0 */3 * * *' : '*/30 * * * *' },
+    subscription: { every: isQuiet ? '2h' : '20m' },
+    usage: { maxLoweredFraction: 1, ...(isQuiet && { schedule: '30 */6 * * *' }) },
+    ...(isQuiet && { retention: { deliveries: '1d', people: '1d' } }),
     removals: hasBrake ? brakeLimits : { max: 1000, maxFraction: 1 },
     tools: { studio: { adapter: 'roster', path: '/nowhere' } },
     installs: Object.fromEntries(

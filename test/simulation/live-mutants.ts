@@ -5,6 +5,8 @@ import type { Leaning } from './plan.ts';
 export interface LiveMutant extends Omit<Mutant, 'tests'> {
   /** Whether only such steps show it that take many hours to be made good. */
   isSlow?: boolean;
+  /** Whether only weeks show it. */
+  isQuiet?: boolean;
   leaning: Leaning;
 }
 
@@ -128,5 +130,13 @@ export const liveMutants: readonly LiveMutant[] = [
     replace: 'const dueAt = since;',
     isSlow: true,
     leaning: { often: ['unlink', 'replace'] },
+  },
+  {
+    rule: 'Who may still be in a tool is not cleared',
+    file: 'src/privacy/retention.ts',
+    find: 'return memberId !== null || isOurs === 1;',
+    replace: 'return memberId === null && isOurs > 1;',
+    isQuiet: true,
+    leaning: { often: ['hire', 'end', 'tool_down'], traits: { findsById: false, lists: false } },
   },
 ];

@@ -26,6 +26,7 @@ const { values } = parseArgs({
   },
 });
 const stormMin = Number(values.days) * 1440;
+const quietMin = 8 * 1440;
 
 interface Death {
   seed: number;
@@ -101,14 +102,15 @@ function breakRule({ file, find, replace }: LiveMutant): void {
   });
 }
 
-async function die({ isSlow = false, leaning }: LiveMutant): Promise<Death | null> {
-  const how = { isBrief: !isSlow, leaning };
+async function die({ isSlow = false, isQuiet = false, leaning }: LiveMutant): Promise<Death | null> {
+  const how = { isBrief: !isSlow && !isQuiet, isQuiet, leaning };
+  const forMin = isQuiet ? quietMin : stormMin;
   for (let seed = first; seed <= last; seed += 1) {
     closeAllServers();
-    const told = await live(simulate(seed, stormMin, how));
+    const told = await live(simulate(seed, forMin, how));
     if (told.wrongs.length === 0) continue;
     const steps = told.steps.length;
-    const { steps: left, wrongs } = values.shorten ? await shrink(seed, stormMin, how) : told;
+    const { steps: left, wrongs } = values.shorten ? await shrink(seed, forMin, how) : told;
     return { seed, steps, stepsLeft: left.length, wrong: wrongs[0]?.slice('MM-DDTHH:MM:SS '.length) ?? '' };
   }
   return null;

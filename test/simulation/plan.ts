@@ -5,7 +5,7 @@ import type { ToolTraits } from './model-tool.ts';
 export const customers = ['acme', 'globex', 'own'] as const;
 export type Customer = (typeof customers)[number];
 
-export type StepKind = (typeof weights)[number][0];
+export type StepKind = (typeof weights | typeof quietWeights)[number][0];
 
 export interface Step {
   /** From the beginning. */
@@ -24,6 +24,8 @@ export interface Plan {
   /** In which things go wrong. Afterwards nothing does, until all must be as it should be. */
   stormMin: number;
   steps: Step[];
+  /** Weeks on which little happens, and what is kept for days alone is deleted meanwhile. */
+  isQuiet: boolean;
   hasBrake: boolean;
   isManaged: boolean;
   traits: ToolTraits;
@@ -103,6 +105,13 @@ const weights = [
   ['misconfigured', 2],
 ] as const;
 
+/** What only weeks show, as it concerns what was deleted meanwhile. */
+const quietWeights = [
+  ['told_again', 30],
+  ['forget', 12],
+  ['down_for_days', 4],
+] as const;
+
 /** What is drawn otherwise than usual, as few days would show it. There is always much at once then. */
 export interface Leaning {
   /** What comes more often. */
@@ -116,14 +125,29 @@ const oftener = 8;
 
 /** Between two steps, on average: much at once, and days on which hardly anything happens. */
 const gapsMin = [4, 14, 45, 150] as const;
+const quietGapsMin = [180, 480, 1440] as const;
 
-export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Plan {
+/** How long what goes wrong goes on. */
+const spansMin = [1, 3, 10, 30, 60, 200] as const;
+const quietSpansMin = [1, 3, 10, 30, 60, 200, 600, 2000] as const;
+
+/** How the days are, beside what the seed draws. */
+export interface Manner {
+  isQuiet?: boolean | undefined;
+  leaning?: Leaning | undefined;
+}
+
+export function drawPlan(seed: number, stormMin: number, { isQuiet = false, leaning }: Manner = {}): Plan {
   const { often = [], traits, hasBrake } = leaning ?? {};
   const random = createRandom(seed);
-  const kinds = weights.map(([kind, weight]) => ({ kind, weight: often.includes(kind) ? weight * oftener : weight }));
+  const kinds = [...weights, ...(isQuiet ? quietWeights : [])].map(([kind, weight]) => ({
+    kind,
+    weight: often.includes(kind) ? weight * oftener : weight,
+  }));
   const steps: Step[] = [];
-  const drawnGapMin = gapsMin[Math.floor(random() * gapsMin.length)] ?? gapsMin[0];
-  const gapMin = leaning === undefined ? drawnGapMin : gapsMin[0];
+  const gaps = isQuiet ? quietGapsMin : gapsMin;
+  const drawnGapMin = pickFrom<number>(gaps, random());
+  const gapMin = leaning === undefined ? drawnGapMin : gaps[0];
   for (let atMin = 5; ; ) {
     atMin += Math.ceil(-Math.log(1 - random()) * Math.min(gapMin, stormMin / 8));
     if (atMin >= stormMin) break;
@@ -133,7 +157,7 @@ export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Pla
       customer: customers[Math.floor(random() * customers.length)] as Customer,
       which: random(),
       other: random(),
-      forMin: [1, 3, 10, 30, 60, 200][Math.floor(random() * 6)] as number,
+      forMin: pickFrom(isQuiet ? quietSpansMin : spansMin, random()),
     });
   }
   const isBraked = random() < 0.3;
@@ -141,6 +165,7 @@ export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Pla
     seed,
     stormMin,
     steps,
+    isQuiet,
     hasBrake: hasBrake ?? isBraked,
     isManaged: random() < 0.5,
     traits: {
@@ -154,6 +179,10 @@ export function drawPlan(seed: number, stormMin: number, leaning?: Leaning): Pla
       ...traits,
     },
   };
+}
+
+function pickFrom<T>(from: readonly T[], chance: number): T {
+  return from[Math.floor(chance * from.length)] as T;
 }
 
 function drawKind(kinds: readonly { kind: StepKind; weight: number }[], chance: number): StepKind {

@@ -117,6 +117,8 @@ export async function openRival(rule: Rule, { market, tool, log }: FleetSettings
     rejectAll: async () => [],
     listHeld: async () => [],
     listBudgets: async () => [],
+    forget: async () => undefined,
+    forgottenPeople: () => [],
     inviteAgain: async () => undefined,
     rotateToken: async () => undefined,
     decide: async () => 200,

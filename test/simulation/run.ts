@@ -1,7 +1,7 @@
 import { createChecks } from './checks.ts';
 import { clockwork } from './clockwork.ts';
 import { closeAllServers } from './network.ts';
-import { drawPlan, type Leaning, type Step, type StepKind } from './plan.ts';
+import { drawPlan, type Manner, type Plan, type Step, type StepKind } from './plan.ts';
 import { openWorld, type World } from './world.ts';
 
 export interface Told {
@@ -10,13 +10,12 @@ export interface Told {
   livedMin: number;
 }
 
-interface How {
+interface How extends Manner {
   log?: ((line: string) => void) | undefined;
   /** The numbers of steps that are left out. */
   without?: ReadonlySet<number>;
   /** Leaves out what takes many hours to be made good. */
   isBrief?: boolean;
-  leaning?: Leaning | undefined;
 }
 
 const minuteMs = 60_000;
@@ -55,9 +54,9 @@ export async function live<T>(work: Promise<T>): Promise<T> {
 export async function simulate(
   seed: number,
   stormMin: number,
-  { log = () => undefined, without = new Set(), isBrief = false, leaning }: How = {},
+  { log = () => undefined, without = new Set(), isBrief = false, ...manner }: How = {},
 ): Promise<Told> {
-  const plan = drawPlan(seed, stormMin, leaning);
+  const plan = drawPlan(seed, stormMin, manner);
   const isLong = ({ kind }: Step) => slow.has(kind) || slowest.has(kind);
   const steps = plan.steps.filter((step, index) => !without.has(index) && !(isBrief && isLong(step)));
   clockwork.reset(seed, beginMs);
@@ -65,7 +64,7 @@ export async function simulate(
   const world = await openWorld(plan, log);
   const checks = createChecks(world);
   const isRight = () => checks.wrongs().length === 0;
-  const livedMin = await liveThrough(world, steps, stormMin, { isRight, look: checks.look });
+  const livedMin = await liveThrough(world, { ...plan, steps }, { isRight, look: checks.look });
   if (isRight()) await checks.lookAtEnd();
   await world.close();
   return { wrongs: checks.wrongs(), steps, livedMin };
@@ -82,13 +81,12 @@ export interface Lookout {
 /** A storm, and the calm after it. @returns how many minutes it lasted */
 export async function liveThrough(
   world: World,
-  steps: readonly Step[],
-  stormMin: number,
+  { steps, stormMin, isQuiet }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'>,
   lookout: Lookout,
 ): Promise<number> {
   const lived = createMinutes(lookout);
   await weather(world, steps, stormMin, lived);
-  await rest(world, lived, calmAfter(steps), lookout);
+  await rest(world, lived, isQuiet ? calmMin.slowest : calmAfter(steps), lookout);
   return lived.min();
 }
 
@@ -150,8 +148,8 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
 }
 
 /** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
-export async function shrink(seed: number, stormMin: number, how: Pick<How, 'isBrief' | 'leaning'> = {}) {
-  const all = drawPlan(seed, stormMin, how.leaning).steps.map((_, index) => index);
+export async function shrink(seed: number, stormMin: number, how: Omit<How, 'log' | 'without'> = {}) {
+  const all = drawPlan(seed, stormMin, how).steps.map((_, index) => index);
   let without = new Set<number>();
   let last = await live(simulate(seed, stormMin, how));
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

@@ -14,11 +14,13 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '5000' },
     days: { type: 'string', default: '1' },
     brief: { type: 'boolean', default: false },
+    quiet: { type: 'boolean', default: false },
     minutes: { type: 'string', default: '600' },
     processes: { type: 'string', default: String(availableParallelism()) },
   },
 });
 const [first, seeds, minutes] = [values.seed, values.seeds, values.minutes].map(Number) as [number, number, number];
+const flags = (['brief', 'quiet'] as const).filter((name) => values[name]);
 const atATime = 10;
 const mostMiB = 1500;
 const each = /^seed (\d+) (passed|failed): ([\d.]+) simulated days, (\d+) turns$/;
@@ -59,7 +61,7 @@ async function liveThrough(seed: number, count: number): Promise<void> {
   const given = ['--each', '--seed', String(seed), '--seeds', String(count), '--days', values.days];
   const child = spawn(
     process.execPath,
-    [`--max-old-space-size=${mostMiB}`, script, ...given, ...(values.brief ? ['--brief'] : [])],
+    [`--max-old-space-size=${mostMiB}`, script, ...given, ...flags.map((name) => `--${name}`)],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const end = () => child.kill();

@@ -6,7 +6,7 @@ import type { StepKind } from './plan.ts';
  * `npm run simulate -- --seed 7 --days 2`: lives through days that a seed draws, the same each time, and checks every
  * change of the tool and every ten minutes what must be so (test/simulation/checks.ts). A red seed is made short.
  * `--brief` leaves out what takes many hours to be made good, `--often` has kinds of steps come eight times as often,
- * `--each` tells of each seed, for a program.
+ * `--quiet` draws weeks on which little happens, and `--each` tells of each seed, for a program.
  *
  * The parts below are imported after the clockwork has taken the place of Node's own functions.
  */
@@ -21,14 +21,18 @@ const { values } = parseArgs({
     without: { type: 'string' },
     often: { type: 'string' },
     brief: { type: 'boolean', default: false },
+    quiet: { type: 'boolean', default: false },
     log: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
   },
 });
 const [first, count] = [Number(values.seed), Number(values.seeds)];
 const stormMin = Number(values.days) * 1440;
-const isBrief = values.brief;
-const leaning = values.often === undefined ? {} : { leaning: { often: values.often.split(',') as StepKind[] } };
+const manner = {
+  isBrief: values.brief,
+  isQuiet: values.quiet,
+  ...(values.often !== undefined && { leaning: { often: values.often.split(',') as StepKind[] } }),
+};
 /** Each takes some minutes. */
 const mostShortened = 3;
 const print = (line: string) => void process.stdout.write(`${line}\n`);
@@ -39,7 +43,7 @@ let turns = 0;
 for (let seed = first; seed < first + count; seed += 1) {
   closeAllServers();
   const only = values.without?.split(',').map(Number);
-  const how = { log: values.log ? print : undefined, without: new Set(only), isBrief, ...leaning };
+  const how = { log: values.log ? print : undefined, without: new Set(only), ...manner };
   const told = await live(simulate(seed, stormMin, how));
   livedMin += told.livedMin;
   turns += clockwork.turns();
@@ -52,14 +56,16 @@ for (let seed = first; seed < first + count; seed += 1) {
   print(`seed ${seed}: ${told.wrongs.join('; ')}`);
   // What is left out by hand is told, and not made shorter.
   if (values.log || only !== undefined || red > mostShortened) continue;
-  const { without, steps, wrongs } = await shrink(seed, stormMin, { isBrief, ...leaning });
+  const { without, steps, wrongs } = await shrink(seed, stormMin, manner);
   print(`  shortened to ${steps.length} steps: ${wrongs.join('; ')}`);
   for (const step of steps)
     print(
       `    ${step.atMin} min: ${step.kind} ${step.customer} ${step.which.toFixed(2)} ${step.other.toFixed(2)} ${step.forMin} min`,
     );
-  const days = `--days ${values.days}${isBrief ? ' --brief' : ''}${values.often ? ` --often ${values.often}` : ''}`;
-  print(`  again: npm run simulate -- --seed ${seed} ${days} --without ${[...without].join()} --log`);
+  const flags = (['brief', 'quiet'] as const).filter((name) => values[name]).map((name) => `--${name} `);
+  const often = values.often ? `--often ${values.often} ` : '';
+  const days = `--days ${values.days} ${flags.join('')}${often}`;
+  print(`  again: npm run simulate -- --seed ${seed} ${days}--without ${[...without].join()} --log`);
 }
 const seconds = (clockwork.realMs() - beganMs) / 1000;
 if (!values.each)

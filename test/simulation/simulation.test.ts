@@ -20,6 +20,13 @@ describe('a simulation', () => {
     expect(told).toContain(`${seeds} passed, 0 failed`);
   }, 1_800_000);
 
+  it('keeps the promise in weeks on which little happens, and what is old is deleted', async () => {
+    const seeds = tries(10);
+    const given = ['--quiet', '--seeds', String(seeds), '--days', '3', '--processes', '1'];
+    const told = await run('simulate-many.ts', ...given);
+    expect(told).toContain(`${seeds} passed, 0 failed`);
+  }, 1_800_000);
+
   it('lives the same days each time, to the line', async () => {
     const tell = async (seed: string) => {
       const told = await run('simulate.ts', '--seed', seed, '--days', '0.05', '--log');

@@ -6,7 +6,7 @@ import { createFuse, type Fuse } from './fuse.ts';
 import { type Contract, emailOf, type Market, openMarket, people } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
 import { setWitness } from './network.ts';
-import type { Plan, Step } from './plan.ts';
+import type { Customer, Plan, Step } from './plan.ts';
 import { createTroubles, type Trouble, type Troubles, troubles as troubleNames } from './troubles.ts';
 
 /** A marketplace with its customers, a tool that they share, and the instances of Gangway between them. */
@@ -17,6 +17,8 @@ export interface World {
   troubles: Troubles;
   /** Whether removals beyond a limit are held. */
   hasBrake: boolean;
+  /** Whether little happens, and is read seldom. */
+  isQuiet: boolean;
   happen(step: Step): Promise<void>;
   /** From now on nothing goes wrong. */
   calm(): Promise<void>;
@@ -48,6 +50,7 @@ export async function openWorld(
     tool,
     log,
     hasBrake: plan.hasBrake,
+    isQuiet: plan.isQuiet,
     isManaged: plan.isManaged,
     secrets: { [harm.customer]: harm.secret },
     diskFault: troubles.diskFault,
@@ -67,6 +70,7 @@ export async function openWorld(
     fleet,
     troubles,
     hasBrake: plan.hasBrake,
+    isQuiet: plan.isQuiet,
     log,
     isMeddledWith: (seat) => kept.has(seat) || renamed.has(seat) || (!plan.traits.lists && meddled.has(seat)),
     isWorkKnown: () => plan.traits.counts && !isWorkUnsure,
@@ -136,10 +140,14 @@ function createActs(
       job: victim.job.id,
       project: victim.job.project,
     });
-    const seconds = Math.floor(Date.now() / 1000);
-    const digest = createHmac('sha256', harm.secret).update(`${seconds}.${body}`).digest('hex');
     troubles.note(clockwork.nowMs() + 60 * minuteMs, harm.customer);
-    await fleet.deliverTo(harm.customer, body, `t=${seconds},v1=${digest}`);
+    await deliver(harm.customer, body, harm.secret);
+  }
+
+  async function deliver(customer: Customer, body: string, secret: string): Promise<void> {
+    const seconds = Math.floor(Date.now() / 1000);
+    const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+    await fleet.deliverTo(customer, body, `t=${seconds},v1=${digest}`);
   }
 
   /** Who is in and has been wanted for a while. */
@@ -345,6 +353,18 @@ function createActs(
       fleet.unnamed.delete(unnamed);
       await fleet.restart(0);
       troubles.note();
+    },
+    /** An event of before, as the marketplace had it, to which nobody remembers the first delivery. */
+    async told_again({ customer, which }) {
+      const told = market.sandbox.listDeliveries().filter(({ installId }) => installId === market.idOf(customer));
+      const delivery = pick(told, which);
+      if (delivery !== undefined) await deliver(customer, delivery.body, market.secretOf(customer));
+    },
+    forget: ({ which }) => fleet.forget(anyone(which)),
+    async down_for_days({ other }) {
+      const downMs = (6 + other * 60) * 60 * minuteMs;
+      troubles.note(clockwork.nowMs() + downMs);
+      await fleet.restart(downMs);
     },
     forged_end: ({ which, other }) => forge('contract.ended', which, other),
     forged_hire: ({ which, other }) => forge('contract.started', which, other),
