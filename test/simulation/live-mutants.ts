@@ -132,11 +132,11 @@ export const liveMutants: readonly LiveMutant[] = [
     leaning: { often: ['unlink', 'replace'] },
   },
   {
-    rule: 'Who may still be in a tool is not cleared',
-    file: 'src/privacy/retention.ts',
-    find: 'return memberId !== null || isOurs === 1;',
-    replace: 'return memberId === null && isOurs > 1;',
+    rule: 'What has ended is known to have ended for ever',
+    file: 'src/evidence/personal-data-store.ts',
+    find: '.set({ title: null, titleVersion: null })',
+    replace: '.set({ title: null, titleVersion: null, endedEventAt: null, endedReadAt: null })',
     isQuiet: true,
-    leaning: { often: ['hire', 'end', 'tool_down'], traits: { findsById: false, lists: false } },
+    leaning: { often: ['hire', 'end', 'told_again'] },
   },
 ];
