@@ -4,7 +4,8 @@ import { closeAllServers } from './network.ts';
 /**
  * `npm run simulate:rules -- --seeds 20 --days 0.5`: the same days under Gangway and under the rules that others
  * document. It counts, for the customers of platforms, whom each took out although their contract went on, who was in
- * for hours after theirs had ended, and how often a person had to decide. After `--minutes` no other seed begins.
+ * for hours after theirs had ended, and how often a person had to decide. `--quiet` draws weeks on which little happens.
+ * After `--minutes` no other seed begins.
  */
 const { parseArgs } = await import('node:util');
 const { live } = await import('./run.ts');
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '10' },
     days: { type: 'string', default: '0.5' },
+    quiet: { type: 'boolean', default: false },
     only: { type: 'string' },
     minutes: { type: 'string', default: '600' },
   },
@@ -41,7 +43,7 @@ for (const seed of seeds) {
   for (const { name, brake } of contenders) {
     clockwork.reset(seed, Date.UTC(2026, 2, 2));
     closeAllServers();
-    const plan = { ...drawPlan(seed, stormMin), hasBrake: brake };
+    const plan = { ...drawPlan(seed, stormMin, { isQuiet: values.quiet }), hasBrake: brake };
     const told = await live(tell(plan, rules.find((one) => one.name === name)?.name));
     const sum = sums.get(name);
     if (sum === undefined) continue;

@@ -32,6 +32,8 @@ export interface World {
 
 const minuteMs = 60_000;
 const crewSize = 3;
+/** In quiet weeks, with the hours until a list shows who came back. */
+const keptAtLeastMs = 18 * 60 * minuteMs;
 /** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
 const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' } as const;
 
@@ -113,12 +115,25 @@ function createActs(
   const anyone = (chance: number) => pick(people, chance) ?? 't1';
   let moves = 0;
 
-  /** Who comes back with a backup and is hired again before a list shows them counts as put in by a hand, by design. */
+  /**
+   * Who comes back with a backup counts as put in by a hand, by design, if they are hired again before a list shows
+   * them, or their address is deleted by then.
+   */
   function noteRestored(before: ReadonlySet<string>): void {
     const seats = tool.seats();
-    for (const seat of [...before, ...seats]) if (before.has(seat) !== seats.has(seat)) meddled.add(seat);
+    const back = [...seats].filter((seat) => !before.has(seat));
+    const gone = [...before].filter((seat) => !seats.has(seat));
+    for (const seat of [...gone, ...back]) meddled.add(seat);
     const standing = market.reasons().filter(({ untilMs }) => untilMs === null);
-    for (const { seat } of standing) if (!before.has(seat) && seats.has(seat)) kept.add(seat);
+    const wanted = new Set(standing.map(({ seat }) => seat));
+    for (const seat of back.filter((one) => wanted.has(one) || isAddressGone(one))) kept.add(seat);
+  }
+
+  function isAddressGone(seat: string): boolean {
+    const reasons = market.reasons().filter((reason) => reason.seat === seat);
+    const lastMs = Math.max(...reasons.map(({ untilMs }) => untilMs ?? clockwork.nowMs()));
+    const isForgotten = fleet.forgottenPeople().some(({ trainer }) => seat.endsWith(`/${emailOf(trainer)}`));
+    return isForgotten || (plan.isQuiet && clockwork.nowMs() - lastMs > keptAtLeastMs);
   }
 
   /** What is true of another customer's contract, said as if it were the hostile one's own. */
