@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { liveMutants } from '../simulation/live-mutants.ts';
 import { mutants } from './mutants.ts';
 
-describe('mutants', () => {
+describe.each([
+  { of: 'the tests', all: mutants },
+  { of: 'the simulation', all: liveMutants },
+])('mutants of $of', ({ all }) => {
   it('each change the one place that they name, and something', () => {
-    const stale = mutants.filter(({ file, find }) => readFileSync(file, 'utf8').split(find).length !== 2);
+    const stale = all.filter(({ file, find }) => readFileSync(file, 'utf8').split(find).length !== 2);
     expect(stale.map(({ rule }) => rule)).toEqual([]);
-    expect(mutants.filter(({ find, replace }) => find === replace)).toEqual([]);
+    expect(all.filter(({ find, replace }) => find === replace)).toEqual([]);
   });
 });

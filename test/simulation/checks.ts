@@ -14,7 +14,7 @@ import { findWrongWork } from './wrong-work.ts';
  * 1. Who has an active contract that a reading has shown is not taken out, and nobody who was not put in by Gangway.
  * 2. Nobody is put where no contract of that project's customer leads.
  * 3. Once nothing goes wrong, nobody is in for longer than the bound after an end, and who has a contract is in.
- * 4. What was answered as stored is stored, from then on, and so is what a feed is not asked for again.
+ * 4. What was answered as stored is stored as long as it is to be kept, and so is what a feed is not asked for again.
  * 5. Of two calls about one account the second begins when the first has ended.
  * 6. What the marketplace holds of work is what was worked, and a budget that was asked for is known as it was then.
  * 7. A weak end waits, and with a brake no more end weakly in a day than it allows, unless a person lets them pass.

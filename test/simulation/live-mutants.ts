@@ -14,8 +14,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A removal waits until the marketplace was asked',
     file: 'src/removals/removal-worker.ts',
-    find: 'const { due, isListWanted } = await awaitedReadings.afterLists(tx, ready, now);',
-    replace: 'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  const due = ready;',
+    find: 'return await awaitedReadings.afterLists(tx, ready, now);',
+    replace:
+      'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map(({ due }) => due), isListWanted };',
     leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {
