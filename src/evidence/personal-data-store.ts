@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import { keyIn } from '../db/key-in.ts';
+import { inParts, keyIn } from '../db/key-in.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 
 /** The SQL of clearing what evidence names people by: their names and addresses, and titles of contracts. */
@@ -31,8 +31,26 @@ export async function clearContractTitles(tx: Transaction, contracts: readonly C
   return Number(numUpdatedRows);
 }
 
-/** @returns how many had something */
+/**
+ * Who is on their contracts is asked again where one of these turns out to go on: only the answer has their address.
+ *
+ * @returns how many had something
+ */
 export async function clearPersonalData(tx: Transaction, people: readonly PersonKey[]): Promise<number> {
+  const contracts = await tx
+    .selectFrom('participation')
+    .select(['install', 'contractId'])
+    .distinct()
+    .where(keyIn(['install', 'trainerId'], people))
+    .execute();
+  for (const part of inParts(contracts)) {
+    await tx
+      .updateTable('contract')
+      .set({ participantsReadAt: null })
+      .where('participantsReadAt', 'is not', null)
+      .where(keyIn(['install', 'contractId'], part))
+      .execute();
+  }
   const { numUpdatedRows } = await tx
     .updateTable('person')
     .set(noPerson)

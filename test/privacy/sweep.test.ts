@@ -164,6 +164,20 @@ describeEachDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
   });
 
+  it('has who is on their contracts asked again, where one turns out to go on', async () => {
+    const { engine, sweepAll } = await openWorld(openFresh);
+    await engine.apply([event('contract.started'), event('contract.ended')]);
+    const readAt = toInstant(engine.clock.now());
+    const answers = ['c1', 'c2'].map((id) => ({ ...emptyContract('acme', id), participantsReadAt: readAt }));
+    await engine.merge({ ...emptyEvidence(), contracts: answers });
+    engine.clock.advance(91 * dayMs);
+    await sweepAll();
+    expect(await namesOf(engine)).toEqual(['acme/t1 null']);
+    const contracts = await engine.rows('contract');
+    expect(contracts).toContainEqual(expect.objectContaining({ contractId: 'c1', participantsReadAt: null }));
+    expect(contracts).toContainEqual(expect.objectContaining({ contractId: 'c2', participantsReadAt: readAt }));
+  });
+
   it('goes through more than one chunk, and begins anew when it is through', async () => {
     const { engine, sweep, sweepAll } = await openWorld(openFresh);
     await insertEnded(engine, 230);
