@@ -312,7 +312,7 @@ function createActs(
       if (!(await fleet.isBound(group, id))) return;
       moves += 1;
       tool.rename(id, `chosen-${moves}@home.example`);
-      renamed.add(seat);
+      for (const one of tool.seats()) if (tool.idOf(one) === id) renamed.add(one);
     },
     fund(step) {
       const contract = contractOf(step);
