@@ -272,8 +272,8 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
     rotateToken: async (customer) => void (await act(`/installs/${customer}/token/rotate`)),
     async forget(trainer) {
       const status = await act('/forget', { person: trainer, dryRun: false });
-      // Some of it may be deleted where nobody has answered, or it is refused later.
-      if (status !== 404) forgottenPeople.push({ trainer, atMs: clockwork.nowMs() });
+      // Where no one has answered, some of it may be deleted.
+      if (status < 400 || status >= 500) forgottenPeople.push({ trainer, atMs: clockwork.nowMs() });
     },
     forgottenPeople: () => forgottenPeople,
     forgotten: () => forgotten,

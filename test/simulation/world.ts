@@ -369,7 +369,7 @@ function createActs(
       await fleet.restart(0);
       troubles.note();
     },
-    /** An event of before, as the marketplace had it, to which nobody remembers the first delivery. */
+    /** An event of before is delivered again, when its first delivery may be deleted. */
     async told_again({ customer, which }) {
       const told = market.sandbox.listDeliveries().filter(({ installId }) => installId === market.idOf(customer));
       const delivery = pick(told, which);
