@@ -120,11 +120,12 @@ export async function runContractsReopen(named: NamedContract, session: StorageS
 async function decide(
   decision: ContractDecision,
   { contract: id, install: named }: NamedContract,
-  { storage: { database, box, memberships } }: StorageSession,
+  { storage: { database, box } }: StorageSession,
 ): Promise<Printed> {
   const contracts = createContractStore(database);
   const evidence = createEvidenceStore(database, box);
-  const deps = { database, contracts, evidence, memberships, by: decidedBy() };
+  const installStates = createInstallStateStore(database);
+  const deps = { database, contracts, evidence, installStates, by: decidedBy() };
   const { install } = await decideContract(deps, decision, id, named);
   return printDecided({ install, contractId: id, decision });
 }
@@ -136,9 +137,13 @@ export interface DecidedContract {
 }
 
 export function printDecided(decided: DecidedContract): Printed {
-  const said = decided.decision === 'end' ? 'has ended' : 'goes on';
+  const { install, contractId, decision } = decided;
+  const texts = {
+    end: `The contract ${contractId} counts as one that has ended.`,
+    reopen: `The contract ${contractId} counts as one that goes on. A running "gangway start" reads ${install} now.`,
+  };
   return {
     data: decided,
-    text: () => `The contract ${decided.contractId} counts as one that ${said}.`,
+    text: () => texts[decision],
   };
 }

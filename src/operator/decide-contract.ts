@@ -5,24 +5,27 @@ import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/e
 import { statusOfContract } from '../domain/evidence-status.ts';
 import type { ContractStore } from '../evidence/contract-store.ts';
 import type { EvidenceStore } from '../evidence/evidence-store.ts';
+import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
 
 export interface DecideContractDeps {
   database: Database;
   contracts: ContractStore;
   evidence: EvidenceStore;
+  installStates: Pick<InstallStateStore, 'wantRead'>;
   by: By;
 }
 
 export type ContractDecision = 'end' | 'reopen';
 
 /**
- * Adds an operator's word about a contract as evidence. The running workers then act on it.
+ * Adds an operator's word about a contract as evidence. The running workers then act on it. For one that goes on the
+ * marketplace is read at once, as the addresses of its people may have been deleted while it counted as ended.
  *
  * @returns the contract as it was before
  * @throws AppError `not_found`, or `conflict` where the word would change nothing
  */
 export async function decideContract(
-  { database, contracts, evidence, by }: DecideContractDeps,
+  { database, contracts, evidence, installStates, by }: DecideContractDeps,
   decision: ContractDecision,
   contractId: string,
   install: string | undefined,
@@ -34,6 +37,7 @@ export async function decideContract(
     const said = toWord(contract, decision, by.at);
     const changed = await evidence.merge(tx, { ...emptyEvidence(), contracts: [said] });
     await evidence.postponeTrainersOf(tx, changed, '');
+    if (decision === 'reopen') await installStates.wantRead(tx, [contract.install], by.at, 'operator');
     await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
     return contract;
   });

@@ -98,7 +98,7 @@ describe('a command with --remote', () => {
       [['links', 'remove', 'cars', '--yes'], 0, 'Removed the link'],
       [['endpoint', 'status'], 1, 'acme: '],
       [['contracts', 'end', contract], 0, 'counts as one that has ended'],
-      [['contracts', 'reopen', contract], 0, 'counts as one that goes on'],
+      [['contracts', 'reopen', contract], 0, 'counts as one that goes on. A running "gangway start" reads acme now.'],
       [['plans', 'approve', '1', '--only', approved], 0, '1 will be removed.'],
       [['deliveries', 'replay', '1'], 0, '1 to be looked at again.'],
       [['deliveries', 'show', '1', '--raw'], 0, '{'],

@@ -69,6 +69,19 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     expect(await statuses()).toEqual(['ended']);
   });
 
+  it('that it goes on has the marketplace read at once, and that it has ended does not', async () => {
+    const wanted = async () => (await engine.installStates.find('acme'))?.readWantedAt ?? null;
+    await engine.apply([started]);
+    const before = await wanted();
+    engine.clock.advance(60_000);
+    await decide('end');
+    expect(await wanted()).toBe(before);
+    engine.clock.advance(60_000);
+    await decide('reopen');
+    expect(await wanted()).toBe('2026-03-15T12:02:00.000Z');
+    expect(await engine.installStates.hasDue(toInstant(engine.clock.now()))).toBe(true);
+  });
+
   it('is kept with who said it, and when', async () => {
     await engine.apply([started]);
     await decide('end');

@@ -254,7 +254,7 @@ const contractActs = decisions.map(([decision, summary]) =>
 );
 
 async function decide(
-  { database, box }: ApiParts,
+  { database, box, customers: { installStates } }: ApiParts,
   decision: ContractDecision,
   contractId: string,
   install: string | undefined,
@@ -262,7 +262,7 @@ async function decide(
 ) {
   const contracts = createContractStore(database);
   const evidence = createEvidenceStore(database, box);
-  return await decideContract({ database, contracts, evidence, by }, decision, contractId, install);
+  return await decideContract({ database, contracts, evidence, installStates, by }, decision, contractId, install);
 }
 
 function findInstall(parts: ApiParts, named: string): string {

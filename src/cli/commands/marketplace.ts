@@ -170,7 +170,7 @@ export const contractsCommand = defineGroup(
     }),
     defineCommand({
       name: 'reopen',
-      description: 'say that a contract goes on, although its end was delivered',
+      description: 'say that a contract goes on, although its end was delivered: the marketplace is read at once',
       arguments: { contract },
       options: { install: installOfContract },
       opens: 'storage',

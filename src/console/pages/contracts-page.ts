@@ -94,12 +94,17 @@ export function decisionsOf(asked: Asked, contract: ContractEvidence): Html {
   })}`;
 }
 
-async function decide(decision: ContractDecision, asked: Asked, { database, box }: ConsoleParts): Promise<Redirect> {
+async function decide(
+  decision: ContractDecision,
+  asked: Asked,
+  { database, box, customers: { installStates } }: ConsoleParts,
+): Promise<Redirect> {
   const contractId = asked.params['id'] ?? '';
   const install = chosen(asked.query, 'install');
   if (install === undefined) throw new AppError('invalid', 'Say of which install the contract is');
   const contracts = createContractStore(database);
-  const deps = { database, contracts, evidence: createEvidenceStore(database, box), by: asked.by };
+  const evidence = createEvidenceStore(database, box);
+  const deps = { database, contracts, evidence, installStates, by: asked.by };
   await decideContract(deps, decision, contractId, install);
   return { redirect: `/contracts/${encodeURIComponent(contractId)}` };
 }
