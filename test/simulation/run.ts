@@ -16,6 +16,8 @@ interface How extends Manner {
   without?: ReadonlySet<number>;
   /** Leaves out what takes many hours to be made good. */
   isBrief?: boolean;
+  /** Lives no longer than that, and looks at the end of nothing then. */
+  untilMin?: number;
 }
 
 const minuteMs = 60_000;
@@ -54,7 +56,13 @@ export async function live<T>(work: Promise<T>): Promise<T> {
 export async function simulate(
   seed: number,
   stormMin: number,
-  { log = () => undefined, without = new Set(), isBrief = false, ...manner }: How = {},
+  {
+    log = () => undefined,
+    without = new Set(),
+    isBrief = false,
+    untilMin = Number.POSITIVE_INFINITY,
+    ...manner
+  }: How = {},
 ): Promise<Told> {
   const plan = drawPlan(seed, stormMin, manner);
   const isLong = ({ kind }: Step) => slow.has(kind) || slowest.has(kind);
@@ -64,8 +72,8 @@ export async function simulate(
   const world = await openWorld(plan, log);
   const checks = createChecks(world);
   const isRight = () => checks.wrongs().length === 0;
-  const livedMin = await liveThrough(world, { ...plan, steps }, { isRight, look: checks.look });
-  if (isRight()) await checks.lookAtEnd();
+  const livedMin = await liveThrough(world, { ...plan, steps, untilMin }, { isRight, look: checks.look });
+  if (isRight() && livedMin < untilMin) await checks.lookAtEnd();
   await world.close();
   return { wrongs: checks.wrongs(), steps, livedMin };
 }
@@ -81,10 +89,10 @@ export interface Lookout {
 /** A storm, and the calm after it. @returns how many minutes it lasted */
 export async function liveThrough(
   world: World,
-  { steps, stormMin, isQuiet }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'>,
+  { steps, stormMin, isQuiet, untilMin }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'> & Pick<How, 'untilMin'>,
   lookout: Lookout,
 ): Promise<number> {
-  const lived = createMinutes(lookout);
+  const lived = createMinutes(lookout, untilMin);
   await weather(world, steps, stormMin, lived);
   await rest(world, lived, isQuiet ? calmMin.slowest : calmAfter(steps), lookout);
   return lived.min();
@@ -92,11 +100,11 @@ export async function liveThrough(
 
 interface Minutes {
   min(): number;
-  /** Lives through one more. @returns whether all is still right */
+  /** Lives through one more. @returns whether it is worth to go on */
   pass(): Promise<boolean>;
 }
 
-function createMinutes({ look, isRight }: Lookout): Minutes {
+function createMinutes({ look, isRight }: Lookout, untilMin = Number.POSITIVE_INFINITY): Minutes {
   let atMin = 0;
   return {
     min: () => atMin,
@@ -104,7 +112,7 @@ function createMinutes({ look, isRight }: Lookout): Minutes {
       await clockwork.wait(minuteMs);
       atMin += 1;
       if (atMin % lookEveryMin === 0) await look();
-      return isRight();
+      return isRight() && atMin < untilMin;
     },
   };
 }
@@ -147,17 +155,27 @@ async function rest(world: World, lived: Minutes, forMin: number, { onDecisions 
   }
 }
 
-/** Leaves out steps as long as it stays red: first halves, then quarters, and in the end each alone. */
-export async function shrink(seed: number, stormMin: number, how: Omit<How, 'log' | 'without'> = {}) {
-  const all = drawPlan(seed, stormMin, how).steps.map((_, index) => index);
-  let without = new Set<number>();
-  let last = await live(simulate(seed, stormMin, how));
+/** Other steps may show the same a little later. */
+const waitMin = 60;
+
+/**
+ * Leaves out steps as long as it stays red: those that had not begun as it went red, then halves, then quarters, and in
+ * the end each alone. None of the tries lives much longer than the first, as weeks would take hours.
+ */
+export async function shrink(seed: number, stormMin: number, how: Omit<How, 'log' | 'without' | 'untilMin'> = {}) {
+  const first = await live(simulate(seed, stormMin, how));
+  const hasBegun = ({ atMin }: Step) => atMin <= first.livedMin;
+  const { steps } = drawPlan(seed, stormMin, how);
+  const all = steps.map((_, index) => index);
+  let without = new Set(steps.flatMap((step, index) => (hasBegun(step) ? [] : [index])));
+  let last = { ...first, steps: first.steps.filter(hasBegun) };
+  const untilMin = first.livedMin + waitMin;
   for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let from = 0; from < all.length; from += size) {
       const part = all.slice(from, from + size).filter((index) => !without.has(index));
       if (part.length === 0) continue;
       const fewer = new Set([...without, ...part]);
-      const told = await live(simulate(seed, stormMin, { ...how, without: fewer }));
+      const told = await live(simulate(seed, stormMin, { ...how, without: fewer, untilMin }));
       if (told.wrongs.length === 0) continue;
       without = fewer;
       last = told;
