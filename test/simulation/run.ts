@@ -71,9 +71,9 @@ export async function simulate(
   closeAllServers();
   const world = await openWorld(plan, log);
   const checks = createChecks(world);
-  const isRight = () => checks.wrongs().length === 0;
-  const livedMin = await liveThrough(world, { ...plan, steps, untilMin }, { isRight, look: checks.look });
-  if (isRight() && livedMin < untilMin) await checks.lookAtEnd();
+  const goesOn = () => checks.wrongs().length === 0 && clockwork.nowMs() < beginMs + untilMin * minuteMs;
+  const livedMin = await liveThrough(world, { ...plan, steps }, { goesOn, look: checks.look });
+  if (goesOn()) await checks.lookAtEnd();
   await world.close();
   return { wrongs: checks.wrongs(), steps, livedMin };
 }
@@ -82,17 +82,17 @@ export async function simulate(
 export interface Lookout {
   look(): Promise<void>;
   /** Whether it is worth going on. */
-  isRight(): boolean;
+  goesOn(): boolean;
   onDecisions?(count: number): void;
 }
 
 /** A storm, and the calm after it. @returns how many minutes it lasted */
 export async function liveThrough(
   world: World,
-  { steps, stormMin, isQuiet, untilMin }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'> & Pick<How, 'untilMin'>,
+  { steps, stormMin, isQuiet }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'>,
   lookout: Lookout,
 ): Promise<number> {
-  const lived = createMinutes(lookout, untilMin);
+  const lived = createMinutes(lookout);
   await weather(world, steps, stormMin, lived);
   await rest(world, lived, isQuiet ? calmMin.slowest : calmAfter(steps), lookout);
   return lived.min();
@@ -100,11 +100,11 @@ export async function liveThrough(
 
 interface Minutes {
   min(): number;
-  /** Lives through one more. @returns whether it is worth to go on */
+  /** Lives through one more. @returns whether it is worth going on */
   pass(): Promise<boolean>;
 }
 
-function createMinutes({ look, isRight }: Lookout, untilMin = Number.POSITIVE_INFINITY): Minutes {
+function createMinutes({ look, goesOn }: Lookout): Minutes {
   let atMin = 0;
   return {
     min: () => atMin,
@@ -112,7 +112,7 @@ function createMinutes({ look, isRight }: Lookout, untilMin = Number.POSITIVE_IN
       await clockwork.wait(minuteMs);
       atMin += 1;
       if (atMin % lookEveryMin === 0) await look();
-      return isRight() && atMin < untilMin;
+      return goesOn();
     },
   };
 }

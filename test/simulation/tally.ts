@@ -37,7 +37,7 @@ export function createTally({ tool, market, isMeddledWith }: World): Tally {
   };
   return {
     counts: () => counts,
-    isRight: () => true,
+    goesOn: () => true,
     onDecisions(count) {
       counts.decisions += count;
     },

@@ -233,7 +233,7 @@ const unlinkProject = defineOperation({
 
 const decisions = [
   ['end', 'Say that a contract has ended, for when the marketplace cannot be reached'],
-  ['reopen', 'Say that a contract goes on, although its end was delivered'],
+  ['reopen', 'Say that a contract goes on, although its end was delivered: the marketplace is read at once'],
 ] as const;
 
 const contractActs = decisions.map(([decision, summary]) =>
