@@ -11,6 +11,11 @@ import { createMemoryTool } from '../support/memory-tool.ts';
 const started = fullEvent({ type: 'contract.started', displayName: 'Amara Okafor', workEmail: 'amara@opentrain.work' });
 const ended = fullEvent({ type: 'contract.ended' });
 
+/** Later than the hire. */
+function laterBy(hours: number): string {
+  return `2026-03-16T0${hours}:00:00.000Z`;
+}
+
 describeEachDatabase('the evidence journal', (openFresh) => {
   let engine: Engine;
   let journal: JournalStore;
@@ -67,6 +72,24 @@ describeEachDatabase('the evidence journal', (openFresh) => {
     await journal.sealAll();
     // The first reading that lists it is one.
     expect((await journal.head()).seq - before.seq).toBe(1);
+  });
+
+  it.each([
+    ['link', { absences: laterBy(1) }, 'seenAt'],
+    ['participation', { absences: laterBy(1) }, 'seenAt'],
+    ['contractLink', { omissions: laterBy(1) }, 'namedAt'],
+  ] as const)('grows by one %s where an observation follows an absence, and not by the next', async (...row) => {
+    const [table, absence, observed] = row;
+    await hire();
+    const { kysely } = engine.database;
+    const grown: number[] = [];
+    for (const change of [absence, { [observed]: laterBy(2) }, { [observed]: laterBy(3) }]) {
+      const { seq } = await journal.head();
+      await kysely.updateTable(table).set(change).execute();
+      await journal.sealAll();
+      grown.push((await journal.head()).seq - seq);
+    }
+    expect(grown).toEqual([1, 1, 0]);
   });
 
   it('goes on where it was, also for several that seal at once', async () => {
