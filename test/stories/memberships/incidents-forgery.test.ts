@@ -69,6 +69,8 @@ const forgeries: Record<string, Move[]> = {
   "gives another customer's trainer another address": rename('p8', kind, colluder),
   "hires another customer's trainer by their id": hireAndEnd('kind', colluder),
   "hires another customer's trainer by their address": hireAndEnd('p9', kind, 'a-2'),
+  // In lower case its first letter is a k.
+  'hires them by a form of it that is the same in lower case': hireAndEnd('p12', '\u212aind@opentrain.work', 'a-2'),
   "hires for another customer's project": hireAndEnd('p10', colluder, 'b-1'),
   "ends another customer's contract": [{ ...kinds, type: 'contract.ended' }],
   "ends another customer's contract as one of its own": [
