@@ -167,6 +167,14 @@ describeEachDialect('the claim store', (dialect) => {
     expect(await claimDue(engine, { token: 'unknown' })).toEqual([]);
   });
 
+  it('prolongs no lease for a call that is no longer wanted', async () => {
+    await hire(engine, 1);
+    const claim = await claimOne(engine);
+    expect(await openClaims(engine).prolong(claim, now(), later())).toBe(true);
+    await engine.apply([numberedEvent('contract.ended', 1)]);
+    expect(await openClaims(engine).prolong(claim, now(), later())).toBe(false);
+  });
+
   it('puts back only what it still holds', async () => {
     await hire(engine, 1);
     const late = await claimOne(engine, 'late');
