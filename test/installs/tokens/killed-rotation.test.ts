@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { type RotateDeps, resumeRotation, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process, signal } from '../../support/token-world.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const leaseMs = 120_000;
 /** The old token has run dry, and every request that was given up has arrived. */
@@ -53,7 +53,7 @@ function mortal({ deps }: Process, moment: number): { deps: RotateDeps; life: { 
   };
 }
 
-describeEachDatabase('a rotation that is killed', (openFresh) => {
+describeAnyDatabase('a rotation that is killed', (openFresh) => {
   it.each(['the same command', 'a running bridge'])('at any moment is finished by %s', async (resumedBy) => {
     const clock = createFakeClock(new Date().toISOString());
     const world = await openTokenWorld(await openFresh(), clock);
