@@ -13,7 +13,8 @@ if (step === 'part') {
 } else {
   const parts = existsSync(linesFile) ? readFileSync(linesFile, 'utf8').trim().split('\n').map(JSON.parse) : [];
   // The end of a long log is what people read, so the failures are repeated there.
-  for (const { name } of parts) for (const failure of failuresOf(name)) console.log(`*** FAILED in ${name}: ${failure}`);
+  for (const { name } of parts)
+    for (const failure of failuresOf(name)) console.log(`*** FAILED in ${name}: ${failure}`);
   for (const part of parts) console.log(toLine(part));
   const sum = (count) => parts.reduce((total, part) => total + part[count], 0);
   const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';

@@ -139,15 +139,6 @@ async function plansAt(
   return new Map(holding.map(({ membershipId, planId }) => [membershipId, planId]));
 }
 
-/** The same without what the journal does not keep. */
-export function withoutUnkept(bearing: Bearing): Bearing {
-  return {
-    ...bearing,
-    people: bearing.people.map((one) => ({ ...one, ...unnamed })),
-    memberships: bearing.memberships.map((one) => ({ ...one, ...unsaid })),
-  };
-}
-
 const unnamed = { displayName: null, workEmailDomain: null, workEmailDigest: null, addressMissing: null };
 /** It may quote names and addresses, and is of no weight for who could get in. */
 const unsaid = { doubtedId: null, failure: null, nextAttemptAt: null };

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Forged, toForgedBody } from '../support/hostile/forged-event.ts';
 import { sign } from '../support/sign.ts';
+import { type Forged, toForgedBody } from './forged-event.ts';
 
 /** The hostile customer in a process of its own; it forges until it is told to stop. */
 export interface FloodOrder {

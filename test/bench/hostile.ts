@@ -10,9 +10,9 @@ import { openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { accountSettings, openAccountTool } from '../support/hostile/account-tool.ts';
 import { toBody } from '../support/lifecycle-events.ts';
 import { sign } from '../support/sign.ts';
+import { accountSettings, openAccountTool } from './account-tool.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import type { FloodOrder } from './hostile-load-process.ts';
 import { percentile } from './percentile.ts';
@@ -59,7 +59,7 @@ await withBenchDatabases(values, async (databases) => {
 
 /** @returns milliseconds from each hire to access */
 async function measure(databaseUrl: string, isFlooded: boolean): Promise<number[]> {
-  const tool = await openAccountTool(false);
+  const tool = await openAccountTool();
   const sandbox = createSandbox({ seed: 'bench' });
   const { baseUrl } = await sandbox.start();
   const storage = await openStorage(databaseUrl, randomBytes(32));

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
-import { openFrontDoor } from '../support/bad-day/front-door.ts';
+import { openFrontDoor } from '../support/front-door.ts';
 
 /** A marketplace that can be read, with one customer whose people come and go. It never tells a bridge what it told before. */
 export interface CrashMarket {

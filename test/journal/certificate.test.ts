@@ -5,11 +5,10 @@ import { emptyChain, type JournalRow, seal } from '../../src/journal/chain.ts';
 import { createJournalStore } from '../../src/journal/journal-store.ts';
 import { createSigningKey } from '../../src/journal/signing-key.ts';
 import { verifyCertificate } from '../../src/journal/verify-certificate.ts';
+import { convergeDue, hire, numberedEvent } from '../support/converging.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
-import { createRandom } from '../support/random.ts';
-import { createPast } from '../support/random-past.ts';
 import { tries } from '../support/tries.ts';
 
 const key = createSigningKey(Buffer.alloc(32, 7));
@@ -45,10 +44,12 @@ describe('an access certificate', () => {
   beforeEach(async () => {
     // It is only read, so one is enough.
     if (rows !== undefined) return;
-    const past = createPast(createRandom(2), 2);
     const engine = createEngine(openForTest(await sqlite.createMigrated()));
     const tool = createMemoryTool();
-    for (let step = 0; step < 60; step += 1) await past.step(engine, tool);
+    await hire(engine, 8);
+    await convergeDue(engine, tool);
+    await engine.apply([1, 2, 3].map((number) => numberedEvent('contract.ended', number)));
+    await convergeDue(engine, tool);
     const journal = createJournalStore(engine.database);
     await journal.sealAll();
     rows = await journal.list(0, 10_000);

@@ -11,6 +11,14 @@ import { createMemoryTool } from '../support/memory-tool.ts';
 const started = fullEvent({ type: 'contract.started', displayName: 'Amara Okafor', workEmail: 'amara@opentrain.work' });
 const ended = fullEvent({ type: 'contract.ended' });
 
+/** Later than the hire. */
+function laterBy(hours: number): string {
+  return `2026-03-16T0${hours}:00:00.000Z`;
+}
+
+/** Two that are later than an absence or an end. */
+const observed = (column: string): object[] => [{ [column]: laterBy(2) }, { [column]: laterBy(3) }];
+
 describeEachDatabase('the evidence journal', (openFresh) => {
   let engine: Engine;
   let journal: JournalStore;
@@ -68,6 +76,47 @@ describeEachDatabase('the evidence journal', (openFresh) => {
     // The first reading that lists it is one.
     expect((await journal.head()).seq - before.seq).toBe(1);
   });
+
+  it.each([
+    ['an observation after an absence of a link', 'link', [{ absences: laterBy(1) }, ...observed('seenAt')]],
+    ['one of a participation', 'participation', [{ absences: laterBy(1) }, ...observed('seenAt')]],
+    ['one of a contract at a link', 'contractLink', [{ omissions: laterBy(1) }, ...observed('namedAt')]],
+    [
+      'a grant that answers after it was revoked',
+      'installGrant',
+      [{ revokedEventAt: laterBy(1) }, ...observed('activeReadAt')],
+    ],
+  ] as const)('grows by %s, and not by the next', async (_what, table, changes) => {
+    await hire();
+    const { kysely } = engine.database;
+    await kysely
+      .insertInto('installGrant')
+      .values({ install: 'acme', grantId: 'g1', activeReadAt: laterBy(0) })
+      .execute();
+    await journal.sealAll();
+    expect(await growths(table, changes)).toEqual([1, 1, 0]);
+  });
+
+  it('grows by each reading that contradicts an end', async () => {
+    await hire();
+    const changes = [{ endedEventAt: laterBy(1) }, ...observed('activeReadAt')];
+    expect(await growths('contract', changes)).toEqual([1, 1, 1]);
+  });
+
+  /** By how many rows it grows with each change of a table's one row. */
+  async function growths(
+    table: 'contract' | 'contractLink' | 'installGrant' | 'link' | 'participation',
+    changes: readonly object[],
+  ) {
+    const grown: number[] = [];
+    for (const change of changes) {
+      const { seq } = await journal.head();
+      await engine.database.kysely.updateTable(table).set(change).execute();
+      await journal.sealAll();
+      grown.push((await journal.head()).seq - seq);
+    }
+    return grown;
+  }
 
   it('goes on where it was, also for several that seal at once', async () => {
     await hire();

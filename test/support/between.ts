@@ -9,6 +9,6 @@ export async function pauseBetween(): Promise<string> {
 }
 
 /** Waits until what is done is later than an instant of the real clock. */
-export async function passInstant(instant: Date): Promise<void> {
+async function passInstant(instant: Date): Promise<void> {
   while (Date.now() <= instant.getTime()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -85,11 +85,6 @@ async function takeMigratedPostgres(): Promise<string> {
   return `${url}${name}`;
 }
 
-/** @param url of a database without connections */
-export async function copyPostgresDatabase(url: string): Promise<string> {
-  return await createPostgresUrl(url.slice(url.lastIndexOf('/') + 1));
-}
-
 async function createPostgresUrl(template: string): Promise<string> {
   const { url } = inject('postgres');
   const name = await createNamed(url, template);

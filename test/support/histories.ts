@@ -5,7 +5,7 @@ import { fullEvent } from './event-bodies.ts';
 
 const types = ['contract.started', 'contract.ended', 'project_link.created', 'project_link.removed'] as const;
 
-export interface Happening {
+interface Happening {
   install: 'acme' | 'globex';
   type: (typeof types)[number];
   contract: 'c1' | 'c2';
@@ -28,7 +28,7 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   trainer: fc.constantFrom('t1', 't2'),
 });
 
-export interface History {
+interface History {
   set: Happening[];
   order: number[];
   batches: number[];
@@ -68,14 +68,13 @@ export function expectWanted(set: Happening[]): string[] {
   return [...new Set(wanted)].sort();
 }
 
-/** @param run tells the ids of one run from those of another */
-export function toBody({ install, type, contract, link, trainer }: Happening, run = ''): string {
+export function toBody({ install, type, contract, link, trainer }: Happening): string {
   return fullEvent({
     type,
-    contract: contract + run,
-    link: link + run,
-    trainer: trainer + run,
-    project: projectOf[install][link] + run,
+    contract,
+    link,
+    trainer,
+    project: projectOf[install][link],
     workEmail: install === 'globex' ? null : `${trainer}@opentrain.work`,
   });
 }

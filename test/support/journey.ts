@@ -257,7 +257,7 @@ export async function liveThrough({ database }: Storage, clock: FakeClock, ms: n
 }
 
 /** That a bridge will have been there until then. */
-export async function noteAlive(database: Database, until: Date): Promise<void> {
+async function noteAlive(database: Database, until: Date): Promise<void> {
   const value = until.toISOString();
   await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', value));
 }

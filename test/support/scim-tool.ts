@@ -10,8 +10,6 @@ export interface ScimDialectTool extends ScimTool {
   remakeGroup(name: string): void;
   /** The ids in every group, by its name. */
   groups(): Map<string, string[]>;
-  /** It is called for every request, after its effect. */
-  watch: (call: string) => void;
 }
 
 /** A server that speaks SCIM in its own way. */
@@ -40,7 +38,6 @@ export async function openScimTool(
             ifMatch: request.headers['if-match'],
           })
         : refusal(401, 'who are you?');
-      tool.watch(`${front.requests.at(-1)?.line} → ${answer.status}`);
       response.status(answer.status);
       if (answer.body === undefined) response.end();
       else response.type('application/scim+json').send(JSON.stringify(answer.body));
@@ -51,7 +48,6 @@ export async function openScimTool(
 
   const tool: ScimDialectTool = {
     ...front,
-    watch: () => undefined,
     group: groupOf,
     groups: () =>
       new Map(

@@ -46,16 +46,12 @@ export interface SiteSetup {
   urls?: Record<string, string>;
   removals?: object;
   managedDomains?: string[];
-  /** Sections of the configuration. */
-  mail?: object;
   /** Accounts that are never touched, in every tool. */
   protected?: readonly string[];
   /** Instead of the site's. */
   marketplaceUrl?: string;
   acceptsOrphans?: boolean;
   isRestored?: boolean;
-  /** How often loops look by themselves, where many bridges run at once. */
-  pollMs?: number;
 }
 
 interface SiteInstall {
@@ -115,7 +111,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       adapters: new Map(Object.entries(setup.tools)),
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
-      pollMs: setup.pollMs ?? pollMs,
+      pollMs,
       hasStorageThread: false,
     });
     const stop = stopOnce(app, storage);
@@ -190,7 +186,7 @@ async function openAccount(sandbox: Sandbox, baseUrl: string): Promise<Account> 
 }
 
 function toConfig(
-  { installs, tools, removals, mail, managedDomains = [], ...setup }: SiteSetup,
+  { installs, tools, removals, managedDomains = [], ...setup }: SiteSetup,
   accounts: ReadonlyMap<string, Account>,
   baseUrl: string,
 ): Config {
@@ -211,12 +207,11 @@ function toConfig(
     tools: Object.fromEntries(
       Object.keys(tools).map((name) => {
         const url = setup.urls?.[name];
-        const kept = [...(setup.protected ?? [])];
-        return [name, { adapter: 'given', protected: kept, ...(url !== undefined && { url }) }];
+        const { protected: kept = [] } = setup;
+        return [name, { adapter: 'given', protected: [...kept], ...(url !== undefined && { url }) }];
       }),
     ),
     ...(removals && { removals }),
-    ...(mail && { mail }),
   });
 }
 

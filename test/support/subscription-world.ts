@@ -17,9 +17,9 @@ import { createInstallStateStore } from '../../src/reconcile/read/install-state-
 import type { Endpoint } from '../../src/sources/endpoint.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { Alerting } from './alerting.ts';
-import { type DayMarket, lossless, type OpenDayMarket, openSandbox, openSecond } from './bad-day/day-market.ts';
 import { type Dialect, postgres, sqlite } from './databases.ts';
 import { contractStarted, newDelivery } from './deliveries.ts';
+import { type EitherMarket, type OpenEitherMarket, openSandbox, openSecond } from './either-market.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines } from './log-lines.ts';
 
@@ -28,7 +28,7 @@ import { createLogLines } from './log-lines.ts';
  * at when the test says so. No server listens where it delivers to.
  */
 export interface SubscriptionWorld {
-  market: DayMarket;
+  market: EitherMarket;
   api: PlatformSource;
   deps: SubscriptionDeps;
   clock: FakeClock;
@@ -50,7 +50,7 @@ export interface SubscriptionWorld {
 }
 
 /** Each marketplace and each database, and not each with each: they know nothing of each other. */
-export const surroundings: [string, OpenDayMarket, Dialect][] = [
+export const surroundings: [string, OpenEitherMarket, Dialect][] = [
   ['at the sandbox, on SQLite', openSandbox, sqlite],
   ['at the second marketplace, on PostgreSQL', openSecond, postgres],
 ];
@@ -65,14 +65,13 @@ interface WorldOptions {
 const { signal } = new AbortController();
 
 export async function openSubscriptionWorld(
-  openMarket: OpenDayMarket,
+  openMarket: OpenEitherMarket,
   database: Database,
   { hasConfiguredSecrets = false, hears, ...limits }: WorldOptions = {},
 ): Promise<SubscriptionWorld> {
   const clock = createFakeClock();
-  const market = await openMarket(clock, lossless, limits);
-  const { token } = market.connect();
-  const api = createPlatformSource({ baseUrl: market.baseUrl, token });
+  const market = await openMarket(clock, limits);
+  const api = createPlatformSource(market);
   const log = createLogLines();
   const box = createSecretBox(randomBytes(32));
   const endpoints = createEndpointStore(database, box);

@@ -16,7 +16,7 @@ export function tries(all: number): number {
  * The databases for tests whose subject is not the database, such as stories about rules: in `.ci/run`
  * both, at a desk SQLite alone. The tests of the stores run on both everywhere.
  */
-export const anyDialects: readonly Dialect[] = isThorough ? [sqlite, postgres] : [sqlite];
+const anyDialects: readonly Dialect[] = isThorough ? [sqlite, postgres] : [sqlite];
 
 export function describeAnyDialect(name: string, declare: (dialect: Dialect) => void): void {
   describe.each(anyDialects)(`${name} ($name)`, declare);

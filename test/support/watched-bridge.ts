@@ -13,18 +13,18 @@ import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-s
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { Endpoint } from '../../src/sources/endpoint.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
-import { type DayMarket, lossless, type OpenDayMarket } from './bad-day/day-market.ts';
-import { type FrontDoor, openFrontDoor } from './bad-day/front-door.ts';
 import type { Dialect } from './databases.ts';
+import type { EitherMarket, OpenEitherMarket } from './either-market.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
 import { createFolder } from './folder.ts';
+import { type FrontDoor, openFrontDoor } from './front-door.ts';
 import { hardlyEver } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 
 /** A bridge that is reached through a door, and watches its subscription. */
 export interface WatchedBridge {
-  market: DayMarket;
+  market: EitherMarket;
   api: PlatformSource;
   clock: FakeClock;
   log: LogLines;
@@ -47,14 +47,14 @@ interface BridgeOptions {
 const { signal } = new AbortController();
 
 export async function openWatchedBridge(
-  openMarket: OpenDayMarket,
+  openMarket: OpenEitherMarket,
   dialect: Dialect,
   { webhookSecrets = [] }: BridgeOptions = {},
 ): Promise<WatchedBridge> {
   // What has the time of this machine, as a process beside it, begins at the same.
   const clock = createFakeClock(new Date().toISOString());
-  const market = await openMarket(clock, lossless);
-  const { token } = market.connect();
+  const market = await openMarket(clock);
+  const { token } = market;
   const api = createPlatformSource({ baseUrl: market.baseUrl, token });
   const door = await openFrontDoor();
   const log = createLogLines();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
-import { openSandbox } from '../../support/bad-day/day-market.ts';
+import { openSandbox } from '../../support/either-market.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';

@@ -315,7 +315,7 @@ describe('what the second marketplace delivers', () => {
   });
 
   it('ends after ten failures in a row, until the endpoint is enabled again', async () => {
-    const { link, receiver, pass, call, path, state, market } = await openListening();
+    const { link, receiver, pass, call, path, state } = await openListening();
     receiver.status = 500;
     for (let n = 0; n < 12; n += 1) await link(`p${n}`);
     expect(await pass(0)).toBe(10);
@@ -328,7 +328,6 @@ describe('what the second marketplace delivers', () => {
     receiver.status = 200;
     await link('unheard');
     expect(await pass(60 * minutes)).toBe(10);
-    expect(market.counts().unheard).toBe(1);
     await call('PATCH', path, { status: 'ACTIVE' });
     expect(await state()).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 0 });
     expect(await pass(60 * minutes)).toBe(10);
@@ -381,34 +380,6 @@ describe('what the second marketplace delivers', () => {
     const announced = types.filter((type) => type.startsWith('milestone.'));
     const [funded, low] = ['milestone.funded', 'milestone.budget_low'];
     expect(announced).toEqual([funded, low, 'milestone.budget_depleted', funded, low]);
-  });
-
-  it('is lost, repeated and late at the set rates, and the same with the same seed', async () => {
-    const emission = { lost: 0.3, repeated: 0.2, reordered: 0.2 };
-    async function run() {
-      const { link, market, jobId, pass, receiver, clock } = await openListening({ emission, seed: 7 });
-      await link('signs');
-      for (let n = 0; n < 300; n += 1) {
-        market.hire(jobId, [`u${n}`]);
-        clock.advance(1000);
-      }
-      await pass(0);
-      await pass(120 * minutes);
-      const started = receiver.bodies().filter(({ type }) => type === 'contract.started');
-      return {
-        counts: market.counts(),
-        order: started.map(({ data }) => data.freelancer.opentrainUserId as string),
-      };
-    }
-    const [first, second] = [await run(), await run()];
-    expect(second).toEqual(first);
-    const { counts, order } = first;
-    expect(counts.raised).toBe(301);
-    expect(Math.abs(counts.lost / 301 - 0.3)).toBeLessThan(0.06);
-    expect(Math.abs(counts.repeated / (301 - counts.lost) - 0.2)).toBeLessThan(0.06);
-    expect(new Set(order).size).toBeGreaterThanOrEqual(300 - counts.lost);
-    expect(order.length).toBeGreaterThan(new Set(order).size);
-    expect(order).not.toEqual(order.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
   });
 });
 

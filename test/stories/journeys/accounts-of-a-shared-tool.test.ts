@@ -31,4 +31,24 @@ describeAnyDialect('a tool with logins', (dialect) => {
     ]);
     await bridge.stop();
   });
+
+  it('has no account touched that the configuration protects', async () => {
+    const [boss, trainer] = ['boss@x.example', 'amara@x.example'];
+    const tool = createMemoryTool('membership', { keyedBy: 'address', hasAccounts: true });
+    tool.seed('acme-signs', boss, boss);
+    const site = await openSite(dialect, ['acme']);
+    const setup = { installs: { acme }, tools: { studio: tool.adapter }, managedDomains: ['x.example'] };
+    const bridge = await site.start({ ...setup, protected: [boss] });
+    const { jobId, link } = site.customer('acme');
+    await link('acme-signs');
+    const hired = [boss, trainer].map((workEmail) =>
+      site.sandbox.hire({ jobId, trainers: [{ opentrainUserId: workEmail.slice(0, 4), workEmail }] }),
+    );
+    await bridge.quiet();
+    expect(tool.members('acme-signs')).toEqual([trainer, boss]);
+    for (const { contractId } of hired) site.sandbox.endContract(contractId);
+    await bridge.quiet();
+    expect(tool.calls.filter((call) => call.includes(boss))).toEqual([]);
+    expect(tool.members('acme-signs')).toEqual([boss]);
+  });
 });

@@ -52,6 +52,15 @@ describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
     expect(incident.removals()).toEqual([`remove ${signs}/cmu1`]);
   });
 
+  it('goes as well where the second read follows soon, though who is on it was asked just before', async () => {
+    await incident.pass(7 * hours);
+    await incident.read(listed('cmu2'));
+    await incident.pass(15 * minutes);
+    await incident.read(listed('cmu2'));
+    await incident.pass(15 * minutes);
+    expect(members()).toEqual(['cmu2']);
+  });
+
   it('stays after one read without them', async () => {
     await incident.pass(7 * hours);
     await incident.read(listed('cmu2'));

@@ -6,8 +6,6 @@ import type { Delivery, EndpointRecord, InstallRecord } from './records.ts';
 
 const retryWaitsMs = [1, 5, 30, 120].map((minutes) => minutes * 60_000);
 const failuresUntilDisabled = 10;
-/** How late an event may come that others are let past, and a repeat of one. */
-const longestDelayMs = 45 * 60_000;
 
 export interface EventContent {
   type: string;
@@ -16,41 +14,18 @@ export interface EventContent {
   data: object;
 }
 
-/** Best effort: what is raised may get lost here, or come twice, or after what was raised later. */
 export function raiseEvent(
   state: MarketState,
   { endpoints }: InstallRecord,
   { type, resourceId, jobId, data }: EventContent,
 ): void {
-  const { emission, counts, random } = state;
   const [id, createdAt] = [state.nextEventId(), state.now()];
   const body = JSON.stringify({ id, type, apiVersion: 'v1', createdAt, resourceId, jobId, data });
-  // Always as many draws, so that the same seed means the same events whichever endpoints there are.
-  const dice = { lost: random(), repeated: random(), reordered: random() };
-  const delays = [random(), random()].map((share) => Math.ceil(share * longestDelayMs));
-  counts.raised += 1;
-  if (dice.lost < emission.lost) {
-    counts.lost += 1;
-    return;
-  }
-  const isReordered = dice.reordered < emission.reordered;
-  const isRepeated = dice.repeated < emission.repeated;
-  if (isReordered) counts.reordered += 1;
-  if (isRepeated) counts.repeated += 1;
-  const [lateMs = 0, againMs = 0] = delays;
-  const now = state.options.clock.now().getTime();
-  const dueAt = now + (isReordered ? lateMs : 0);
+  const dueAt = state.options.clock.now().getTime();
   for (const endpoint of endpoints.values()) {
-    if (!endpoint.eventTypes.includes(type)) continue;
-    if (endpoint.status === 'DISABLED') {
-      counts.unheard += 1;
-      continue;
-    }
-    const delivery = { id: state.nextId('dlv'), endpoint, type, body };
-    enqueue(state, { ...delivery, status: 'PENDING', attempts: 0, dueAt });
-    if (isRepeated) {
-      enqueue(state, { ...delivery, status: 'PENDING', attempts: 0, dueAt: dueAt + againMs });
-    }
+    // What is raised while it is disabled is never delivered.
+    if (!endpoint.eventTypes.includes(type) || endpoint.status === 'DISABLED') continue;
+    enqueue(state, { id: state.nextId('dlv'), endpoint, type, body, status: 'PENDING', attempts: 0, dueAt });
   }
 }
 

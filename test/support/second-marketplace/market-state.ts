@@ -1,29 +1,20 @@
 import { createRandom } from '../random.ts';
-import type { ContractRecord, Delivery, Emission, EmissionCounts, InstallRecord, JobRecord } from './records.ts';
+import type { ContractRecord, Delivery, InstallRecord, JobRecord } from './records.ts';
 
 export interface MarketOptions {
   /** The time of day, and what the waits between attempts are measured by. */
   clock: { now(): Date };
-  seed?: number;
-  emission?: Partial<Emission>;
   headerPrefix?: 'X-OpenTrain-' | 'X-Service-';
   /** Whether listings of contracts have a `nextCursor`. */
   hasCursors?: boolean;
-  /** How long every answer of the API takes. */
-  latencyMs?: number;
   deliveryTimeoutMs?: number;
   linksPerInstall?: number;
   endpointsPerInstall?: number;
 }
 
-/** Everything there is, and what the test has set. */
+/** Everything there is. */
 export interface MarketState {
   options: MarketOptions;
-  /** May be changed at any time. */
-  latencyMs: number;
-  emission: Emission;
-  counts: EmissionCounts;
-  random(): number;
   installs: Map<string, InstallRecord>;
   installsByToken: Map<string, InstallRecord>;
   jobs: Map<string, JobRecord>;
@@ -36,18 +27,13 @@ export interface MarketState {
 }
 
 export function createMarketState(options: MarketOptions): MarketState {
-  const random = createRandom(options.seed ?? 1);
+  const random = createRandom(1);
   let ids = 0;
   let sequence = 0;
   // Greater than what a JavaScript number can tell apart.
   let eventId = 9_007_199_254_740_993n;
-  const none = { lost: 0, repeated: 0, reordered: 0 };
   return {
     options,
-    latencyMs: options.latencyMs ?? 0,
-    emission: { ...none, ...options.emission },
-    counts: { ...none, raised: 0, unheard: 0 },
-    random,
     installs: new Map(),
     installsByToken: new Map(),
     jobs: new Map(),

@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { MarketState } from './market-state.ts';
 import { openapiOf } from './openapi.ts';
 import { type Operation, operations } from './operations.ts';
@@ -26,7 +25,6 @@ async function answer(
   requestId: string,
 ): Promise<void> {
   try {
-    if (state.latencyMs > 0) await wait(state.latencyMs);
     const { status, body } = await answerOf(state, request);
     send(response, status, body);
   } catch (error) {

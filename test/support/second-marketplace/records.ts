@@ -90,17 +90,3 @@ export interface InstallRecord {
   links: Map<string, LinkRecord>;
   endpoints: Map<string, EndpointRecord>;
 }
-
-/** What goes wrong with an event on its way, each a probability from 0 to 1. */
-export interface Emission {
-  lost: number;
-  repeated: number;
-  reordered: number;
-}
-
-/** What became of the events so far. */
-export interface EmissionCounts extends Emission {
-  raised: number;
-  /** Raised for an endpoint that was disabled: they are never delivered. */
-  unheard: number;
-}

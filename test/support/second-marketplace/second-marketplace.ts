@@ -15,7 +15,7 @@ import {
 } from './happenings.ts';
 import { createMarketState, type MarketOptions } from './market-state.ts';
 import { createPlatformServer, platformPath } from './platform-server.ts';
-import type { ContractRecord, Emission, EmissionCounts, InstallRecord } from './records.ts';
+import type { InstallRecord } from './records.ts';
 
 /**
  * A marketplace written from `spec/platform-api.md` alone. It shares no code with the sandbox and
@@ -33,17 +33,12 @@ export interface SecondMarketplace {
   /** No event tells of it. */
   replacePeople(contractId: string, trainerIds: string[]): void;
   fund(contractId: string, milestone: { amountUsd: number; volume: number }): void;
-  setConsent(installId: string, piiConsent: boolean): void;
   /** From now on 401; the install stays. */
   revokeToken(installId: string): void;
   /** From now on 403. */
   revokeInstall(installId: string): void;
   /** Another install with another token, of the same customer. */
   reconnect(installId: string): Connection;
-  setEmission(emission: Partial<Emission>): void;
-  setLatency(ms: number): void;
-  counts(): EmissionCounts;
-  contract(contractId: string): Pick<ContractRecord, 'status' | 'endDate'> & { people: string[] };
   deliverDue(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -82,25 +77,11 @@ export async function openSecondMarketplace(options: MarketOptions): Promise<Sec
       contractOf(state, contractId).people = ids.map(toPerson);
     },
     fund: (contractId, milestone) => fund(state, contractId, milestone),
-    setConsent(installId, piiConsent) {
-      installOf(installId).piiConsent = piiConsent;
-    },
     revokeToken(installId) {
       installOf(installId).token.isLive = false;
     },
     revokeInstall: (installId) => revokeInstall(state, installOf(installId)),
     reconnect: (installId) => toConnection(reconnect(state, installOf(installId))),
-    setEmission(emission) {
-      state.emission = { lost: 0, repeated: 0, reordered: 0, ...emission };
-    },
-    setLatency(ms) {
-      state.latencyMs = ms;
-    },
-    counts: () => ({ ...state.counts }),
-    contract(contractId) {
-      const { status, endDate, people } = contractOf(state, contractId);
-      return { status, endDate, people: people.map(({ opentrainUserId }) => opentrainUserId) };
-    },
     deliverDue: () => deliverDue(state),
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve));

@@ -1,19 +1,22 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
-import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
-import { newDelivery } from '../support/deliveries.ts';
-import { fullEvent } from '../support/event-bodies.ts';
-import { until } from '../support/until.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { openIdleMarketplace } from '../../support/bridge-process.ts';
+import { createBridgeWorkspace, type Workspace } from '../../support/bridge-workspace.ts';
+import { newDelivery } from '../../support/deliveries.ts';
+import { fullEvent } from '../../support/event-bodies.ts';
+import { until } from '../../support/until.ts';
 
 const createdAt = new Date().toISOString();
 
 describe('a bridge that runs', () => {
   it('clears by itself those whose last contract ended long ago, and no others', async () => {
-    const workspace = createBridgeWorkspace();
+    const workspace = createBridgeWorkspace({ marketplace: { baseUrl: await openIdleMarketplace() } });
     await workspace.receive(
       fullEvent({ type: 'contract.started', createdAt }),
       fullEvent({ type: 'contract.ended', id: '7000000002' }),
+    );
+    await workspace.receive(
       fullEvent({ type: 'contract.started', contract: 'c2', trainer: 'cmu2', link: 'l2', createdAt }),
     );
     await workspace.withStorage(async ({ database }) => {

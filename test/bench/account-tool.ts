@@ -3,18 +3,14 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Account, type Asked, createAccountState } from './account-state.ts';
-import type { Standing } from './standing.ts';
+import { type Asked, createAccountState } from './account-state.ts';
 
 /** A tool with an HTTP API on loopback that has accounts, and apart from them groups of them. */
-export interface AccountTool {
+interface AccountTool {
   url: string;
   token: string;
-  standing(): Standing;
-  seed(account: Omit<Account, 'id'>, groups: readonly string[]): string;
   /** Called with every request after its effect. */
   watch(listener: (call: string) => void): void;
-  fold(group: string): string;
   close(): void;
 }
 
@@ -41,9 +37,8 @@ export function accountSettings({ url, token }: { url: string; token: string }) 
   };
 }
 
-export async function openAccountTool(foldsIds: boolean): Promise<AccountTool> {
-  const fold = (group: string) => (foldsIds ? group.normalize('NFKC').trim().toLowerCase() : group);
-  const state = createAccountState(fold);
+export async function openAccountTool(): Promise<AccountTool> {
+  const state = createAccountState();
   let watch: (call: string) => void = () => undefined;
 
   const server = createServer(async (request, response) => {
@@ -61,9 +56,6 @@ export async function openAccountTool(foldsIds: boolean): Promise<AccountTool> {
   return {
     url: `http://127.0.0.1:${port}/v1`,
     token: 'account-tool-token',
-    fold,
-    standing: state.standing,
-    seed: state.seed,
     watch(listener) {
       watch = listener;
     },

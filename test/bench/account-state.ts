@@ -1,13 +1,11 @@
-import type { Standing } from './standing.ts';
-
-export interface Account {
+interface Account {
   id: string;
   email: string;
   name: string;
   isActive: boolean;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   body?: unknown;
 }
@@ -21,14 +19,14 @@ export interface Asked {
 }
 
 /** Accounts and groups of them, and the rules of a tool that keeps them. */
-export function createAccountState(fold: (group: string) => string) {
+export function createAccountState() {
   const accounts = new Map<string, Account>();
   const groups = new Map<string, Set<string>>();
   let lastId = 0;
 
   const membersOf = (name: string): Set<string> => {
-    const group = groups.get(fold(name)) ?? new Set<string>();
-    groups.set(fold(name), group);
+    const group = groups.get(name) ?? new Set<string>();
+    groups.set(name, group);
     return group;
   };
   const byAddress = (email = '') =>
@@ -88,14 +86,5 @@ export function createAccountState(fold: (group: string) => string) {
       const isGroup = area === 'groups' && what === 'members' && asked.parts.length <= 4;
       return isGroup ? answerGroup(asked, first, id) : { status: 404 };
     },
-    seed(account: Omit<Account, 'id'>, names: readonly string[]): string {
-      const { id } = make(account);
-      for (const name of names) membersOf(name).add(id);
-      return id;
-    },
-    standing: (): Standing => ({
-      accounts: new Map([...accounts].map(([id, { email, ...rest }]) => [id, { email, rest: JSON.stringify(rest) }])),
-      members: new Map([...groups].map(([name, ids]) => [name, [...ids]])),
-    }),
   };
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** The load balancer before the bridge: one address for the whole day, that may lead nowhere. */
+/** The load balancer before the bridge: one address that may lead nowhere. */
 export interface FrontDoor {
   url: string;
   /** Null: every request is answered 503. */
