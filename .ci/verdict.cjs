@@ -9,17 +9,20 @@ if (step === 'part') {
   const [name, status, seconds] = given;
   const verdict = judge(name, Number(status));
   appendFileSync(linesFile, `${JSON.stringify({ name, seconds: Number(seconds), ...verdict })}\n`);
-  console.log(toLine({ name, seconds, ...verdict }));
+  print(toLine({ name, seconds, ...verdict }));
 } else {
   const parts = existsSync(linesFile) ? readFileSync(linesFile, 'utf8').trim().split('\n').map(JSON.parse) : [];
   // The end of a long log is what people read, so the failures are repeated there.
-  for (const { name } of parts)
-    for (const failure of failuresOf(name)) console.log(`*** FAILED in ${name}: ${failure}`);
-  for (const part of parts) console.log(toLine(part));
+  for (const { name } of parts) for (const failure of failuresOf(name)) print(`*** FAILED in ${name}: ${failure}`);
+  for (const part of parts) print(toLine(part));
   const sum = (count) => parts.reduce((total, part) => total + part[count], 0);
   const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
-  console.log(`${sum('passed')} passed, ${sum('failed')} failed${skipped}`);
+  print(`${sum('passed')} passed, ${sum('failed')} failed${skipped}`);
   process.exitCode = parts.length > 0 && parts.every(({ outcome }) => outcome !== 'FAILED') ? 0 : 1;
+}
+
+function print(line) {
+  process.stdout.write(`${line}\n`);
 }
 
 function judge(name, status) {
