@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { importGraph, importsOf, measureGraph } from './support/imports.ts';
 
 /** Bottom first: a folder may import itself and what is below it, and none beside it. */
 const layers: readonly (readonly string[])[] = [
@@ -104,7 +104,7 @@ describe('architecture', () => {
   });
 
   it('has no circle of imports', () => {
-    expect(findCircle()).toEqual([]);
+    expect(measureGraph(importGraph(files)).circles[0]).toBeUndefined();
   });
 
   it.each(files)('%s keeps to its layer', (file) => {
@@ -156,25 +156,6 @@ function kindOf(file: string): string | undefined {
 /** The list of what is built in names every adapter. */
 function isListOfAdapters(file: string): boolean {
   return /^src\/adapters\/(create-adapter|load-adapters)\.ts$/.test(file);
-}
-
-function importsOf(file: string): string[] {
-  const specifiers = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
-  return specifiers.map(([, name = '']) => (name.startsWith('.') ? path.join(path.dirname(file), name) : name));
-}
-
-/** The files of one circle, in the order in which they import each other. */
-function findCircle(): string[] {
-  const done = new Set<string>();
-  function search(file: string, way: readonly string[]): string[] {
-    if (way.includes(file)) return way.slice(way.indexOf(file));
-    if (done.has(file)) return [];
-    const targets = importsOf(file).filter((target) => files.includes(target));
-    const circle = targets.map((target) => search(target, [...way, file])).find(({ length }) => length > 0);
-    done.add(file);
-    return circle ?? [];
-  }
-  return files.map((file) => search(file, [])).find(({ length }) => length > 0) ?? [];
 }
 
 function packageOf(specifier: string): string {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { type ListedBudget, listBudgets } from '../../src/budget/budget-list-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { describeEachDatabase } from '../support/databases.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const since = '2026-03-10';
 
-describeEachDatabase('the list of budgets', (openFresh) => {
+describeAnyDatabase('the list of budgets', (openFresh) => {
   async function addBudget(
     { kysely }: Database,
     [install, contractId]: readonly [string, string],

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { aboutPayments } from '../../src/operator/about-payments.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-describeEachDatabase('what waits for money', (openFresh) => {
+describeAnyDatabase('what waits for money', (openFresh) => {
   const open = async () => await openPaymentWorld(await openFresh());
 
   it('is what the list says, and is over only after a second list without it', async () => {

@@ -3,17 +3,17 @@ import { beforeEach, expect, it } from 'vitest';
 import { listOldestWaiting, oldestWaiting, type Waiting, type WaitingKind } from '../../src/console/waiting-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { minutes } from '../support/incident.ts';
 import { inviteAll } from '../support/invite.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
 const later = '2026-03-15T12:10:00.000Z';
 
-describeEachDatabase('the oldest of what waits', (openFresh) => {
+describeAnyDatabase('the oldest of what waits', (openFresh) => {
   let engine: Engine;
 
   beforeEach(async () => {

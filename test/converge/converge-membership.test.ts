@@ -5,17 +5,17 @@ import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { claimOne, converge, convergeDue, receiptsOf } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const hourMs = 3_600_000;
 const started = fullEvent({ type: 'contract.started' });
 const ended = fullEvent({ type: 'contract.ended' });
 const seat = 'street-signs/cmu1';
 
-describeEachDatabase('a membership', (openFresh) => {
+describeAnyDatabase('a membership', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

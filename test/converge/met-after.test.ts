@@ -8,18 +8,18 @@ import { removeAgain } from '../../src/memberships/look-store.ts';
 import { createOwnershipStore } from '../../src/memberships/ownership-store.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
 import { claimDue, converge } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { minutes } from '../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const seconds = 1000;
 const longAgo = '2000-01-01T00:00:00.000Z';
 const started = fullEvent({ type: 'contract.started' });
 const ended = fullEvent({ type: 'contract.ended' });
 
-describeEachDatabase('how long a trainer waits for what is wanted', (openFresh) => {
+describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { pages, renewPage } from './pages.ts';
+import { pages } from './pages.ts';
+import { renewPage } from './renew-page.ts';
 
 /** `npm run docs`: makes anew what follows from the command line and from the schema. */
 for (const [file, generate] of Object.entries(pages)) {

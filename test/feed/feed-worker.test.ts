@@ -1,14 +1,13 @@
 import { expect, it } from 'vitest';
 import type { FeedDeps } from '../../src/feed/feed-worker.ts';
 import { instantIn } from '../../src/lib/clock.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createRandom } from '../support/random.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
-describeEachDatabase('the feed', (openFresh) => {
+describeAnyDatabase('the feed', (openFresh) => {
   const open = async () => await openFeedWorld(await openFresh());
 
   it('is read page by page, each event is stored once, and then it is asked once each time', async () => {

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { createGuidelineReadingStore } from '../../src/guidelines/guideline-reading-store.ts';
 import { createGuidelinesWorker } from '../../src/guidelines/guidelines-worker.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const [everyMs, hourMs] = [15 * 60_000, 60 * 60_000];
 
-describeEachDatabase('manuals on a schedule', (openDatabase) => {
+describeAnyDatabase('manuals on a schedule', (openDatabase) => {
   it('are read by one of two instances, only for installs that want it, and again when they are due', async () => {
     const { world, read, start, untilRead } = await open();
     (await world.join('own', 'signs')).write('Every sign.').publish();

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import type { SyncInstallDeps } from '../../src/guidelines/sync-install.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { down, type GuidelineWorld, openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const htmlOf = (text: string) => `<h1>Signs</h1><p>${text}</p>`;
 const leaseOver = 60_000;
 
-describeEachDatabase('guidelines of a project', (openDatabase) => {
+describeAnyDatabase('guidelines of a project', (openDatabase) => {
   async function open() {
     const world = await openGuidelineWorld(await openDatabase());
     return { ...world, own: await world.join('own', 'signs') };

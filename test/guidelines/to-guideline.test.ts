@@ -7,6 +7,7 @@ import { toMarkdown } from '../../src/guidelines/to-markdown.ts';
 import type { PublishedPage } from '../../src/sources/publication.ts';
 import { hostilePage, readablePages } from '../support/guidelines/hostile-pages.ts';
 import { addressesIn, addressesOf, harmIn, readHtml, shownByMarkdown } from '../support/guidelines/read-shown.ts';
+import { tries } from '../support/tries.ts';
 
 const p = (...content: unknown[]) => ({ type: 'paragraph', content });
 const t = (text: string, ...marks: unknown[]) => ({ type: 'text', text, marks });
@@ -164,7 +165,7 @@ describe('guidelines from a publication', () => {
           expect(addressesIn(shown).filter((address) => !said.has(address))).toEqual([]);
         }
       }),
-      { numRuns: 3000 },
+      { numRuns: tries(3000) },
     );
     expect(read).toBeGreaterThan(1000);
   });
@@ -175,7 +176,7 @@ describe('guidelines from a publication', () => {
         const { html, markdown } = write(...pages);
         expect([html, markdown]).toEqual([html.trim(), markdown.trim()]);
       }),
-      { numRuns: 1000 },
+      { numRuns: tries(1000) },
     );
   });
 });

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { countAll, countDeliveries } from '../../src/inbox/delivery-count-store.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
 const states = ['handled', 'pending', 'ignored', 'failed', 'unprocessable'] as const;
@@ -14,7 +14,7 @@ const rows = states.map((state) => ({
   nextAttemptAt: state === 'pending' ? at(0) : null,
 }));
 
-describeEachDatabase('the counts of deliveries', (openFresh) => {
+describeAnyDatabase('the counts of deliveries', (openFresh) => {
   it('are by install and state, of those since an instant', async () => {
     const database = await openFresh();
     const { kysely } = database;

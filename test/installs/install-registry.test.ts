@@ -8,10 +8,10 @@ import { createInstallRegistry, type InstallRegistry } from '../../src/installs/
 import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const at = '2026-03-15T12:00:00.000Z';
@@ -28,7 +28,7 @@ const acme: ConnectedInstall = {
 };
 const inFile = { ...ofPlatform, token: 'ot_ptk_globex', webhookSecrets: ['whsec_file'], tool: 'studio' };
 
-describeEachDatabase('the registry of installs', (openFresh) => {
+describeAnyDatabase('the registry of installs', (openFresh) => {
   let database: Database;
   let registry: InstallRegistry;
 

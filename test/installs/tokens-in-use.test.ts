@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { describeEachDatabase } from '../support/databases.ts';
 import { openTokenWorld } from '../support/token-world.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
-describeEachDatabase('a token that was replaced', (openFresh) => {
+describeAnyDatabase('a token that was replaced', (openFresh) => {
   async function open(freshForMs: number) {
     const world = await openTokenWorld(await openFresh());
     const { registry, tokenId } = await world.open({ freshForMs });

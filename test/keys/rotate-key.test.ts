@@ -9,15 +9,15 @@ import { createSealerNotice } from '../../src/keys/sealer-notice.ts';
 import { createSealerStore } from '../../src/keys/sealer-store.ts';
 import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
 import { openSecretBox } from '../../src/keys/secret-key.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 const never = new AbortController().signal;
 
-describeEachDatabase('replacing the key', (openFresh) => {
+describeAnyDatabase('replacing the key', (openFresh) => {
   it('seals everything anew, so that the new key alone opens it and the old one does not', async () => {
     const { engine, database } = await openSealed(openFresh);
     const bodies = await openBodies(database, createSecretBox(oldKey));
@@ -164,7 +164,7 @@ describeEachDatabase('replacing the key', (openFresh) => {
   });
 });
 
-describeEachDatabase('the columns of bytes', (openFresh) => {
+describeAnyDatabase('the columns of bytes', (openFresh) => {
   /** What is no secret: a digest of what was signed. */
   const plain = ['delivery.body_sha256'];
 

@@ -8,8 +8,9 @@ import type { Database } from '../../src/db/database.ts';
 import { keyFileOf } from '../../src/keys/key-file.ts';
 import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
 import { loadKeyRing, openSecretBox } from '../../src/keys/secret-key.ts';
-import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { openForTest } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const loadKey = (url: string, configured: Buffer | undefined) => loadKeyRing(url, configured).key;
 
@@ -157,7 +158,7 @@ describe('a key file that is being replaced', () => {
   });
 });
 
-describeEachDatabase('a database', (openFresh) => {
+describeAnyDatabase('a database', (openFresh) => {
   const [key, another] = [randomBytes(32), randomBytes(32)];
 
   it('opens with the key it was first opened with, and with no other', async () => {

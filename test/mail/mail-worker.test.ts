@@ -9,11 +9,12 @@ import { createMailing } from '../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../src/mail/send-mail.ts';
 import { listWaiting } from '../../src/operator/list-waiting.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createLoginTool, createSharedLinkTool } from '../support/inviting-tool.ts';
 import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const hourMs = 3_600_000;
 const address = 'cmu1@opentrain.work';
@@ -21,7 +22,7 @@ const started = fullEvent({ type: 'contract.started' });
 const style = { from: 'studio@example.com', subject: 'Into {project}' };
 const never = new AbortController().signal;
 
-describeEachDatabase('an invitation by link', (openFresh) => {
+describeAnyDatabase('an invitation by link', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
   let box: MailBox;
@@ -262,7 +263,7 @@ describeEachDatabase('an invitation by link', (openFresh) => {
   });
 });
 
-describeEachDatabase('an invitation by password', (openFresh) => {
+describeAnyDatabase('an invitation by password', (openFresh) => {
   it('is never mailed: it waits for an operator', async () => {
     const engine = createEngine(await openFresh());
     await engine.apply([started]);

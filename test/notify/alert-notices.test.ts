@@ -8,15 +8,15 @@ import { composeDigest } from '../../src/notify/compose-digest.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { createAlerting } from '../support/alerting.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { answering, openHook } from '../support/hook.ts';
 import { createTelling, newNotice, secret, type Telling } from '../support/notices.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-describeEachDatabase('alerts', (openFresh) => {
+describeAnyDatabase('alerts', (openFresh) => {
   let telling: Telling;
 
   beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { DispatchFilter } from '../../src/notify/dispatch-store.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { addNotices, createTelling, newNotice, newOrder } from '../support/notices.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
-describeEachDatabase('what was sent to people', (openFresh) => {
+describeAnyDatabase('what was sent to people', (openFresh) => {
   const ops = { name: 'ops', gatherMs: 0 };
 
   it('is listed page by page, the newest first, and by its state', async () => {

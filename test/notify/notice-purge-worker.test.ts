@@ -2,13 +2,13 @@ import { beforeEach, expect, it } from 'vitest';
 import { createAlertStore } from '../../src/notify/alert-store.ts';
 import { type NoticePurgeDeps, purgeNotices } from '../../src/notify/notice-purge-worker.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { createTelling, newNotice, secret, type Telling } from '../support/notices.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const [minuteMs, dayMs] = [60_000, 86_400_000];
 
-describeEachDatabase('clearing up behind notices', (openFresh) => {
+describeAnyDatabase('clearing up behind notices', (openFresh) => {
   let telling: Telling;
   let hook: Hook;
 

@@ -7,13 +7,14 @@ import { createNotifying } from '../../src/notify/notify-worker.ts';
 import { createSlackChannel } from '../../src/notify/slack-channel.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { loadStatus } from '../../src/operator/load-status.ts';
-import { describeEachDatabase, openForTest } from '../support/databases.ts';
+import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
 import { createTelling, never, newNotice, newOrder, secret, type Telling } from '../support/notices.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
 
-describeEachDatabase('a notice', (openFresh) => {
+describeAnyDatabase('a notice', (openFresh) => {
   let telling: Telling;
   let hook: Hook;
   let channel: Channel;
@@ -250,7 +251,7 @@ describeEachDatabase('a notice', (openFresh) => {
   });
 });
 
-describeEachDatabase('notices in a digest', (openFresh) => {
+describeAnyDatabase('notices in a digest', (openFresh) => {
   let telling: Telling;
   let hook: Hook;
   let channel: Channel;

@@ -4,12 +4,12 @@ import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { doWork } from '../../src/operator/do-work.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
-describeEachDatabase('a command that does the work', (openFresh) => {
+describeAnyDatabase('a command that does the work', (openFresh) => {
   it('also resets the link that a removed trainer may know, where nothing else is left', async () => {
     const engine = createEngine(await openFresh());
     const tool = createSharedLinkTool();

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Adapter, AdapterLink, Capabilities } from '../../src/adapters/adapter.ts';
 import { emptyLink } from '../../src/domain/evidence.ts';
 import { checkClock, checkTool, checkWalls } from '../../src/operator/doctor-checks.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 function withCapabilities(changes: Partial<Capabilities>, check?: Adapter['check']): Adapter {
   const { adapter } = createMemoryTool();
@@ -94,7 +94,7 @@ describe('a check of the walls', () => {
   });
 });
 
-describeEachDatabase('a check of the clock', (openFresh) => {
+describeAnyDatabase('a check of the clock', (openFresh) => {
   it("warns where this machine's is far from that of the database", async () => {
     const database = await openFresh();
     const isOwn = database.dialect === 'sqlite';

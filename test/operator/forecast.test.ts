@@ -8,10 +8,10 @@ import { instantIn } from '../../src/lib/clock.ts';
 import { type Forecast, forecast } from '../../src/operator/forecast.ts';
 import { noBudget, toBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const minuteMs = 60_000;
 
@@ -20,7 +20,7 @@ function about(type: string, number: number): string {
   return fullEvent({ type, contract: `c${number}`, trainer: `t${number}`, link: `l${number}` });
 }
 
-describeEachDatabase('what is to be expected', (openFresh) => {
+describeAnyDatabase('what is to be expected', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

@@ -9,15 +9,16 @@ import { createPersonStore } from '../../src/privacy/person-store.ts';
 import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
 import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
-import { describeEachDatabase, openForTest, sqlite } from '../support/databases.ts';
+import { openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
 import { inviteAll } from '../support/invite.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const address = 'amara.o@opentrain.work';
 const name = 'Amara Okonkwo-Distinctive';
 
-describeEachDatabase('forgetting a person', (openFresh) => {
+describeAnyDatabase('forgetting a person', (openFresh) => {
   it('clears everything personal of them in every table, and of no other person', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
@@ -299,7 +300,7 @@ describeEachDatabase('forgetting a person', (openFresh) => {
   });
 });
 
-describeEachDatabase('forgetting a person that another customer names too', (openFresh) => {
+describeAnyDatabase('forgetting a person that another customer names too', (openFresh) => {
   /** Of globex, and out; acme says that they have a contract with it, in the same project. */
   async function openNamedByTwo() {
     const world = await openWorld(openFresh);

@@ -5,14 +5,14 @@ import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep, type Sweep } from '../../src/privacy/sweep.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
 import { inviteAll } from '../support/invite.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const dayMs = 86_400_000;
 
-describeEachDatabase('retention', (openFresh) => {
+describeAnyDatabase('retention', (openFresh) => {
   it('clears name, address and title so long after the last contract, and keeps the ids', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);

@@ -6,7 +6,7 @@ import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
 import { toSigningKey } from '../../src/receiver/verify-signature.ts';
-import { describeEachDatabase, openForTest, postgres, sqlite } from '../support/databases.ts';
+import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractStarted, workEmail } from '../support/deliveries.ts';
 import {
   acmeSecret,
@@ -15,9 +15,10 @@ import {
   retiredSecret,
   type TestReceiver,
 } from '../support/receiver-harness.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
-describeEachDatabase('a delivery', (openFresh) => {
+describeAnyDatabase('a delivery', (openFresh) => {
   it('is accepted once, and a duplicate ever after, whatever its delivery id', async () => {
     const receiver = await openReceiver(await openFresh());
     const answers = [];

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted } from '../support/deliveries.ts';
 import { openReceiver, otherSecret, type TestReceiver } from '../support/receiver-harness.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const kib = 1024;
 const mib = 1024 * kib;
@@ -22,7 +22,7 @@ async function deferralsOf({ metrics }: TestReceiver) {
   return values.map(({ labels, value }) => [labels.install, labels.reason, value]);
 }
 
-describeEachDatabase('an install that delivers faster than it may', (openFresh) => {
+describeAnyDatabase('an install that delivers faster than it may', (openFresh) => {
   it('is answered 429 alone, and as long as it has to wait', async () => {
     const receiver = await openReceiver(await openFresh(), { limits: { deliveriesPerMinute: 6 } });
     for (let number = 0; number < 6; number += 1) {
@@ -59,7 +59,7 @@ describeEachDatabase('an install that delivers faster than it may', (openFresh) 
   });
 });
 
-describeEachDatabase('an install that has stored as much as it may', (openFresh) => {
+describeAnyDatabase('an install that has stored as much as it may', (openFresh) => {
   it('is answered 429 alone, with an alert, until something of it is purged', async () => {
     const database = await openFresh();
     const receiver = await openReceiver(database, { limits: { storedBytes: mib } });
@@ -90,7 +90,7 @@ describeEachDatabase('an install that has stored as much as it may', (openFresh)
 });
 
 describe('a disk that one install floods', () => {
-  describeEachDatabase('with signed bodies of 256 KiB', (openFresh) => {
+  describeAnyDatabase('with signed bodies of 256 KiB', (openFresh) => {
     it('is not filled, and the end of a contract of another is stored', async () => {
       // The disk has everything that is stored four times, and nothing else.
       const diskBytes = 48 * mib;

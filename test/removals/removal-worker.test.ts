@@ -5,10 +5,10 @@ import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import { claimDue, convergeDue } from '../support/converging.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const graceMs = 15 * 60_000;
@@ -20,7 +20,7 @@ function about(type: string, number: number): string {
   return fullEvent({ type, ...names });
 }
 
-describeEachDatabase('removals', (openFresh) => {
+describeAnyDatabase('removals', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
 

@@ -3,14 +3,14 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { bindTool } from '../../src/tools/bind-tool.ts';
-import { describeEachDatabase } from '../support/databases.ts';
 import { createFakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDatabase } from '../support/tries.ts';
 
 const { signal } = new AbortController();
 
-describeEachDatabase('a tool that is another server than before', (openDatabase) => {
+describeAnyDatabase('a tool that is another server than before', (openDatabase) => {
   it('is shown no guidelines, and asked for none', async () => {
     const clock = createFakeClock();
     const alerts = createAlerts(createLogLines().logger, createMetrics());

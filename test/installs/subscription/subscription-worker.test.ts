@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { openSandbox } from '../../support/either-market.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { openSubscriptionWorld, type SubscriptionWorld } from '../../support/subscription-world.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const everyMs = 300_000;
 
-describeEachDatabase('the watch', (openFresh) => {
+describeAnyDatabase('the watch', (openFresh) => {
   let database: Database;
   let world: SubscriptionWorld;
   let looks: string[];

@@ -2,13 +2,16 @@ import { expect, it } from 'vitest';
 import { type RotateDeps, resumeRotation, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock, type FakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process, signal } from '../../support/token-world.ts';
+import { describeAnyDatabase, isThorough } from '../../support/tries.ts';
 
 const leaseMs = 120_000;
 /** The old token has run dry, and every request that was given up has arrived. */
 const longMs = 120_000;
+
+/** At a desk, a third of the moments. */
+const step = isThorough ? 1 : 3;
 
 class Killed extends Error {}
 
@@ -53,14 +56,14 @@ function mortal({ deps }: Process, moment: number): { deps: RotateDeps; life: { 
   };
 }
 
-describeEachDatabase('a rotation that is killed', (openFresh) => {
+describeAnyDatabase('a rotation that is killed', (openFresh) => {
   it.each(['the same command', 'a running bridge'])('at any moment is finished by %s', async (resumedBy) => {
     const clock = createFakeClock(new Date().toISOString());
     const world = await openTokenWorld(await openFresh(), clock);
     const { registry, tokenId } = await world.open();
     let moment = 0;
     for (let isOver = true; isOver; ) {
-      moment += 1;
+      moment += step;
       const [old] = world.active();
       const dying = mortal(await world.open(), moment);
       await rotateAll(dying.deps, clock).catch((error: unknown) => {

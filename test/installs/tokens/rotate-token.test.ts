@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { resumeRotation, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { failureOf } from '../../sources/failure-of.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process, signal, type TokenWorld } from '../../support/token-world.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const needed = [
   'payments:read',
@@ -16,7 +16,7 @@ const needed = [
 const dayMs = 86_400_000;
 const longMs = 120_000;
 
-describeEachDatabase('a token', (openFresh) => {
+describeAnyDatabase('a token', (openFresh) => {
   async function open() {
     const clock = createFakeClock(new Date().toISOString());
     const world = await openTokenWorld(await openFresh(), clock);

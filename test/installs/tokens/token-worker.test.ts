@@ -2,14 +2,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createTokenWorker } from '../../../src/installs/tokens/token-worker.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process } from '../../support/token-world.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const dayMs = 86_400_000;
 
-describeEachDatabase('a running bridge', (openFresh) => {
+describeAnyDatabase('a running bridge', (openFresh) => {
   async function open() {
     const clock = createFakeClock(new Date().toISOString());
     const world = await openTokenWorld(await openFresh(), clock);

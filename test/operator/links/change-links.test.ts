@@ -2,13 +2,13 @@ import { expect, it } from 'vitest';
 import { addLink, removeLink } from '../../../src/operator/links/change-links.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import type { Link } from '../../../src/sources/source.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const { signal } = new AbortController();
 const link: Link = { id: 'l1', externalProjectId: 'signs', externalProjectName: null, provisioningMode: null };
 const unchangeable = { code: 'conflict', message: 'The links of acme cannot be changed at the marketplace' };
 
-describeEachDatabase('the links of a source that cannot change them', (openFresh) => {
+describeAnyDatabase('the links of a source that cannot change them', (openFresh) => {
   it('are neither added nor removed, and the operator is given the reason', async () => {
     const database = await openFresh();
     const source = { listLinks: async () => [link] };

@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { claimDue, convergeDue, receiptsOf } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const group = 'street-signs';
 
-describeEachDatabase('drift', (openFresh) => {
+describeAnyDatabase('drift', (openFresh) => {
   let tool: MemoryTool;
   let incident: Incident;
 

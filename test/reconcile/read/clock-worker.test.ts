@@ -8,17 +8,17 @@ import { revokedGrant, statusOfContract } from '../../../src/domain/evidence-sta
 import { instantIn } from '../../../src/lib/clock.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
 import { wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { toDatabaseClock } from '../../support/fake-clock.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const days = 24 * hours;
 const links = { cml1: 'signs' };
 const listing = { links, active: { con1: { links: ['cml1'], people: ['cara'] } } };
 const person = { contract: 'con1', trainer: 'cara', link: 'cml1', project: 'signs' };
 
-describeEachDatabase('what was stamped in the future', (openFresh) => {
+describeAnyDatabase('what was stamped in the future', (openFresh) => {
   /** As the next start of a bridge finds it, or its next look at the clock. */
   async function lookAtClock(engine: Engine): Promise<boolean> {
     return await mendAfterSetBack({

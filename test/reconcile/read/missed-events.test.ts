@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Evidence, emptyContract, emptyEvidence, emptyLink } from '../../../src/domain/evidence.ts';
 import { addMissed, countMissed, listMissed } from '../../../src/reconcile/read/missed-event-store.ts';
 import { findMissed } from '../../../src/reconcile/read/missed-events.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const [early, beganAt] = ['2026-03-15T10:00:00.000Z', '2026-03-15T12:00:00.000Z'];
 
@@ -42,7 +42,7 @@ describe('what a reading has found', () => {
   });
 });
 
-describeEachDatabase('the list of what events missed', (openFresh) => {
+describeAnyDatabase('the list of what events missed', (openFresh) => {
   const at = (day: number) => `2026-03-${String(day).padStart(2, '0')}T12:00:00.000Z`;
   const start = (contractId: string) => ({ kind: 'start' as const, contractId, linkId: null, trainerId: null });
   const end = (contractId: string) => ({ kind: 'end' as const, contractId, linkId: null, trainerId: null });

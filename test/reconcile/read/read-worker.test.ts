@@ -6,14 +6,14 @@ import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { SourceReader } from '../../../src/sources/source.ts';
 import { openWorld, type World } from '../../sandbox/sandbox-harness.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const hourMs = 3_600_000;
 
-describeEachDatabase('what events leave out', (openFresh) => {
+describeAnyDatabase('what events leave out', (openFresh) => {
   let engine: Engine;
   let world: World;
   let api: SourceReader;

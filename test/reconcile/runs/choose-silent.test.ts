@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { createChooseSilent } from '../../../src/reconcile/runs/choose-silent.ts';
 import { createSilentStore } from '../../../src/reconcile/runs/silent-store.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
 const sources = new Map([
@@ -11,7 +11,7 @@ const sources = new Map([
   ['acme', { hasSilentEnds: false }],
 ]);
 
-describeEachDatabase('installs whose ends may be silent', (openFresh) => {
+describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
   async function open() {
     const database = await openFresh();
     const clock = createFakeClock();

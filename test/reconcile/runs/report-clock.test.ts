@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { loadStatus } from '../../../src/operator/load-status.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const links = { cml1: 'signs' };
 
-describeEachDatabase('a clock that is off', (openFresh) => {
+describeAnyDatabase('a clock that is off', (openFresh) => {
   const open = async () => createIncident(await openFresh());
   const attention = async ({ engine }: Incident) => {
     const status = await loadStatus(

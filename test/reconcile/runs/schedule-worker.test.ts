@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { lastTick } from '../../../src/lib/last-tick.ts';
 import { createScheduleWorker, wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine, startLoops } from '../../support/engine-harness.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
@@ -19,7 +19,7 @@ it.each([
   expect(lastTick(schedule, new Date(`${day}${now}Z`))).toBe(`${day}${tick}Z`);
 });
 
-describeEachDatabase('a schedule', (openFresh) => {
+describeAnyDatabase('a schedule', (openFresh) => {
   async function open() {
     const engine = createEngine(await openFresh());
     let woken = 0;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { acts, views } from '../../../src/console/pages.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { askRaw } from '../../support/raw-http.ts';
-import { describeAnyDialect } from '../../support/tries.ts';
+import { describeAnyDialect, tries } from '../../support/tries.ts';
 import { cookieOf, createVisitor } from '../../support/visitor.ts';
 
 /** What is sent for an id or a name in an address, as it stands. */
@@ -110,6 +110,12 @@ const oddPaths = [
   `/${'%2e%2e/'.repeat(500)}etc/passwd`,
 ];
 
+/** All values where tests are thorough; at a desk a tenth, beginning where the tenth before ended. */
+function createSampler(): <T>(values: readonly T[]) => T[] {
+  let next = 0;
+  return (values) => Array.from({ length: tries(values.length) }, () => values[next++ % values.length] as never);
+}
+
 describeAnyDialect('requests that no browser sends', (dialect) => {
   function expectRefused(line: string, answer: string): void {
     const [status = '', ...headers] = (answer.split('\r\n\r\n')[0] ?? '').split('\r\n');
@@ -130,9 +136,10 @@ describeAnyDialect('requests that no browser sends', (dialect) => {
   it('get an answer that says so, for every view and whatever stands in its address', async () => {
     const journey = await openJourney(dialect);
     const cookie = await cookieOf(journey.consoleUrl, 'otto');
+    const sample = createSampler();
     const addresses = views.flatMap(({ path }) => {
       if (!path.includes(':')) return [];
-      return hostileIds.map((id) => path.replaceAll(/:\w+/g, () => id));
+      return sample(hostileIds).map((id) => path.replaceAll(/:\w+/g, () => id));
     });
     for (const address of [...oddPaths, ...addresses]) {
       for (const headers of [{ cookie }, {}])
@@ -147,9 +154,10 @@ describeAnyDialect('requests that no browser sends', (dialect) => {
     const queries = parameters.flatMap((name) =>
       hostileValues.map((value) => `${new URLSearchParams({ [name]: value })}`),
     );
+    const sample = createSampler();
     for (const { path } of views) {
       if (path.includes(':')) continue;
-      for (const query of [...oddQueries, ...queries]) {
+      for (const query of sample([...oddQueries, ...queries])) {
         const line = `GET ${path}?${query}`;
         expectRefused(line, await askRaw(journey.consoleUrl, line, { cookie }));
       }
@@ -163,7 +171,8 @@ describeAnyDialect('requests that no browser sends', (dialect) => {
     const home = await visitor.signIn('otto');
     const csrf = home.html.querySelector('[name=csrf]')?.getAttribute('value') ?? '';
     const fields = [...parameters, 'install', 'token', 'projects', 'job', 'membership', 'relink', 'acceptOrphans'];
-    for (const [address, value] of acts.flatMap(({ path }) => hostileForms(path))) {
+    const sample = createSampler();
+    for (const [address, value] of acts.flatMap(({ path }) => sample(hostileForms(path)))) {
       const form = new URLSearchParams({ csrf, ...Object.fromEntries(fields.map((name) => [name, value])) });
       const answer = await visitor.send(address, { method: 'POST', body: form });
       expect([address, value, answer.status]).toEqual([address, value, expect.toBeOneOf([303, 400, 403, 404, 409])]);

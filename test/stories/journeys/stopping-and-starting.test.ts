@@ -68,7 +68,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     await until(
       'there is load',
       () => traffic.answered.size,
-      (size) => size > 200,
+      (size) => size > 50,
     );
 
     const beganAt = performance.now();

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const lamps = { link: 'cml2', project: 'lamps' };
 
-describeAnyDatabase('two installs that share a group', (openFresh) => {
+describeEachDatabase('two installs that share a group', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describeAnyDatabase('two installs that share a group', (openFresh) => {
   });
 });
 
-describeAnyDatabase('two trainers with one address', (openFresh) => {
+describeEachDatabase('two trainers with one address', (openFresh) => {
   const one = { contract: 'cmc1', trainer: 'cmu1', workEmail: 'shared@opentrain.work' };
   const two = { contract: 'cmc2', trainer: 'cmu2', workEmail: 'Shared@opentrain.work' };
 
@@ -78,7 +78,7 @@ describeAnyDatabase('two trainers with one address', (openFresh) => {
   });
 });
 
-describeAnyDatabase('an account that one trainer brought and another one shares', (openFresh) => {
+describeEachDatabase('an account that one trainer brought and another one shares', (openFresh) => {
   it('is ours by the one who stays, and goes with them', async () => {
     const tool = createMemoryTool('membership', { keyedBy: 'address' });
     const incident = createIncident(await openFresh(), { tool });
@@ -95,7 +95,7 @@ describeAnyDatabase('an account that one trainer brought and another one shares'
   });
 });
 
-describeAnyDatabase('a tool that can end a whole login', (openFresh) => {
+describeEachDatabase('a tool that can end a whole login', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -151,7 +151,7 @@ describeAnyDatabase('a tool that can end a whole login', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a protected account', (openFresh) => {
+describeEachDatabase('a protected account', (openFresh) => {
   it('is neither invited, nor searched for, nor removed', async () => {
     const converging = { protectedAccounts: ['Boss@opentrain.work'] };
     const incident = createIncident(await openFresh(), { converging });
@@ -174,7 +174,7 @@ describeAnyDatabase('a protected account', (openFresh) => {
   });
 });
 
-describeAnyDatabase('with managed domains', (openFresh) => {
+describeEachDatabase('with managed domains', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {

@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { OpenFresh } from '../../support/databases.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 /** So many others of the install that the brake has nothing to say about one or two. */
@@ -27,7 +27,7 @@ async function addOthers(incident: Incident): Promise<void> {
   await incident.settle();
 }
 
-describeAnyDatabase('a person who is replaced on a contract', (openFresh) => {
+describeEachDatabase('a person who is replaced on a contract', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -87,7 +87,7 @@ describeAnyDatabase('a person who is replaced on a contract', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a list of contracts that is cut off without a sign', (openFresh) => {
+describeEachDatabase('a list of contracts that is cut off without a sign', (openFresh) => {
   const ten = Array.from({ length: 10 }, (_, index) => `cmc${index}`);
   const on = (ids: string[]) => Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [`on-${id}`] }]));
   const links = { cml1: signs };
@@ -165,7 +165,7 @@ describeAnyDatabase('a list of contracts that is cut off without a sign', (openF
   });
 });
 
-describeAnyDatabase('a contract that is listed under another job', (openFresh) => {
+describeEachDatabase('a contract that is listed under another job', (openFresh) => {
   let incident: Incident;
   const links = { cml1: signs, cml9: 'lamps', cml5: 'trams' };
   const read = (linkIds: string[], jobs?: Listing['jobs']) =>
@@ -235,7 +235,7 @@ describeAnyDatabase('a contract that is listed under another job', (openFresh) =
   });
 });
 
-describeAnyDatabase('an end that was delivered and is not so', (openFresh) => {
+describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
   const members = (incident: Incident) => incident.tool.members(signs);
 
   it('lets people go, and in again with an alert when a later read shows it active', async () => {
@@ -273,7 +273,7 @@ describeAnyDatabase('an end that was delivered and is not so', (openFresh) => {
   });
 });
 
-describeAnyDatabase('two hundred mistaken ends in twenty seconds', (openFresh) => {
+describeEachDatabase('two hundred mistaken ends in twenty seconds', (openFresh) => {
   const everyone = Array.from({ length: 200 }, (_, index) => index);
 
   it('cost few people, are held as few plans, and are undone by the next read', async () => {
@@ -307,7 +307,7 @@ describeAnyDatabase('two hundred mistaken ends in twenty seconds', (openFresh) =
   const wishOf = (index: number) => ({ contract: `cmc${index}`, trainer: `cmu${index}` });
 });
 
-describeAnyDatabase('a tool that cannot take people back', (openFresh) => {
+describeEachDatabase('a tool that cannot take people back', (openFresh) => {
   const openFinal = async (openDatabase: OpenFresh) => {
     const tool = createMemoryTool('membership', { readding: 'no' });
     const { readding } = tool.adapter.capabilities;
@@ -340,7 +340,7 @@ describeAnyDatabase('a tool that cannot take people back', (openFresh) => {
   });
 });
 
-describeAnyDatabase('an old start that comes again after everything is forgotten', (openFresh) => {
+describeEachDatabase('an old start that comes again after everything is forgotten', (openFresh) => {
   it('gives no trainer access until a read says that the contract goes on', async () => {
     const incident = createIncident(await openFresh());
     const { engine } = incident;

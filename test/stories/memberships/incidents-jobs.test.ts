@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Listing, minutes } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 /** One job leads to each link. */
 const links = { cml1: 'signs', cml2: 'lamps' };
@@ -14,7 +14,7 @@ const both: Listing = {
 /** The job behind the first link is refused. */
 const half: Listing = { links, unread: ['cml1'], active: { cmc2: { links: ['cml2'], people: ['cmu2'] } } };
 
-describeAnyDatabase('a job that the marketplace refuses', (openFresh) => {
+describeEachDatabase('a job that the marketplace refuses', (openFresh) => {
   it('has no member removed, however long it lasts, and is alerted', async () => {
     const incident = createIncident(await openFresh());
     await incident.read(both);

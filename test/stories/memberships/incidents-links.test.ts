@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const amara = { contract: 'cmc1', trainer: 'cmu1', link: 'cml1' };
 /** Another job of the same customer, so that there is always something to be listed. */
@@ -22,7 +22,7 @@ const replaced: Listing = {
   active: { cmc2: { links: ['cml2'], people: ['cmu2'] }, cmc9: other },
 };
 
-describeAnyDatabase('a project that is re-pointed', (openFresh) => {
+describeEachDatabase('a project that is re-pointed', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -207,7 +207,7 @@ describeAnyDatabase('a project that is re-pointed', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a grant that is revoked', (openFresh) => {
+describeEachDatabase('a grant that is revoked', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -377,7 +377,7 @@ describeAnyDatabase('a grant that is revoked', (openFresh) => {
   });
 });
 
-describeAnyDatabase('ten links that are removed at once', (openFresh) => {
+describeEachDatabase('ten links that are removed at once', (openFresh) => {
   const ten = Array.from({ length: 10 }, (_, index) => index);
   let incident: Incident;
 

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const amara = { contract: 'cmc1', trainer: 'cmu1', link: 'cml1' };
@@ -11,7 +11,7 @@ const listed = (provisioningMode: string, ...ids: string[]): Listing => ({
   active: Object.fromEntries(ids.map((id) => [id, { links: ['cml1'], people: [id.replace('cmc', 'cmu')] }])),
 });
 
-describeAnyDatabase('a mode of provisioning that is not known', (openFresh) => {
+describeEachDatabase('a mode of provisioning that is not known', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
 
@@ -89,7 +89,7 @@ describeAnyDatabase('a mode of provisioning that is not known', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a mode of provisioning that changes on a link', (openFresh) => {
+describeEachDatabase('a mode of provisioning that changes on a link', (openFresh) => {
   let incident: Incident;
   const members = () => incident.tool.members(signs);
   const read = async (mode: string) => {

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { RouteLink } from '../../../src/memberships/link-router.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const links = { cml1: 'signs', cml8: 'lamps' };
 const other = { links: ['cml8'], people: ['cmu8'] };
@@ -18,7 +18,7 @@ const ofGlobex: Listing = {
   active: { cmc2: { links: ['cml2'], people: ['cmu1'] } },
 };
 
-describeAnyDatabase('an install that the configuration has no more', (openFresh) => {
+describeEachDatabase('an install that the configuration has no more', (openFresh) => {
   let configured: string[];
   let incident: Incident;
 

@@ -3,6 +3,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { longestLookMs } from '../../../src/domain/awaited-reading.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import {
   awaitWork,
@@ -13,7 +14,6 @@ import {
   minutes,
   toApi,
 } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const links = { cml1: signs };
@@ -31,7 +31,7 @@ function watch({ engine }: Incident, installs = ['acme']): Silence {
   });
 }
 
-describeAnyDatabase('after an outage a reading', (openFresh) => {
+describeEachDatabase('after an outage a reading', (openFresh) => {
   it('that lists none though one is known ends nothing of what is held, and is made again soon', async () => {
     const incident = createIncident(await openFresh());
     const { clock, installStates } = incident.engine;
@@ -50,7 +50,7 @@ describeAnyDatabase('after an outage a reading', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a contract that ended before an outage', (openFresh) => {
+describeEachDatabase('a contract that ended before an outage', (openFresh) => {
   let incident: Incident;
   const ended: Listing = { links, active: {}, ended: on('cml1') };
 
@@ -107,7 +107,7 @@ describeAnyDatabase('a contract that ended before an outage', (openFresh) => {
   });
 });
 
-describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
+describeEachDatabase('a link that was removed before an outage', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -222,7 +222,7 @@ describeAnyDatabase('a link that was removed before an outage', (openFresh) => {
   });
 });
 
-describeAnyDatabase('two customers in one project, one of them not readable', (openFresh) => {
+describeEachDatabase('two customers in one project, one of them not readable', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -300,7 +300,7 @@ describeAnyDatabase('two customers in one project, one of them not readable', (o
   });
 });
 
-describeAnyDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
+describeEachDatabase('a trainer who was taken out after the backup that was put back', (openFresh) => {
   it.each([
     ['which an operator says', minutes, true],
     ['which no operator says and two hours of silence show', 2 * hours, false],
@@ -318,7 +318,7 @@ describeAnyDatabase('a trainer who was taken out after the backup that was put b
   });
 });
 
-describeAnyDatabase(
+describeEachDatabase(
   'a trainer who was let in after the backup that was put back, and whose contract has ended',
   (openFresh) => {
     it.each([

@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { awaitWork, createIncident, type Incident, minutes } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 const seconds = 1000;
@@ -13,7 +13,7 @@ const nothing = { links, active: {} };
 const other = { contract: 'cmc9', trainer: 'cmu9' };
 const others = { cmc9: { links: ['cml1'], people: ['cmu9'] } };
 
-describeAnyDatabase('a renewal whose start was lost', (openFresh) => {
+describeEachDatabase('a renewal whose start was lost', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {

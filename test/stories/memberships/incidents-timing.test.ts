@@ -4,12 +4,12 @@ import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { claimDue, converge, receiptsOf } from '../../support/converging.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 
-describeAnyDatabase('a worker that dies between the call and its receipt', (openFresh) => {
+describeEachDatabase('a worker that dies between the call and its receipt', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -69,7 +69,7 @@ describeAnyDatabase('a worker that dies between the call and its receipt', (open
   });
 });
 
-describeAnyDatabase('a trainer who is hired again while being removed', (openFresh) => {
+describeEachDatabase('a trainer who is hired again while being removed', (openFresh) => {
   let incident: Incident;
 
   beforeEach(async () => {
@@ -131,7 +131,7 @@ describeAnyDatabase('a trainer who is hired again while being removed', (openFre
   });
 });
 
-describeAnyDatabase('an install that is held until it has been read', (openFresh) => {
+describeEachDatabase('an install that is held until it has been read', (openFresh) => {
   it('has nothing done for it that is older, while the others go on', async () => {
     const incident = createIncident(await openFresh());
     const { engine, tool } = incident;
@@ -176,7 +176,7 @@ describeAnyDatabase('an install that is held until it has been read', (openFresh
   });
 });
 
-describeAnyDatabase('what an operator decided', (openFresh) => {
+describeEachDatabase('what an operator decided', (openFresh) => {
   it('once is not decided again', async () => {
     const incident = createIncident(await openFresh());
     for (const contract of ['cmc1', 'cmc2']) {

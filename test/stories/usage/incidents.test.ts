@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { describeAnyDatabase } from '../../support/tries.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 
-describeAnyDatabase('usage', (openFresh) => {
+describeEachDatabase('usage', (openFresh) => {
   /** Two people at work on `signs`: each has done two pieces today. */
   async function openWork(options: Parameters<typeof openUsageWorld>[1] = {}) {
     const world = await openUsageWorld(await openFresh(), options);

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { acceptLowered, decideHeldWork } from '../../../src/operator/decide-work.ts';
 import { compareContract } from '../../../src/usage/compare/compare-work.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describeEachDatabase('the days on which tool and marketplace differ', (openFresh) => {
+describeAnyDatabase('the days on which tool and marketplace differ', (openFresh) => {
   async function openWork({ maxLoweredFraction = 1 } = {}) {
     const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
     const { engine, tool, usage } = world;

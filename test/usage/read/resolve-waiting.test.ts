@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { matchArrived } from '../../../src/usage/read/resolve-waiting.ts';
 import { createWaitingStore } from '../../../src/usage/read/waiting-store.ts';
 import { convergeDue } from '../../support/converging.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createSharedLinkTool } from '../../support/inviting-tool.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 
 const group = 'street-signs';
 
@@ -51,7 +51,7 @@ describe('who has come', () => {
   });
 });
 
-describeEachDatabase('those who were waited for', (openFresh) => {
+describeAnyDatabase('those who were waited for', (openFresh) => {
   async function invite() {
     const engine = createEngine(await openFresh());
     const tool = createSharedLinkTool();

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
 import { reportNow } from '../../../src/usage/report/report-now.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
@@ -10,7 +10,7 @@ const hourMs = 60 * minuteMs;
 const { signal } = new AbortController();
 const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
 
-describeEachDatabase('a work scope', (openFresh) => {
+describeAnyDatabase('a work scope', (openFresh) => {
   /** Linked with another; the tool does not have it (any more). */
   async function openGone({ wasRead }: { wasRead: boolean }) {
     const world = await openUsageWorld(await openFresh());

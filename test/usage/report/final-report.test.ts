@@ -3,12 +3,12 @@ import { createFinalReadingStore } from '../../../src/removals/final-reading-sto
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { createFinalReportStore } from '../../../src/usage/report/final-report-store.ts';
 import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const minuteMs = 60_000;
 
-describeEachDatabase('what is read before a removal', (openFresh) => {
+describeAnyDatabase('what is read before a removal', (openFresh) => {
   /** Two people who have worked; the contract of one has ended, and their work is to be read. */
   async function openEnd() {
     const database = await openFresh();

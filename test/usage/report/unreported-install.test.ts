@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { previewReport } from '../../../src/usage/report/preview-report.ts';
 import { reportUsage } from '../../../src/usage/report/report-usage.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const { signal } = new AbortController();
 const wanted = { installs: ['acme'] };
 
-describeEachDatabase('an install whose source takes no reports', (openFresh) => {
+describeAnyDatabase('an install whose source takes no reports', (openFresh) => {
   it('is read and never reported: nothing of it is counted, planned or left', async () => {
     const world = await openUsageWorld(await openFresh());
     await world.link('signs');

@@ -3,13 +3,13 @@ import { createLoweringStore } from '../../../src/usage/report/lowering-store.ts
 import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
 import { listLowerings } from '../../../src/usage/show/list-lowerings.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-describeEachDatabase('the receipts of a contract', (openFresh) => {
+describeAnyDatabase('the receipts of a contract', (openFresh) => {
   async function openWork({ maxLoweredFraction = 1 } = {}) {
     const world = await openUsageWorld(await openFresh(), { maxLoweredFraction });
     const { engine, tool, usage, consumed } = world;

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { loadStatus } from '../../../src/operator/load-status.ts';
 import { showGaps } from '../../../src/usage/show/show-gaps.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
 
 const hourMs = 3_600_000;
 const installs = new Map([['acme', { tool: 'studio' }]]);
 
-describeEachDatabase('what of the work cannot be counted', (openFresh) => {
+describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
   async function openTotals() {
     const world = await openUsageWorld(await openFresh());
     const { engine, tool, usage } = world;
