@@ -10,10 +10,9 @@ import { platformEventTypes } from '../../../src/domain/event.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import { type FakeClock, toDatabaseClock } from '../fake-clock.ts';
 import { createFolder } from '../folder.ts';
-import { listUnfinished, noteAlive } from '../journey.ts';
+import { noteAlive, untilNothingIsDue } from '../journey.ts';
 import { createLogLines } from '../log-lines.ts';
 import { listRoster } from '../roster.ts';
-import { until } from '../until.ts';
 import type { DayLog } from './day-log.ts';
 import type { DayMarket } from './day-market.ts';
 import { openFrontDoor } from './front-door.ts';
@@ -128,8 +127,7 @@ export async function openDayBridge(
     },
     async quiet() {
       await market.settle();
-      const look = () => listUnfinished(storage, clock);
-      await until('nothing is due', look, ({ length }) => length === 0);
+      await untilNothingIsDue(storage, clock);
     },
     async plans() {
       const rows = await storage.database.kysely.selectFrom('plan').select('id').execute();
