@@ -166,7 +166,7 @@ export async function openEmployerJourney(
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    await untilNothingIsDue(storage, clock, tool !== undefined);
+    await untilNothingIsDue(storage, clock);
   }
 
   /** A reading may have failed. */

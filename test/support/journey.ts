@@ -27,7 +27,8 @@ import { consoleTokens } from './visitor.ts';
 
 /**
  * The whole of it in one process: a marketplace, the bridge over a database of the test's own, and
- * a roster (or the adapter that is given) as the tool. Time stands still until the test moves it.
+ * a roster (or the adapter that is given) as the tool. Time stands still until the test moves it, or
+ * waits for what only time brings.
  */
 export interface Journey {
   sandbox: Sandbox;
@@ -67,8 +68,6 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   projects?: string[];
   /** Stands in for the roster. */
   adapter?: Adapter;
-  /** Whether the adapter leads to a real tool, of which a call may fail: the bridge tries it again by its clock. */
-  isToolReal?: boolean;
   toolTimeout?: string;
   /** How soon its loops see what they were not woken for. */
   pollMs?: number;
@@ -121,7 +120,7 @@ export async function openJourney(
 
   async function quiet(): Promise<void> {
     await sandbox.idle();
-    await untilNothingIsDue(storage, clock, options.isToolReal);
+    await untilNothingIsDue(storage, clock);
   }
 
   return {
@@ -214,26 +213,41 @@ function toConfig(
   });
 }
 
-/** @param isToolReal whether a call of it may fail, so that the clock has to go on before it is tried again */
-export async function untilNothingIsDue(storage: Storage, clock: FakeClock, isToolReal = false): Promise<void> {
-  const goOn = isToolReal ? followRealTime(storage, clock) : undefined;
-  const look = async () => {
-    await goOn?.();
-    return await listUnfinished(storage, clock);
-  };
+/** Resolves when nothing is due. */
+export async function untilNothingIsDue(storage: Storage, clock: FakeClock): Promise<void> {
+  const look = asTimeGoesOn({ storage, clock }, () => listUnfinished(storage, clock));
   await until('nothing is due', look, ({ length }) => length === 0);
 }
 
+/** A busy machine is slow, but shows something new within this time. */
 const patienceMs = 10_000;
+/** No more at once, so that what was under way while the process was frozen keeps its lease. */
+const stepMs = 1000;
 
-/** @returns what moves the clock on by the real time that has passed, once a wait has lasted long */
-function followRealTime(storage: Storage, clock: FakeClock): () => Promise<void> {
-  let followedTo = performance.now() + patienceMs;
+/**
+ * The bridge may wait by its clock, for example before it asks a tool again that did not answer. By a clock that stands
+ * it would wait for ever.
+ *
+ * @returns a look that moves the time on with the real time, once it has seen the same for long
+ */
+export function asTimeGoesOn<T>(
+  { storage, clock }: Pick<Journey, 'storage' | 'clock'>,
+  look: () => T | Promise<T>,
+): () => Promise<T> {
+  let last: string | undefined;
+  let nextAt = performance.now() + patienceMs;
   return async () => {
-    const ms = Math.floor(performance.now() - followedTo);
-    if (ms < 1000) return;
-    followedTo += ms;
-    await liveThrough(storage, clock, ms);
+    const seen = await look();
+    const sight = JSON.stringify(seen);
+    const now = performance.now();
+    if (sight !== last) {
+      last = sight;
+      nextAt = now + patienceMs;
+    } else if (now >= nextAt) {
+      nextAt = now + stepMs;
+      await liveThrough(storage, clock, stepMs);
+    }
+    return seen;
   };
 }
 

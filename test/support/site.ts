@@ -8,12 +8,11 @@ import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Dialect } from './databases.ts';
 import { createFakeClock, type FakeClock, toDatabaseClock } from './fake-clock.ts';
-import { hardlyEver, listUnfinished, liveThrough } from './journey.ts';
+import { hardlyEver, liveThrough, untilNothingIsDue } from './journey.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
 import { pollMs } from './poll-ms.ts';
 import { type Answer, post } from './receiver-harness.ts';
 import { sign } from './sign.ts';
-import { until } from './until.ts';
 
 /**
  * A marketplace with several customers, and what a bridge between them and tools keeps: so that one
@@ -66,7 +65,7 @@ export interface SiteBridge {
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Resolves when nothing is under way and nothing is due now; within a minute by default. */
+  /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
   /** Moves the time on as it lives through it. */
   pass(ms: number): Promise<void>;
@@ -131,8 +130,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
         }),
       async quiet() {
         await sandbox.idle();
-        const look = () => listUnfinished(storage, clock);
-        await until('nothing is due', look, ({ length }) => length === 0);
+        await untilNothingIsDue(storage, clock);
       },
       pass: (ms) => liveThrough(storage, clock, ms),
       memberships: () => listMemberships(storage),

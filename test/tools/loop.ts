@@ -37,7 +37,7 @@ const dayMs = 86_400_000;
 
 /** @param project the tool's own id of the project that the customer's job is linked to */
 export async function openLoop(adapter: Adapter, project: number): Promise<Loop> {
-  const journey = await openJourney(sqlite, { adapter, isToolReal: true });
+  const journey = await openJourney(sqlite, { adapter });
   const { sandbox, customer } = journey;
   await customer.link(String(project));
   // Tools outlive a test, and so do accounts.

@@ -44,7 +44,8 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     await until(
       'it hangs in the tool',
       () => tool.calls.length,
-      (calls) => calls === 1,
+      // A busy machine may take longer for the deliveries than one call lasts.
+      (calls) => calls > 0,
     );
     const states = (await journey.memberships()).map(({ state }) => state);
     expect(new Set(states)).toEqual(new Set(['pending']));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
-import { listUnfinished } from '../../support/journey.ts';
+import { untilNothingIsDue } from '../../support/journey.ts';
 import { type Answer, post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
 import { surroundings } from '../../support/subscription-world.ts';
@@ -17,8 +17,7 @@ describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
   const statusOf = async ({ endpoints }: WatchedBridge) => (await endpoints())[0]?.status;
 
   async function untilDone({ storage, clock }: WatchedBridge): Promise<void> {
-    const due = () => listUnfinished(storage, clock);
-    await until('what is due is done', due, ({ length }) => length === 0);
+    await untilNothingIsDue(storage, clock);
   }
 
   /** Time that passes while the first check is under way puts the next one off. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
-import { openJourney } from '../../support/journey.ts';
+import { asTimeGoesOn, type Journey, openJourney } from '../../support/journey.ts';
 import { addProject } from '../../support/label-studio/at-work.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
@@ -10,11 +10,11 @@ import { until } from '../../support/until.ts';
 const crowd = 20;
 
 describeAnyDialect('many who are hired at once', (dialect) => {
-  async function open() {
+  async function open(toolTimeout = '3s') {
     let clock: Clock | undefined;
     const fake = await openFakeLabelStudio(() => clock?.now() ?? new Date());
     const adapter = createLabelStudio(fake, { onboarding: 'sign_up' });
-    const journey = await openJourney(dialect, { adapter, toolTimeout: '3s' });
+    const journey = await openJourney(dialect, { adapter, toolTimeout });
     clock = journey.clock;
     const project = await addProject(fake, 'Street signs', 1);
     await journey.customer.link(String(project.id));
@@ -52,23 +52,39 @@ describeAnyDialect('many who are hired at once', (dialect) => {
     // The account is made, and no answer says so.
     fake.faults.begin('add', { does: 'goes_silent' });
     hire();
-    await until(
-      'some were lost',
-      () => fake.users.all().length,
-      (users) => users > 2,
-    );
+    const users = asTimeGoesOn(journey, () => fake.users.all().length);
+    await until('some were lost', users, (length) => length > 2);
     fake.faults.end();
-    const look = async () => {
-      // No time passes while a call is under way: it would outlive its lease.
-      await journey.quiet();
-      journey.clock.advance(20_000);
-      return await states();
-    };
-    await until('all are in', look, (seen) => seen.length === crowd && seen.every((state) => state === 'active'));
+    await untilAllAreIn(journey, states);
     expect(fake.users.all()).toHaveLength(crowd + 1);
     expect(count('POST /user/signup/ → 302')).toBe(crowd);
     // A trainer whose account was made by a try without an answer is invited too.
     const invitations = await journey.storage.database.kysely.selectFrom('invitation').selectAll().execute();
     expect(invitations).toHaveLength(crowd);
   });
+
+  it('are in though the tool was left alone before it was the turn of most: it is asked again as time goes on', async () => {
+    const { fake, journey, hire, states, count } = await open('1s');
+    // Sign-ups go unanswered, and the check of the tool, which tries the form too.
+    fake.faults.begin('add', { does: 'goes_silent' });
+    hire();
+    const troubles = () => journey.storage.database.kysely.selectFrom('toolTrouble').selectAll().execute();
+    await until('it is left alone', troubles, ({ length }) => length > 0);
+    expect((await journey.memberships()).filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(crowd / 2);
+    fake.faults.end();
+    await untilAllAreIn(journey, states);
+    expect(await troubles()).toEqual([]);
+    expect(fake.users.all()).toHaveLength(crowd + 1);
+    expect(count('POST /user/signup/ → 302')).toBe(crowd);
+  });
 });
+
+async function untilAllAreIn(journey: Journey, states: () => Promise<string[]>): Promise<void> {
+  const look = async () => {
+    // No time passes while a call is under way: it would outlive its lease.
+    await journey.quiet();
+    journey.clock.advance(20_000);
+    return await states();
+  };
+  await until('all are in', look, (seen) => seen.length === crowd && seen.every((state) => state === 'active'));
+}
