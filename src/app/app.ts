@@ -60,8 +60,8 @@ export interface AppDeps extends Polling {
   secondLookMs?: number;
   /** Who is signed in to the console without a token; only for a console on loopback that tries Gangway out. */
   alwaysSignedIn?: Operator;
-  /** Whether SQLite stores deliveries in a thread of its own. Without it, requests wait while SQLite writes. */
-  hasStorageThread?: boolean;
+  /** Whether SQLite stores deliveries and shortens its log in threads. Without them, requests wait while SQLite writes. */
+  hasThreads?: boolean;
 }
 
 /** How often a loop looks by itself: for work that becomes due by time alone, and for missed changes. */
@@ -82,11 +82,11 @@ export function createApp({
   secondLookMs = usualSecondLookMs,
   pollMs = usualRestMs,
   alwaysSignedIn,
-  hasStorageThread = true,
+  hasThreads = true,
 }: AppDeps): App {
   const metrics = createMetrics();
-  const append = createAppend(storage, hasStorageThread);
-  const checkpointer = createCheckpointer(sqliteFileOf(storage.database.url), logger);
+  const append = createAppend(storage, hasThreads);
+  const checkpointer = createCheckpointer(hasThreads ? sqliteFileOf(storage.database.url) : undefined, logger);
   const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
   const registry = openRegistry({ config, storage });
   const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });

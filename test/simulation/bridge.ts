@@ -78,7 +78,7 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
         destination: { write: (line: string) => (owner.isDead ? undefined : settings.onLog(line)) },
       }),
       pollMs,
-      hasStorageThread: false,
+      hasThreads: false,
     });
     await app.start();
   }

@@ -87,7 +87,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
         logger,
         adapters: await loadAdapters(loaded),
         pollMs,
-        hasStorageThread: false,
+        hasThreads: false,
       });
       const { receiverUrl } = await app.start();
       try {
@@ -117,7 +117,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       onTestFinished(() => storage.database.close());
       const adapters = await loadAdapters(loaded);
       const { logger } = createLogLines();
-      const app = createApp({ config: loaded, storage, logger, adapters, pollMs, hasStorageThread: false });
+      const app = createApp({ config: loaded, storage, logger, adapters, pollMs, hasThreads: false });
       await app.start();
       await work().finally(() => app.stop());
     },

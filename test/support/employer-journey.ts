@@ -156,7 +156,7 @@ export async function openEmployerJourney(
     logger: log.logger,
     adapters: await loadAdapters(config),
     pollMs,
-    hasStorageThread: false,
+    hasThreads: false,
   });
   onTestFinished(() => app.stop());
   const { consoleUrl, receiverUrl } = await app.start();

@@ -111,7 +111,7 @@ export async function openJourney(
     logger: log.logger,
     adapters,
     pollMs: options.pollMs ?? pollMs,
-    hasStorageThread: false,
+    hasThreads: false,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl, consoleUrl } = await app.start();

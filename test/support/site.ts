@@ -111,7 +111,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
       acceptsOrphans: setup.acceptsOrphans ?? false,
       isRestored: setup.isRestored ?? false,
       pollMs,
-      hasStorageThread: false,
+      hasThreads: false,
     });
     const stop = stopOnce(app, storage);
     onTestFinished(stop);

@@ -1,20 +1,17 @@
 import { describe } from 'vitest';
 import { type Dialect, type OpenFresh, openForTest, postgres, sqlite } from './databases.ts';
 
-/** So it is in `.ci/run`. */
+/** `TEST_TRIES=all`, as in `.ci/full`. */
 export const isThorough = process.env['TEST_TRIES'] === 'all';
 
-/**
- * How often to try what is left to chance and takes long: all of it in `.ci/run`, which sets
- * `TEST_TRIES=all`, and a tenth at a desk, so that all tests are run there at all.
- */
+/** How often to try what is left to chance: at a desk a twentieth, which is enough for each mutant of the tests. */
 export function tries(all: number): number {
-  return isThorough ? all : Math.ceil(all / 10);
+  return isThorough ? all : Math.ceil(all / 20);
 }
 
 /**
- * The databases for tests whose subject is not the database, such as stories about rules: in `.ci/run`
- * both, at a desk SQLite alone. The tests of the stores run on both everywhere.
+ * The databases for tests whose subject is not the database: at a desk SQLite alone. Stores, incidents and journeys of
+ * crashes run on both everywhere.
  */
 const anyDialects: readonly Dialect[] = isThorough ? [sqlite, postgres] : [sqlite];
 

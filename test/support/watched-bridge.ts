@@ -90,7 +90,7 @@ export async function openWatchedBridge(
     logger: log.logger,
     adapters,
     pollMs,
-    hasStorageThread: false,
+    hasThreads: false,
   });
   onTestFinished(() => app.stop());
   const { receiverUrl } = await app.start();

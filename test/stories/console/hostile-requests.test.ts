@@ -110,7 +110,7 @@ const oddPaths = [
   `/${'%2e%2e/'.repeat(500)}etc/passwd`,
 ];
 
-/** All values where tests are thorough; at a desk a tenth, beginning where the tenth before ended. */
+/** All values where tests are thorough; at a desk a twentieth, beginning where the one before ended. */
 function createSampler(): <T>(values: readonly T[]) => T[] {
   let next = 0;
   return (values) => Array.from({ length: tries(values.length) }, () => values[next++ % values.length] as never);
