@@ -288,7 +288,7 @@ function writeRoster(file: string, groups: Record<string, string[]>): void {
  *
  * @returns the rows of the first step that has any; empty where no step has any
  */
-export async function listUnfinished({ database }: Storage, clock: FakeClock): Promise<object[]> {
+async function listUnfinished({ database }: Storage, clock: FakeClock): Promise<object[]> {
   const now = clock.now().toISOString();
   return await inTransaction(database, async (tx) => {
     // All steps at one moment: work that leaves a late step for an earlier one would be in neither.
