@@ -38,7 +38,7 @@ const variables: Environment = {
 
 export const configurations: Target = {
   name: 'configurations',
-  inputs: { long: 10_000, short: 200 },
+  inputs: { long: 10_000, short: 100 },
   reaches: ['file: loaded', 'file: refused', 'variables: loaded', 'variables: refused'],
   open,
 };

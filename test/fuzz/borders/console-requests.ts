@@ -25,7 +25,7 @@ const words = ['acme', 'street-signs', 'list', '1', '2026-03-15', 'yes', 'ended'
 
 export const consoleRequests: readonly Target[] = [sqlite, postgres].map((dialect) => ({
   name: `requests to the console on ${dialect.name}`,
-  inputs: { long: 4000, short: 150 },
+  inputs: { long: 4000, short: 75 },
   reaches: ['page 200', 'page 404', 'act 403'],
   atOnce: 4,
   open: () => open(dialect),

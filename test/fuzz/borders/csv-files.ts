@@ -23,7 +23,7 @@ const ndjson = [
 
 export const importedWork: Target = {
   name: 'imported work',
-  inputs: { long: 70_000, short: 1500 },
+  inputs: { long: 70_000, short: 500 },
   reaches: ['csv: entries', 'csv: faults', 'ndjson: entries', 'ndjson: faults'],
   open: () => ({ judge: judgeImport }),
 };
@@ -67,7 +67,7 @@ function checkEntry(read: ReadEntry): void {
 
 export const csvAnswers: Target = {
   name: 'CSV of tools',
-  inputs: { long: 30_000, short: 1000 },
+  inputs: { long: 30_000, short: 333 },
   reaches: ['read', 'read as it was written', 'refused'],
   open: () => ({ judge: judgeCsv }),
 };

@@ -6,7 +6,7 @@ import type { Target } from '../target.ts';
 
 export const cursors: Target = {
   name: 'cursors',
-  inputs: { long: 150_000, short: 3000 },
+  inputs: { long: 150_000, short: 1000 },
   reaches: ['read', 'refused'],
   open: () => ({ judge }),
 };

@@ -15,7 +15,7 @@ const corpus: readonly unknown[] = eventTypes
 
 export const eventBodies: Target = {
   name: 'event bodies',
-  inputs: { long: 200_000, short: 3000 },
+  inputs: { long: 200_000, short: 1000 },
   reaches: ['event', 'ignored', 'unprocessable'],
   open: () => ({ judge }),
 };

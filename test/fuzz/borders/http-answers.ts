@@ -40,7 +40,7 @@ const times = [
 
 export const httpAnswers: Target = {
   name: 'answers over HTTP',
-  inputs: { long: 60_000, short: 1500 },
+  inputs: { long: 60_000, short: 500 },
   reaches: ['read', 'invalid', 'unauthenticated', 'forbidden', 'not_found', 'conflict', 'rate_limited', 'unavailable'],
   open,
 };

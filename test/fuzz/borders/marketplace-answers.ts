@@ -73,7 +73,7 @@ interface Api {
 function toTarget(name: string, toApi: (options: { baseUrl: string; pacing: typeof unpaced }) => Api): Target {
   return {
     name,
-    inputs: { long: 20_000, short: 300 },
+    inputs: { long: 20_000, short: 150 },
     reaches: ['read', 'invalid', 'unavailable'],
     // Some answers are waited for again, half a second or more.
     atOnce: 300,

@@ -9,7 +9,7 @@ const ids = ['acme-street-signs', 'acme-', 'Straße 7', 'café', '42', 'İzmir',
 
 export const projectIds: Target = {
   name: 'project ids at the wall',
-  inputs: { long: 250_000, short: 3000 },
+  inputs: { long: 250_000, short: 1000 },
   reaches: ['inside', 'strange_id', 'anothers', 'not_named', 'no_group'],
   open: () => ({ judge }),
 };

@@ -26,7 +26,7 @@ const newcomer: Person = { trainerId: 'cmu3', email: 'chiara.m@opentrain.work', 
 /** A file that other programs write too: whatever stands in it, nothing of it is lost and no address of it is told. */
 export const rosterFiles: Target = {
   name: 'roster files',
-  inputs: { long: 20_000, short: 300 },
+  inputs: { long: 20_000, short: 150 },
   reaches: ['a roster', 'refused'],
   open() {
     const folder = mkdtempSync(path.join(tmpdir(), 'gangway-roster-'));

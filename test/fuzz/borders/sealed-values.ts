@@ -17,7 +17,7 @@ const context = 'person.work_email:1';
 
 export const sealedValues: Target = {
   name: 'sealed values',
-  inputs: { long: 100_000, short: 2000 },
+  inputs: { long: 100_000, short: 666 },
   reaches: ['opened', 'refused'],
   open: () => ({ judge: judgeSealed }),
 };
@@ -42,7 +42,7 @@ function judgeSealed(chance: Mutator): string {
 
 export const sessionCookies: Target = {
   name: 'session cookies',
-  inputs: { long: 100_000, short: 2000 },
+  inputs: { long: 100_000, short: 666 },
   reaches: ['session', 'none'],
   open: openCookies,
 };

@@ -13,7 +13,7 @@ const { names, signaturesOf, deliveryIdOf } = createMarketplaceHeaders(['X-OpenT
 
 export const signatureHeader: Target = {
   name: 'signature header',
-  inputs: { long: 250_000, short: 3000 },
+  inputs: { long: 250_000, short: 1000 },
   reaches: ['valid', 'missing', 'malformed', 'too_old', 'too_new', 'no_secret_matched'],
   open: () => ({ judge }),
 };
