@@ -58,7 +58,8 @@ it('what is typed into a filter or a form stays text in the answer', async () =>
   const visitor = createVisitor(consoleUrl);
   await visitor.signIn('otto');
   const names = ['q', 'state', 'install', 'tool', 'project', 'type', 'since', 'actor', 'back'];
-  const query = (...these: string[]) => `?${new URLSearchParams(these.map((name) => [name, evil]))}`;
+  const query = (...these: string[]) =>
+    `?${new URLSearchParams(Object.fromEntries(these.map((name) => [name, evil])))}`;
   for (const { path } of views) {
     if (path.includes(':')) continue;
     const page = await visitor.visit(`${path}${query(...names)}`);
