@@ -14,8 +14,12 @@ export interface BridgeState {
   stored(): Promise<{ state: string; body: string }[]>;
   /** By outcome. */
   countReceipts(): Promise<Record<string, number>>;
-  /** Resolves when every delivery is looked at and every membership is brought in line. */
-  settled(): Promise<void>;
+  /**
+   * Resolves when every delivery is looked at and every membership is brought in line.
+   *
+   * @param beforeLook is called before each look
+   */
+  settled(beforeLook?: () => Promise<unknown>): Promise<void>;
 }
 
 export function openBridgeState(url: string): BridgeState {
@@ -72,8 +76,12 @@ export function openBridgeState(url: string): BridgeState {
         .execute();
       return Object.fromEntries(rows.map(({ outcome, n }) => [outcome, Number(n)]));
     },
-    async settled() {
-      await until('all is done', countDue, (due) => due === 0);
+    async settled(beforeLook = async () => undefined) {
+      const look = async () => {
+        await beforeLook();
+        return await countDue();
+      };
+      await until('all is done', look, (due) => due === 0);
     },
   };
 }

@@ -2,21 +2,42 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Plugin } from 'vitest/config';
 
-const file = 'src/sources/http/caller.ts';
-const usual = 'requestsPerSecond: 10, burst: 20';
+interface Change {
+  file: string;
+  usual: string;
+  inTests: string;
+}
+
+const changes: readonly Change[] = [
+  {
+    file: 'src/sources/http/caller.ts',
+    usual: 'requestsPerSecond: 10, burst: 20',
+    inTests: 'requestsPerSecond: 10_000, burst: 10_000',
+  },
+  { file: 'src/sources/http/caller.ts', usual: 'firstWaitMs: 500', inTests: 'firstWaitMs: 5' },
+  {
+    file: 'src/installs/subscription/rotate-endpoint.ts',
+    usual: 'overlapMs = usualOverlapMs',
+    inTests: 'overlapMs = usualOverlapMs / 10',
+  },
+];
 
 /**
  * A bridge in a test's own process asks the marketplace as fast as it can: by real time it would wait for each request
- * after the twentieth. A test of the pace sets its own.
+ * after the twentieth, before it asks again what was not answered, and for seconds while both endpoints of a rotation
+ * deliver. A test of the pace sets its own.
  *
- * @throws Error where the usual pace is not written so any more
+ * @throws Error where what is usual is not written so any more
  */
 export const unpaced: Plugin = {
   name: 'unpaced',
   enforce: 'pre',
   buildStart() {
-    if (!readFileSync(file, 'utf8').includes(usual)) throw new Error(`No usual pace in ${file}`);
+    const missing = changes.filter(({ file, usual }) => !readFileSync(file, 'utf8').includes(usual));
+    if (missing.length > 0) throw new Error(`No ${missing.map(({ usual, file }) => `${usual} in ${file}`).join()}`);
   },
   transform: (code, id) =>
-    id === path.resolve(file) ? code.replace(usual, 'requestsPerSecond: 10_000, burst: 10_000') : code,
+    changes
+      .filter(({ file }) => id === path.resolve(file))
+      .reduce((changed, { usual, inTests }) => changed.replace(usual, inTests), code),
 };

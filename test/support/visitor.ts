@@ -60,9 +60,23 @@ export function createVisitor(consoleUrl: string): Visitor {
       return await load(location);
     }
     const body = await answer.text();
-    const html = parse(body);
     const type = answer.headers.get('content-type') ?? '';
-    return { status: answer.status, path, type, text: readable(parse(body)), html, body };
+    let [html, text]: [HTMLElement?, string?] = [];
+    // Parsed only where a test looks into it: hundreds of pages are asked for their status alone.
+    return {
+      status: answer.status,
+      path,
+      type,
+      body,
+      get html() {
+        html ??= parse(body);
+        return html;
+      },
+      get text() {
+        text ??= readable(parse(body));
+        return text;
+      },
+    };
   }
 
   const press: Visitor['press'] = async (page, button, given = {}) => {

@@ -26,13 +26,17 @@ async function addToPlan(kysely: Held['storage']['database']['kysely'], more: nu
     .selectAll()
     .where('membershipId', '=', id)
     .executeTakeFirstOrThrow();
-  for (let number = 1; number <= more; number += 1) {
-    const membership = { ...first, id: id + 1000 + number, trainerId: `usr_more_${number}` };
-    await kysely.insertInto('membership').values(membership).execute();
-    await kysely
-      .insertInto('planItem')
-      .values({ ...item, membershipId: membership.id })
-      .execute();
+  const added = Array.from({ length: more }, (_, index) => ({
+    ...first,
+    id: id + 1001 + index,
+    trainerId: `usr_more_${index + 1}`,
+  }));
+  // A statement has room for so many values.
+  for (let from = 0; from < more; from += 100) {
+    const memberships = added.slice(from, from + 100);
+    await kysely.insertInto('membership').values(memberships).execute();
+    const items = memberships.map((membership) => ({ ...item, membershipId: membership.id }));
+    await kysely.insertInto('planItem').values(items).execute();
   }
 }
 

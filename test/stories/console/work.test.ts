@@ -11,7 +11,7 @@ const hourMs = 3_600_000;
 /** Two trainers work on contracts of their own; each hour their work is reported and compared. */
 async function openWork() {
   const tool = createWorkingTool();
-  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true, pollMs: 1000 });
+  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
   const { sandbox, customer, clock, storage, quiet, consoleUrl } = journey;
   const day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { describeEachDialect } from '../../support/databases.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
 const right = { machineMs: 0, databaseMs: 0 };
 
-describeEachDialect('a clock that was ahead', (dialect) => {
+describeAnyDialect('a clock that was ahead', (dialect) => {
   const open = async () => {
     const journey = await openJourney(dialect, { schedule: '*/15 * * * *' });
     await journey.customer.link('street-signs');

@@ -3,17 +3,24 @@ import { describe, expect, it } from 'vitest';
 import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { sqlite } from '../../support/databases.ts';
 import { untilNothingIsDue } from '../../support/journey.ts';
 import { type Answer, post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
 import { surroundings } from '../../support/subscription-world.ts';
+import { isThorough } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 import { openWatchedBridge, type WatchedBridge } from '../../support/watched-bridge.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;
 
-describe.each(surroundings)('a subscription, %s', (_, openMarket, dialect) => {
+/** Each marketplace; its steps meet each database in the tests of the subscription. */
+const markets = surroundings.map(
+  ([name, openMarket, dialect]) => [name.replace(/, on .*/, ''), openMarket, isThorough ? dialect : sqlite] as const,
+);
+
+describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
   const statusOf = async ({ endpoints }: WatchedBridge) => (await endpoints())[0]?.status;
 
   async function untilDone({ storage, clock }: WatchedBridge): Promise<void> {

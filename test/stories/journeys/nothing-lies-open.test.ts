@@ -4,13 +4,13 @@ import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { sqliteFileOf } from '../../../src/db/sqlite-database.ts';
 import { createDispatchStore } from '../../../src/notify/dispatch-store.ts';
-import { describeEachDialect } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { answering, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openMailBox, refusal } from '../../support/mail-box.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { addNotices, newNotice } from '../../support/notices.ts';
+import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
 const createdAt = new Date().toISOString();
@@ -20,7 +20,7 @@ const person = {
   workEmail: 'zebulon.q@opentrain.work',
 };
 
-describeEachDialect('after a journey', (dialect) => {
+describeAnyDialect('after a journey', (dialect) => {
   it('no address, token or secret lies open in any table, log or metric', async () => {
     const journey = await openJourney(dialect);
     const { customer, storage, log } = journey;
@@ -47,7 +47,7 @@ describeEachDialect('after a journey', (dialect) => {
   });
 });
 
-describeEachDialect('after people outside got notices', (dialect) => {
+describeAnyDialect('after people outside got notices', (dialect) => {
   it('nothing lies open of where, though every channel fails and quotes it', async () => {
     const secret = `whsec_${Buffer.alloc(32, 'distinct').toString('base64')}`;
     const address = 'finance.distinct@example.com';

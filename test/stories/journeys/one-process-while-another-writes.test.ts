@@ -1,24 +1,22 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../../support/bridge-process.ts';
 import { openBridgeState } from '../../support/bridge-state.ts';
+import { sqlite } from '../../support/databases.ts';
 import { createFolder } from '../../support/folder.ts';
 import { countAnswers, distinct, sendRepeatedly } from '../../support/repeated-load.ts';
 import { listRoster } from '../../support/roster.ts';
 
 describe('one process on SQLite, while another writes to the file', () => {
   it('stores and adds once what comes four times', async () => {
-    const folder = createFolder();
-    const file = path.join(folder, 'gangway.db');
-    const setup = writeBridgeConfig(folder, `sqlite:${file}`);
+    const setup = writeBridgeConfig(createFolder(), await sqlite.createMigrated());
     const bridge = await startBridge(setup);
-    const writer = await startWriter(file);
+    const writer = await startWriter(setup.databaseUrl.slice('sqlite:'.length));
 
     const { answers, members } = await sendRepeatedly([bridge.url], acmeSecret);
     expect(countAnswers(answers)).toEqual({ '200 accepted': distinct, '200 duplicate': 3 * distinct });
-    const state = openBridgeState(`sqlite:${file}`);
+    const state = openBridgeState(setup.databaseUrl);
     expect(await state.countDeliveries()).toBe(distinct);
 
     await state.settled();

@@ -206,11 +206,11 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     // The budget of the new contract is read within two minutes.
     for (let count = 0; count < 2; count += 1) await live(minuteMs);
     asked();
-    for (let passedMs = 0; passedMs < 20 * minuteMs; passedMs += 30 * secondMs) await live(30 * secondMs);
+    for (let passedMs = 0; passedMs < 12 * minuteMs; passedMs += 30 * secondMs) await live(30 * secondMs);
     const counts = Object.groupBy(asked(), (path) => path);
     const times = Object.fromEntries(Object.entries(counts).map(([path, all]) => [path, all?.length]));
     // Two jobs, of each the active and the ended contracts.
-    expect(times).toEqual({ '/updates': 40, '/auth/me': 5, '/contracts': 20 });
+    expect(times).toEqual({ '/updates': 24, '/auth/me': 3, '/contracts': 12 });
   });
 });
 
