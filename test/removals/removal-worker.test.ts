@@ -72,14 +72,15 @@ describeAnyDatabase('removals', (openFresh) => {
   });
 
   it('are not more for those who came in within the last hour', async () => {
+    engine = createEngine(engine.database, { limits: { max: 5, maxFraction: 0.3 } });
     await hire(4);
-    const more = numbers(5, 100).map((number) => about('contract.started', number));
+    const more = numbers(5, 20).map((number) => about('contract.started', number));
     await engine.apply(more);
     await convergeDue(engine, tool);
-    expect(countIn()).toBe(100);
-    await end(5, 30);
+    expect(countIn()).toBe(20);
+    await end(5, 10);
     await engine.brake();
-    expect(await openPlans()).toEqual([26]);
+    expect(await openPlans()).toEqual([6]);
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
@@ -288,10 +289,11 @@ describeAnyDatabase('removals', (openFresh) => {
 
   it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
     engine = createEngine(engine.database, { asked: new Map([['acme', {}]]) });
-    await engine.apply(numbers(1, 210).map((number) => about('contract.started', number)));
-    for (let round = 0; round < 3; round += 1) await convergeDue(engine, tool);
+    engine.mostAtOnce = 20;
+    await engine.apply(numbers(1, 30).map((number) => about('contract.started', number)));
+    await convergeDue(engine, tool);
     engine.clock.advance(countedAfterMs);
-    await end(1, 210);
+    await end(1, 30);
     const asked: number[] = [];
     const { afterReading } = engine.awaitedReadings;
     engine.awaitedReadings.afterReading = (tx, due, now) => {
@@ -304,13 +306,13 @@ describeAnyDatabase('removals', (openFresh) => {
     };
 
     await engine.brake();
-    expect(asked.splice(0)).toEqual([200, 10]);
+    expect(asked.splice(0)).toEqual([20, 10]);
     expect([lists, await engine.rows('removal'), await openPlans()]).toEqual([1, [], []]);
 
     await engine.activeLists.noteListed('acme', toInstant(engine.clock.now()));
     await engine.brake();
-    expect(asked).toEqual([200, 10, 210]);
-    expect(await openPlans()).toEqual([210]);
+    expect(asked).toEqual([20, 10, 30]);
+    expect(await openPlans()).toEqual([30]);
   });
 
   it('are looked at by a worker that says when there is something to do', async () => {
