@@ -32,7 +32,7 @@ describeAnyDatabase('removals', (openFresh) => {
   const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
   async function hire(count: number): Promise<void> {
-    await engine.apply(numbers(1, count).map((number) => about('contract.started', number)));
+    await engine.applyTogether(numbers(1, count).map((number) => about('contract.started', number)));
     // What their contracts are is known, so that none may take over from another.
     const contractsReadAt = instantIn(engine.clock, 60_000);
     const links = numbers(1, count).map((number) => ({ ...emptyLink('acme', `l${number}`), contractsReadAt }));
@@ -44,12 +44,12 @@ describeAnyDatabase('removals', (openFresh) => {
 
   /** Weak ends, whose grace is over. */
   async function unlink(from: number, to: number): Promise<void> {
-    await engine.apply(numbers(from, to).map((number) => about('project_link.removed', number)));
+    await engine.applyTogether(numbers(from, to).map((number) => about('project_link.removed', number)));
     await engine.pass(graceMs);
   }
 
   const end = (from: number, to: number) =>
-    engine.apply(numbers(from, to).map((number) => about('contract.ended', number)));
+    engine.applyTogether(numbers(from, to).map((number) => about('contract.ended', number)));
 
   const countIn = () => tool.members('street-signs').length;
   const countState = async (state: string) =>
@@ -260,7 +260,7 @@ describeAnyDatabase('removals', (openFresh) => {
     await unlink(1, 3);
     const again = (number: number) =>
       fullEvent({ type: 'contract.started', contract: `again${number}`, trainer: `t${number}`, link: 'l10' });
-    await engine.apply(numbers(1, 3).map(again));
+    await engine.applyTogether(numbers(1, 3).map(again));
     expect(await engine.rows('removal')).toEqual([]);
     await convergeDue(engine, tool);
     await unlink(4, 6);
@@ -290,7 +290,7 @@ describeAnyDatabase('removals', (openFresh) => {
   it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
     engine = createEngine(engine.database, { asked: new Map([['acme', {}]]) });
     engine.mostAtOnce = 20;
-    await engine.apply(numbers(1, 30).map((number) => about('contract.started', number)));
+    await engine.applyTogether(numbers(1, 30).map((number) => about('contract.started', number)));
     await convergeDue(engine, tool);
     engine.clock.advance(countedAfterMs);
     await end(1, 30);
