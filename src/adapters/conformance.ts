@@ -34,8 +34,11 @@ export interface ConformanceResult {
 }
 
 /** Runs one case after the other. A case that fails does not stop the others. */
-export async function* runConformance(harness: ConformanceHarness): AsyncGenerator<ConformanceResult> {
-  for (const { name, skip, run } of conformanceCases) {
+export async function* runConformance(
+  harness: ConformanceHarness,
+  cases = conformanceCases,
+): AsyncGenerator<ConformanceResult> {
+  for (const { name, skip, run } of cases) {
     const reason = skip?.(harness) ?? null;
     if (reason !== null) {
       yield { name, outcome: 'skipped', reason };

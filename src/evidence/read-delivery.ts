@@ -73,7 +73,7 @@ export function collectDeliveries(deliveries: readonly ReadDelivery[]) {
   };
 }
 
-function joinEvidence(all: readonly Evidence[]): Evidence {
+export function joinEvidence(all: readonly Evidence[]): Evidence {
   return {
     contracts: all.flatMap(({ contracts }) => contracts),
     links: all.flatMap(({ links }) => links),

@@ -29,6 +29,8 @@ export interface RemovalWorkerDeps extends Polling {
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
+  /** How many removals are looked at in one transaction. */
+  mostAtOnce?: number;
   /** Called when a tool must be called. */
   onMembershipDue(): void;
   /** Called when active contracts must be listed. */
@@ -37,8 +39,8 @@ export interface RemovalWorkerDeps extends Polling {
 
 /** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
-/** How many removals are looked at in one transaction. It takes some ten milliseconds, and others wait for it. */
-const mostAtOnce = 200;
+/** It takes some ten milliseconds, and others wait for it. */
+const usualMostAtOnce = 200;
 /** A wake does not begin the next run sooner after one than this many times its length. */
 const restPerRun = 4;
 
@@ -78,7 +80,8 @@ interface BrakeResult {
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   const { brakes, clock, metrics, alerts } = deps;
   const due = await brakes.due(install, toInstant(clock.now()));
-  const ready = due.length > mostAtOnce ? await findReady(deps, install, due) : due;
+  const mostAtOnce = deps.mostAtOnce ?? usualMostAtOnce;
+  const ready = due.length > mostAtOnce ? await findReady(deps, install, chunksOf(due, mostAtOnce)) : due;
   if (ready.length === 0) return;
   const { cleared, held, planId, isListWanted } = await inEvidence(deps, (tx) => decide(deps, tx, install, ready));
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
@@ -94,10 +97,10 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
 }
 
 /** Most of many removals wait for something. They are looked at in parts, and other work comes between these. */
-async function findReady(deps: RemovalWorkerDeps, install: string, due: readonly number[]): Promise<number[]> {
+async function findReady(deps: RemovalWorkerDeps, install: string, parts: Iterable<number[]>): Promise<number[]> {
   const ready: number[] = [];
   let isListWanted = false;
-  for (const part of chunksOf(due, mostAtOnce)) {
+  for (const part of parts) {
     const passing = await inEvidence(deps, (tx) => awaitReadings(deps, tx, install, part));
     ready.push(...passing.due.map(({ membershipId }) => membershipId));
     isListWanted ||= passing.isListWanted;

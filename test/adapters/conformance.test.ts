@@ -181,6 +181,34 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
   ],
 ]);
 
+const aboutLists = conformanceCases.filter(({ name }) =>
+  [
+    'does not find a person who was never added',
+    'finds the member it added, under the same id',
+    'does not find a removed member, even by their id',
+    'lists each member that it finds, once',
+    'finds each of several people',
+    'finds every member, on any page',
+  ].includes(name),
+);
+const withoutFaults = conformanceCases.filter(({ name }) => !needsFaults.includes(name));
+
+/**
+ * What a desk runs of another dialect of an adapter that it runs whole: how faults are told depends on no dialect, and
+ * on the way of paging depend lists alone.
+ */
+const casesAtDesk = new Map([
+  ['cvat without mail', withoutFaults],
+  ['cvat, where who has an account has to accept', withoutFaults],
+  ['http, a list alone, by page', withoutFaults],
+  ['http, a list alone, by offset', aboutLists],
+  ['http, a list alone, by cursor', aboutLists],
+  ['http, a list alone, by link', aboutLists],
+  ['http, a list alone, by link_header', aboutLists],
+  ['http, which ends logins', withoutFaults],
+  ['scim, as at Label Studio', withoutFaults],
+]);
+
 it('is run against every adapter that is built in', () => {
   expect([...openers.keys()]).toEqual(expect.arrayContaining([...builtInAdapters]));
 });
@@ -198,7 +226,9 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
   it('runs every case that it can, keeps the contract, and has no members afterwards', async () => {
     const harness = await open();
     const before = await listGroups(harness);
-    const results = await Array.fromAsync(runConformance(harness));
+    const cases = (isThorough ? undefined : casesAtDesk.get(name)) ?? conformanceCases;
+    const run = new Set(cases.map((one) => one.name));
+    const results = await Array.fromAsync(runConformance(harness, cases));
     const namesOf = (outcome: string) =>
       results.filter((result) => result.outcome === outcome).map((result) => result.name);
     expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
@@ -213,7 +243,7 @@ describe.each([...openers])('one tool with the adapter %s', (name, open) => {
         ? ['knows one form of a project id, and the same every time']
         : []),
     ];
-    expect(namesOf('skipped').sort()).toEqual(left.sort());
+    expect(namesOf('skipped').sort()).toEqual(left.filter((one) => run.has(one)).sort());
     expect(await listGroups(harness)).toEqual(before);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatTable } from '../../src/cli/table.ts';
 import { stripControl } from '../../src/lib/strip-control.ts';
+import { anyText } from '../support/any-text.ts';
 
 describe('stripControl', () => {
   it.each([
@@ -25,7 +26,7 @@ describe('stripControl', () => {
 
   it('leaves nothing a terminal acts on, whatever it is given', () => {
     const piece = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      anyText(),
       fc.constantFrom('\u001b', '[', ']', '\u009b', '31m', '\u0007', '\u001b]8;;', '\n', '\u202e'),
     );
     fc.assert(
@@ -148,7 +149,7 @@ describe('formatTable', () => {
 
   it('has one line for each row, whatever stands in it', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(fc.string({ unit: 'binary' }), { maxLength: 4 })), (rows) => {
+      fc.property(fc.array(fc.array(anyText(), { maxLength: 4 })), (rows) => {
         expect(formatTable(['A', 'B', 'C'], rows).split('\n')).toHaveLength(rows.length + 1);
       }),
     );

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toEmail, toId, toInstantText, toText } from '../../src/domain/marketplace-text.ts';
+import { anyText } from '../support/any-text.ts';
 
 const notText = [undefined, null, true, {}, [], ['a'], Symbol('a'), () => 'a'];
 
@@ -66,7 +67,7 @@ describe('toText', () => {
 
   it('holds nothing that a database or a line cannot, whatever it is given', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 600 }), (value) => {
+      fc.property(anyText({ maxLength: 600 }), (value) => {
         const text = toText(value) ?? 'x';
         expect(text).not.toMatch(/\p{Cc}/u);
         expect(text.isWellFormed() && text.length > 0 && text.length <= 500).toBe(true);

@@ -10,7 +10,7 @@ import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
 import { loadKeyRing, openSecretBox } from '../../src/keys/secret-key.ts';
 import { openForTest } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
-import { describeAnyDatabase } from '../support/tries.ts';
+import { describeAnyDatabase, tries } from '../support/tries.ts';
 
 const loadKey = (url: string, configured: Buffer | undefined) => loadKeyRing(url, configured).key;
 
@@ -58,7 +58,7 @@ describe('the key', () => {
     const processes = [1, 2].map(() => fork(program));
     try {
       await Promise.all(processes.map((child) => once(child, 'message')));
-      for (let round = 0; round < 100; round += 1) {
+      for (let round = 0; round < tries(400); round += 1) {
         const answers = processes.map((child) => once(child, 'message'));
         const order = { url: `sqlite:${folder}/${round}.db`, at: Date.now() + 4 };
         for (const child of processes) child.send(order);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import Stripe from 'stripe';
 import { describe, expect, it } from 'vitest';
 import { isSignedWith, type RefusalReason, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
+import { anyText } from '../support/any-text.ts';
 import { sign } from '../support/sign.ts';
 import { body, now, retiredSecret, secret, signatureTable } from '../support/signature-table.ts';
 import { tries } from '../support/tries.ts';
@@ -57,7 +58,7 @@ describe("stripe's implementation of the same scheme", () => {
     // Neither payload nor secret is ever empty, as stripe refuses those by themselves.
     const someSecret = fc.string({ maxLength: 60 }).map((text) => `whsec_s${text}`);
     const request = fc.record({
-      payload: fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
+      payload: anyText({ minLength: 1, maxLength: 300 }),
       signer: someSecret,
       holder: fc.option(someSecret, { nil: undefined }),
       added: fc.constantFrom('', '', ' ', '\n', '}'),

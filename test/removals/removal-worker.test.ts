@@ -32,7 +32,7 @@ describeAnyDatabase('removals', (openFresh) => {
   const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
   async function hire(count: number): Promise<void> {
-    await engine.apply(numbers(1, count).map((number) => about('contract.started', number)));
+    await engine.applyTogether(numbers(1, count).map((number) => about('contract.started', number)));
     // What their contracts are is known, so that none may take over from another.
     const contractsReadAt = instantIn(engine.clock, 60_000);
     const links = numbers(1, count).map((number) => ({ ...emptyLink('acme', `l${number}`), contractsReadAt }));
@@ -44,12 +44,12 @@ describeAnyDatabase('removals', (openFresh) => {
 
   /** Weak ends, whose grace is over. */
   async function unlink(from: number, to: number): Promise<void> {
-    await engine.apply(numbers(from, to).map((number) => about('project_link.removed', number)));
+    await engine.applyTogether(numbers(from, to).map((number) => about('project_link.removed', number)));
     await engine.pass(graceMs);
   }
 
   const end = (from: number, to: number) =>
-    engine.apply(numbers(from, to).map((number) => about('contract.ended', number)));
+    engine.applyTogether(numbers(from, to).map((number) => about('contract.ended', number)));
 
   const countIn = () => tool.members('street-signs').length;
   const countState = async (state: string) =>
@@ -72,14 +72,15 @@ describeAnyDatabase('removals', (openFresh) => {
   });
 
   it('are not more for those who came in within the last hour', async () => {
+    engine = createEngine(engine.database, { limits: { max: 5, maxFraction: 0.3 } });
     await hire(4);
-    const more = numbers(5, 100).map((number) => about('contract.started', number));
+    const more = numbers(5, 20).map((number) => about('contract.started', number));
     await engine.apply(more);
     await convergeDue(engine, tool);
-    expect(countIn()).toBe(100);
-    await end(5, 30);
+    expect(countIn()).toBe(20);
+    await end(5, 10);
     await engine.brake();
-    expect(await openPlans()).toEqual([26]);
+    expect(await openPlans()).toEqual([6]);
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
@@ -259,7 +260,7 @@ describeAnyDatabase('removals', (openFresh) => {
     await unlink(1, 3);
     const again = (number: number) =>
       fullEvent({ type: 'contract.started', contract: `again${number}`, trainer: `t${number}`, link: 'l10' });
-    await engine.apply(numbers(1, 3).map(again));
+    await engine.applyTogether(numbers(1, 3).map(again));
     expect(await engine.rows('removal')).toEqual([]);
     await convergeDue(engine, tool);
     await unlink(4, 6);
@@ -288,10 +289,11 @@ describeAnyDatabase('removals', (openFresh) => {
 
   it('that wait are looked at in parts, and are one plan when they wait no more', async () => {
     engine = createEngine(engine.database, { asked: new Map([['acme', {}]]) });
-    await engine.apply(numbers(1, 210).map((number) => about('contract.started', number)));
-    for (let round = 0; round < 3; round += 1) await convergeDue(engine, tool);
+    engine.mostAtOnce = 20;
+    await engine.applyTogether(numbers(1, 30).map((number) => about('contract.started', number)));
+    await convergeDue(engine, tool);
     engine.clock.advance(countedAfterMs);
-    await end(1, 210);
+    await end(1, 30);
     const asked: number[] = [];
     const { afterReading } = engine.awaitedReadings;
     engine.awaitedReadings.afterReading = (tx, due, now) => {
@@ -304,13 +306,13 @@ describeAnyDatabase('removals', (openFresh) => {
     };
 
     await engine.brake();
-    expect(asked.splice(0)).toEqual([200, 10]);
+    expect(asked.splice(0)).toEqual([20, 10]);
     expect([lists, await engine.rows('removal'), await openPlans()]).toEqual([1, [], []]);
 
     await engine.activeLists.noteListed('acme', toInstant(engine.clock.now()));
     await engine.brake();
-    expect(asked).toEqual([200, 10, 210]);
-    expect(await openPlans()).toEqual([210]);
+    expect(asked).toEqual([20, 10, 30]);
+    expect(await openPlans()).toEqual([30]);
   });
 
   it('are looked at by a worker that says when there is something to do', async () => {

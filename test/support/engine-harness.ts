@@ -9,12 +9,14 @@ import { applyEvidence, type NamedTrainer } from '../../src/evidence/apply-evide
 import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
 import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/evidence/intake-worker.ts';
+import { joinEvidence } from '../../src/evidence/read-delivery.ts';
 import { createReadRequestStore } from '../../src/evidence/read-request-store.ts';
 import { createReportEvidence } from '../../src/evidence/report-evidence.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
+import { chunksOf } from '../../src/lib/chunks.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -53,6 +55,8 @@ export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   takeIn(): Promise<void>;
   /** Merges events without the inbox, in one transaction. */
   apply(bodies: string[], install?: string): Promise<void>;
+  /** The same in a fraction of the time, as intake does it: up to 50 at once. */
+  applyTogether(bodies: string[], install?: string): Promise<void>;
   /** Merges any evidence, in one transaction. */
   merge(evidence: Evidence): Promise<void>;
   /** Has the brake decide about all that is due. */
@@ -173,14 +177,23 @@ export function createEngine(
     },
     async apply(bodies, install = 'acme') {
       const now = toInstant(clock.now());
+      const added = bodies.map((body) => toEvidence(body, install, now));
       await applyAll(
         engine,
-        bodies.map((body) => toEvidence(body, install, now)),
+        added.map((one) => [one, namedIn(one, now)]),
         now,
-        true,
       );
     },
-    merge: (evidence) => applyAll(engine, [evidence], toInstant(clock.now()), false),
+    async applyTogether(bodies, install = 'acme') {
+      const now = toInstant(clock.now());
+      const batches = chunksOf(bodies, 50).map((some) => some.map((body) => toEvidence(body, install, now)));
+      await applyAll(
+        engine,
+        batches.map((some) => [joinEvidence(some), some.flatMap((one) => namedIn(one, now))]),
+        now,
+      );
+    },
+    merge: (evidence) => applyAll(engine, [[evidence, []]], toInstant(clock.now())),
     membershipRows: () => database.kysely.selectFrom('membership').selectAll().orderBy('id').execute(),
     rows: (table) => database.kysely.selectFrom(table).selectAll().execute(),
   };
@@ -200,12 +213,10 @@ export function toEvidence(body: string, install: string, now: string): Evidence
   return evidenceOfEvent(install, read.event, now, monthMs).evidence;
 }
 
-async function applyAll(engine: Engine, added: Evidence[], now: string, namesPeople: boolean): Promise<void> {
+async function applyAll(engine: Engine, added: [Evidence, NamedTrainer[]][], now: string): Promise<void> {
   await inTransaction(engine.database, async (tx) => {
     await engine.evidence.lock(tx);
-    for (const evidence of added) {
-      await applyEvidence(engine, tx, evidence, now, namesPeople ? namedIn(evidence, now) : []);
-    }
+    for (const [evidence, named] of added) await applyEvidence(engine, tx, evidence, now, named);
   });
 }
 

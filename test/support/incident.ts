@@ -145,7 +145,7 @@ export function createIncident(
       raised += 1;
       return fullEvent({ id: String(raised), createdAt, ...wish, type });
     });
-    await engine.apply(bodies, install);
+    await engine.applyTogether(bodies, install);
     await derivePostponed(engine);
   }
 

@@ -10,9 +10,11 @@ import { expandText, placeholdersOf, type TemplateValues } from './template.ts';
 /**
  * Any tool with a JSON API, by requests that the settings declare (design section 7). An answer of
  * success is not enough: after an addition, the tool must show the member.
+ *
+ * @param maxPages of a list: more are an error
  */
-export function createHttpAdapter(settings: HttpSettings): Adapter {
-  const api = createHttpApi(settings);
+export function createHttpAdapter(settings: HttpSettings, maxPages?: number): Adapter {
+  const api = createHttpApi(settings, maxPages);
   const { requests } = settings;
   const search = createMemberSearch(settings, api);
 

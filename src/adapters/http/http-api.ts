@@ -40,9 +40,7 @@ export interface HttpCall {
   signal: AbortSignal;
 }
 
-const maxPages = 1000;
-
-export function createHttpApi(settings: HttpSettings): HttpApi {
+export function createHttpApi(settings: HttpSettings, maxPages = 1000): HttpApi {
   const token = new Map(settings.token === undefined ? [] : [['token', settings.token]]);
   function toHeaders(request: DeclaredRequest): Headers {
     const headers = new Headers();

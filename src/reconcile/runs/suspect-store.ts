@@ -20,14 +20,14 @@ export interface Suspect extends ContractKey {
 type SuspectRow = Awaited<ReturnType<typeof loadPage>>[number];
 
 /** After a list that came back empty, all contracts may be suspects: no statement reads more of them at once. */
-const pageRows = 1000;
+const usualPageRows = 1000;
 
-export function createSuspectStore(database: Database): SuspectStore {
+export function createSuspectStore(database: Database, pageRows = usualPageRows): SuspectStore {
   return {
     async list(installs, limit = Number.POSITIVE_INFINITY) {
       const found = new Map<string, SuspectRow>();
       for (let after: SuspectRow | undefined; installs.length > 0 && found.size < limit; ) {
-        const rows = await loadPage(database, { installs, after });
+        const rows = await loadPage(database, { installs, after, pageRows });
         for (const row of rows.filter(isOne)) found.set(keyOf(row), row);
         after = rows.at(-1);
         if (rows.length < pageRows) break;
@@ -63,10 +63,13 @@ async function withSince(database: Database, suspects: readonly SuspectRow[]): P
   return listed.sort((a, b) => (a.since < b.since ? -1 : 1));
 }
 
-function loadPage(
-  database: Database,
-  { installs, after }: { installs: readonly string[]; after: (ContractKey & { linkId: string }) | undefined },
-) {
+interface PageWish {
+  installs: readonly string[];
+  after: (ContractKey & { linkId: string }) | undefined;
+  pageRows: number;
+}
+
+function loadPage(database: Database, { installs, after, pageRows }: PageWish) {
   let rows = loadCandidates(database, installs);
   if (after !== undefined) {
     const { install, contractId, linkId } = after;

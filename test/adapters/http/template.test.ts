@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { expandJson, expandPath, expandText, placeholdersOf } from '../../../src/adapters/http/template.ts';
+import { anyText } from '../../support/any-text.ts';
 
 describe('a template', () => {
   it('inserts values once and does not expand them again', () => {
@@ -33,7 +34,7 @@ describe('a placeholder in a path', () => {
 
   it('is exactly one segment, whatever its value contains', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), (group) => {
+      fc.property(anyText({ minLength: 1 }), (group) => {
         fc.pre(group !== '.' && group !== '..');
         const path = expandPath('/a/{group}/b', new Map([['group', group]]));
         const url = new URL(`https://tool.example.com/v1${path}`);

@@ -383,11 +383,11 @@ describe('what the second marketplace delivers', () => {
   });
 });
 
-it('has pages of 100,000 contracts, the newest of them first', async () => {
+it('has pages of its contracts, the newest of them first', async () => {
   const { market, jobId, link, api } = await open();
   await link('signs');
-  const ids = Array.from({ length: 100_000 }, (_, n) => market.hire(jobId, [`u${n}`]));
-  for (const id of ids.slice(0, 1000)) market.end(id);
+  const ids = Array.from({ length: 250 }, (_, n) => market.hire(jobId, [`u${n}`]));
+  for (const id of ids.slice(0, 10)) market.end(id);
   const page = await api.listContracts({ status: 'active' }, signal);
   expect(page.contracts.map(({ id }) => id)).toEqual(ids.slice(-200).reverse());
   expect(page.isComplete).toBe(false);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { readCanonical } from '../../../src/guidelines/canonical-schema.ts';
+import { anyText } from '../any-text.ts';
 
 /** Pages that a manual may have: trees of known and unknown nodes, with the texts of people who mean harm. */
 
@@ -57,7 +58,7 @@ const addresses = [
 ];
 
 const text = fc
-  .array(fc.oneof(fc.constantFrom(...attacks), fc.string({ unit: 'binary' }), fc.constantFrom(' ', '\n', 'word', '`')))
+  .array(fc.oneof(fc.constantFrom(...attacks), anyText(), fc.constantFrom(' ', '\n', 'word', '`')))
   .map((parts) => parts.join(''));
 
 const href = fc.oneof(fc.constantFrom(...addresses), fc.webUrl({ withQueryParameters: true }), text);
