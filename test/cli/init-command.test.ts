@@ -83,6 +83,7 @@ describe('gangway init', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     for (const name of variables) vi.stubEnv(name, 'some-token');
     for (const name of ['RECEIVER', 'CONSOLE']) vi.stubEnv(`GANGWAY_${name}_PORT`, '0');
+    vi.stubEnv('GANGWAY_RECEIVER_DRAIN', '0s');
     const started = startCommand('start', '--config', file);
     await until('it runs', started.stderr, (log) => log.includes('Gangway is running'));
     started.stop();

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney } from '../support/employer-journey.ts';
-import { runCommand } from '../support/run-command.ts';
+import { runCommand, startCommand } from '../support/run-command.ts';
+import { isThorough } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
 
@@ -14,6 +16,9 @@ const needed = [
   'webhooks:manage',
   'instructions:read',
 ];
+
+/** How long the old one is kept. */
+const drainMs = 25_000;
 
 describe('gangway token', () => {
   let sandbox: Sandbox;
@@ -39,6 +44,24 @@ describe('gangway token', () => {
   const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
   const tokens = () => sandbox.snapshot().accounts[0]?.tokens ?? [];
 
+  /** Waits until the bridge sends the new token, and has the database say that the old one was kept for long since. */
+  async function haveRunDry(): Promise<void> {
+    const [{ lastUsedAt: before } = { lastUsedAt: null }] = tokens().slice(-1);
+    await until('the bridge has the new one', tokens, ([, made]) => (made?.lastUsedAt ?? '') > (before ?? ''));
+    await workspace.withStorage(async ({ database: { kysely } }) => {
+      const { switchedAt, nextAttemptAt } = await kysely
+        .selectFrom('tokenRotation')
+        .selectAll()
+        .executeTakeFirstOrThrow();
+      expect(Date.parse(nextAttemptAt ?? '') - Date.parse(switchedAt ?? '')).toBeGreaterThanOrEqual(drainMs);
+      const earlier = (at: string | null) => toInstant(new Date(Date.parse(at ?? '') - drainMs));
+      await kysely
+        .updateTable('tokenRotation')
+        .set({ switchedAt: earlier(switchedAt), nextAttemptAt: toInstant(new Date()) })
+        .execute();
+    });
+  }
+
   it('list shows which token is in use, and no secret', async () => {
     const { stdout, status } = await run('token', 'list');
     expect([status, stdout]).toEqual([0, expect.stringContaining('active, in use here')]);
@@ -55,8 +78,15 @@ describe('gangway token', () => {
   }, async () => {
     const [first] = tokens();
     expect((await run('doctor')).stdout).toContain('its token may do more than is needed: jobs:read');
+    // Before a first reading of the account no feed is read.
+    expect((await run('reconcile')).status).toBe(0);
     await workspace.whileRunning(async () => {
-      const { status, stdout, stderr } = await run('token', 'rotate');
+      const beganAt = toInstant(new Date());
+      await until('the bridge reads its feed', tokens, ([used]) => (used?.lastUsedAt ?? '') > beganAt);
+      const rotating = startCommand('token', 'rotate', '--config', workspace.configFile);
+      await until('the new one counts', rotating.stderr, (said) => said.includes('is in use'));
+      if (!isThorough) await haveRunDry();
+      const { status, stdout, stderr } = await rotating.ended;
       const [old, made] = tokens();
       expect([status, stderr]).toEqual([0, expect.stringContaining(`${made?.id} is in use`)]);
       expect(stdout).toContain(`own has the token ${made?.id} instead of ${first?.id}: ${needed.join(', ')}`);

@@ -64,7 +64,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
 
   function approve(
     api: Listing | SourceReader,
-    approval: { isUnread?: boolean; readWithinMs?: number } = {},
+    { waitMs = 5000, ...approval }: { isUnread?: boolean; waitMs?: number; readWithinMs?: number } = {},
   ): Promise<Approved> {
     const { engine, deps, tool } = incident;
     const reader = 'readGrant' in api ? api : toApi(api);
@@ -89,7 +89,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
       }),
     };
     const { signal } = new AbortController();
-    const patience = { waitMs: 5000, signal, onProgress: () => undefined };
+    const patience = { waitMs, signal, onProgress: () => undefined };
     return approvePlan(all, 1, customers, { patience, ...approval });
   }
 
@@ -152,7 +152,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     ],
   ])('is refused where the marketplace %s, unless it is to go unread', async (_, api) => {
     await holdAsUnlinked();
-    await expect(approve(api, { readWithinMs: 6000 })).rejects.toMatchObject({
+    await expect(approve(api, { waitMs: 500, readWithinMs: 600 })).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringMatching(/acme could not be read.+approve 1 --without-reading$/),
     });

@@ -90,16 +90,23 @@ describeAnyDialect('the API', (dialect) => {
     expect((plan['items'] as object[]).length).toBe(4);
   });
 
-  it.each(['listMemberships', 'searchAccess', 'listPlans', 'listDeliveries', 'listContracts', 'listNotifications'])(
-    'gives %s page by page, each row once and in one order',
-    async (id) => {
-      const { api } = await openWorld(dialect);
+  it('gives every list page by page, each row once and in one order', async () => {
+    const { api } = await openWorld(dialect);
+    const ids = [
+      'listMemberships',
+      'searchAccess',
+      'listPlans',
+      'listDeliveries',
+      'listContracts',
+      'listNotifications',
+    ];
+    for (const id of ids) {
       const whole = await listAll(api, id, { limit: 500 });
-      for (const limit of [1, 2, 3]) expect(await listAll(api, id, { limit })).toEqual(whole);
+      for (const limit of [1, 2, 3]) expect([id, await listAll(api, id, { limit })]).toEqual([id, whole]);
       const keys = whole.map(({ id: number, contractId }) => number ?? contractId);
-      expect(new Set(keys).size).toBe(keys.length);
-    },
-  );
+      expect([id, new Set(keys).size]).toEqual([id, keys.length]);
+    }
+  });
 
   it('shows no address and no token, even if a name is one', async () => {
     const { api, storage, customer, hired } = await openWorld(dialect);

@@ -80,10 +80,12 @@ describe('the API', () => {
     }
   });
 
-  it.each(['evil.example', 'localhost.evil.example', ''])('answers no request to the host %j', async (host) => {
+  it('answers no request to another host', async () => {
     const { consoleUrl } = await openJourney(sqlite);
-    for (const { method, url } of all) {
-      expectProblem(await send(consoleUrl, url, { method, headers: { ...bearing('otto'), host } }), 403, 'forbidden');
+    for (const host of ['evil.example', 'localhost.evil.example', '']) {
+      for (const { method, url } of all) {
+        expectProblem(await send(consoleUrl, url, { method, headers: { ...bearing('otto'), host } }), 403, 'forbidden');
+      }
     }
   });
 
@@ -141,32 +143,41 @@ describe('the API', () => {
     }
   });
 
-  it.each(['..%2f..%2fetc%2fpasswd', '%2e%2e', '%00', '%0d%0aSet-Cookie:%20a=b', '%ff', '%', "1'--", '1e9', '-1'])(
-    'finds nothing by %s in an address, and puts it into no header',
-    async (part) => {
-      const { consoleUrl } = await openJourney(sqlite);
-      for (const { id, path, method } of withParams) {
+  it('finds nothing by hostile parts of an address, and puts none into a header', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const parts = [
+      '..%2f..%2fetc%2fpasswd',
+      '%2e%2e',
+      '%00',
+      '%0d%0aSet-Cookie:%20a=b',
+      '%ff',
+      '%',
+      "1'--",
+      '1e9',
+      '-1',
+    ];
+    for (const { id, path, method } of withParams) {
+      for (const part of parts) {
         const url = `/api/v1${path.replaceAll(/\{\w+\}/g, part)}`;
         const given = { method: method.toUpperCase(), headers: { ...bearing('otto'), ...json } };
         const answer = await send(consoleUrl, url, method === 'post' ? { ...given, body: '{}' } : given);
-        expect([id, answer.status]).toEqual([id, expect.toBeOneOf([400, 404, 422])]);
+        expect([id, part, answer.status]).toEqual([id, part, expect.toBeOneOf([400, 404, 422])]);
         expect(answer.headers['set-cookie']).toBeUndefined();
       }
-    },
-  );
+    }
+  });
 
-  it.each(['no-such-name=1', 'limit=1&limit=2', 'limit=0', 'limit=1e2', 'limit=501', 'limit=', 'cursor='])(
-    'refuses the query %s of a list',
-    async (query) => {
-      const { consoleUrl } = await openJourney(sqlite);
-      const lists = operations.filter(({ query: known }) => 'cursor' in known.shape);
-      for (const { path } of lists) {
-        const answer = await send(consoleUrl, `/api/v1${path}?${query}`, { headers: bearing('vera') });
-        expectProblem(answer, 400, 'invalid');
-      }
-      expect(lists.length).toBeGreaterThan(5);
-    },
-  );
+  it('refuses the queries of a list that it does not know or that make no sense', async () => {
+    const { consoleUrl } = await openJourney(sqlite);
+    const lists = operations.filter(({ query: known }) => 'cursor' in known.shape);
+    const queries = ['no-such-name=1', 'limit=1&limit=2', 'limit=0', 'limit=1e2', 'limit=501', 'limit=', 'cursor='];
+    for (const url of lists.flatMap(({ path }) => queries.map((query) => `/api/v1${path}?${query}`))) {
+      const answer = await send(consoleUrl, url, { headers: bearing('vera') });
+      expect([url, answer.status]).toEqual([url, 400]);
+      expectProblem(answer, 400, 'invalid');
+    }
+    expect(lists.length).toBeGreaterThan(5);
+  });
 
   it('is not kept by browsers, and shown in no frame', async () => {
     const { consoleUrl } = await openJourney(sqlite);
