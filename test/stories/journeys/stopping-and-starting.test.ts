@@ -93,7 +93,7 @@ describeEachDialect('stopping and starting', (dialect) => {
     const asked = kysely.updateTable('membership').where('lateUntil', '>', now);
     await asked.set({ lateUntil: now, nextAttemptAt: now }).execute();
     const next = await startBridge(setup);
-    // Whom that look does not find is looked for once more in a minute: it has passed here too.
+    // Where that look does not find a person, it is repeated in a minute: it has passed here too.
     await state.settled(async () => {
       const minuteAgo = minutesAgo(1);
       const isMissed = sql<boolean>`missed_at > ${minuteAgo} and late_until is not null and leased_until is null`;
