@@ -112,3 +112,10 @@ describe('the tests', () => {
     expect(lines.filter((line) => leavesOut.test(line))).toEqual([]);
   });
 });
+
+describe('the tests', () => {
+  it('replace no module, as the files that come after in the same process would have it too', () => {
+    const files = globSync('test/**/*.test.ts', { exclude: ['test/guards.test.ts'] });
+    expect(files.filter((file) => /\bvi\.(do)?mock\(/i.test(readFileSync(file, 'utf8')))).toEqual([]);
+  });
+});

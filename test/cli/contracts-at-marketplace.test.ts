@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { NewAccount } from '../../src/sandbox/control-request-schema.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
@@ -6,13 +6,6 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { readRoster } from '../support/roster.ts';
 import { type CommandResult, createStdin, type RunningCommand, runCommand, startAt } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
-
-// An approval is looked at every few seconds: here at once.
-vi.mock('node:timers/promises', async (importOriginal) => {
-  const real = await importOriginal<typeof import('node:timers/promises')>();
-  const setTimeout: typeof real.setTimeout = (ms = 0, ...rest) => real.setTimeout(Math.min(ms, 20), ...rest);
-  return { ...real, default: { ...real, setTimeout }, setTimeout };
-});
 
 describe('gangway contracts end --at-marketplace', { timeout: 60_000 }, () => {
   let sandbox: Sandbox;

@@ -20,12 +20,13 @@ const changes: readonly Change[] = [
     usual: 'overlapMs = usualOverlapMs',
     inTests: 'overlapMs = usualOverlapMs / 10',
   },
+  { file: 'src/operator/end-at-marketplace.ts', usual: '[2000, 60_000]', inTests: '[20, 20]' },
 ];
 
 /**
  * A bridge in a test's own process asks the marketplace as fast as it can: by real time it would wait for each request
- * after the twentieth, before it asks again what was not answered, and for seconds while both endpoints of a rotation
- * deliver. A test of the pace sets its own.
+ * after the twentieth, before it asks again what was not answered, for seconds while both endpoints of a rotation
+ * deliver, and until it looks again whether an end was approved. A test of the pace sets its own.
  *
  * @throws Error where what is usual is not written so any more
  */
