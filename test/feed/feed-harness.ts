@@ -30,7 +30,7 @@ export interface FeedWorld {
   /** Raises so many events, each with the next number: from 0. */
   raise(count: number): void;
   /** Reads one page, if the feed is due. @returns whether it was */
-  read(deps?: FeedDeps): Promise<boolean>;
+  read(deps?: FeedDeps, signal?: AbortSignal): Promise<boolean>;
   /** Reads until nothing is due. @returns how many pages were read */
   readAll(): Promise<number>;
   /** The numbers of the events that are stored. */
@@ -58,8 +58,8 @@ export async function openFeedWorld(database: Database): Promise<FeedWorld> {
   });
   const { append } = createInboxStore(database, createSecretBox(randomBytes(32)));
   const feeds = createFeedStore(database);
-  const signal = AbortSignal.timeout(600_000);
-  const grant = await source.readGrant(signal);
+  const usualSignal = AbortSignal.timeout(600_000);
+  const grant = await source.readGrant(usualSignal);
   await inTransaction(database, (tx) => createBindingStore(database).bind(tx, install, grant));
   const deps: FeedDeps = {
     feeds,
@@ -74,7 +74,7 @@ export async function openFeedWorld(database: Database): Promise<FeedWorld> {
   };
   let raised = 0;
 
-  async function read(given: FeedDeps = deps): Promise<boolean> {
+  async function read(given: FeedDeps = deps, signal = usualSignal): Promise<boolean> {
     const now = toInstant(clock.now());
     const [due] = await given.feeds.due([install], now);
     const claimed = due && (await given.feeds.claim(due, now, instantIn(clock, 90_000)));

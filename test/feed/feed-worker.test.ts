@@ -118,6 +118,15 @@ describeAnyDatabase('the feed', (openFresh) => {
     expect(await stored()).toEqual(upTo(1));
   });
 
+  it('is given back by a process that stops while it reads it', async () => {
+    const { raise, read, stored, row, deps } = await open();
+    raise(1);
+    expect(await read(deps, AbortSignal.abort())).toBe(true);
+    expect(await row()).toMatchObject({ failures: 0, failure: null });
+    expect(await read()).toBe(true);
+    expect(await stored()).toEqual(upTo(1));
+  });
+
   it('is not moved back by a process that comes late', async () => {
     const { raise, readAll, feeds, row, clock } = await open();
     const now = clock.now().toISOString();
