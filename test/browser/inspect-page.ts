@@ -18,7 +18,18 @@ interface AxeResult {
 const pictures = process.env['PICTURES'];
 
 /** That everyone can use the page that is shown now: it fits the screen, and axe finds nothing. */
-export async function inspectPage({ page, name, hasScripts }: Visit): Promise<void> {
+export async function inspectPage(visit: Visit): Promise<void> {
+  try {
+    await inspectOnce(visit);
+  } catch (error) {
+    // A page that shows progress loads itself again, which may be at any moment.
+    if (!String(error).includes('Execution context was destroyed')) throw error;
+    await visit.page.waitForLoadState();
+    await inspectPage(visit);
+  }
+}
+
+async function inspectOnce({ page, name, hasScripts }: Visit): Promise<void> {
   const { pathname, search } = new URL(page.url());
   const address = `${pathname}${search}`;
   if (pictures !== undefined) {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { isThorough } from '../support/tries.ts';
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
@@ -21,13 +22,13 @@ export interface VisitOptions {
   scheme?: 'light' | 'dark';
 }
 
-/** How operators come: every journey is made in each of these ways. */
+/** How operators come: every journey is made in the first two of these ways, and with `TEST_TRIES=all` in each. */
 export const ways: readonly (readonly [name: string, options: VisitOptions])[] = [
-  ['with JavaScript', { hasScripts: true }],
-  ['without JavaScript', { hasScripts: false }],
-  ['with JavaScript, on a phone', { hasScripts: true, width: 390 }],
-  ['without JavaScript, on a phone', { hasScripts: false, width: 390, scheme: 'dark' }],
-];
+  ['with JavaScript', { hasScripts: true }] as const,
+  ['without JavaScript, on a phone', { hasScripts: false, width: 390, scheme: 'dark' }] as const,
+  ['without JavaScript', { hasScripts: false }] as const,
+  ['with JavaScript, on a phone', { hasScripts: true, width: 390 }] as const,
+].slice(0, isThorough ? undefined : 2);
 
 type OpenVisit = (consoleUrl: string, options?: VisitOptions) => Promise<Visit>;
 

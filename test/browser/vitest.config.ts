@@ -10,6 +10,8 @@ export default defineConfig({
   test: {
     include: ['test/browser/**/*.browser.ts'],
     globalSetup: ['test/support/built-program.ts'],
+    // As many as there are cores: Vitest would leave one free.
+    maxWorkers: 2,
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },
