@@ -39,7 +39,7 @@ export interface RemovalWorkerDeps extends Polling {
 
 /** Removals that become due in quick succession share one plan instead of hundreds. */
 const planEveryMs = 10_000;
-/** It takes some ten milliseconds, and others wait for it. */
+/** A transaction with as many takes some ten milliseconds, and others wait for it. */
 const usualMostAtOnce = 200;
 /** A wake does not begin the next run sooner after one than this many times its length. */
 const restPerRun = 4;

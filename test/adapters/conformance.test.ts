@@ -194,8 +194,8 @@ const aboutLists = conformanceCases.filter(({ name }) =>
 const withoutFaults = conformanceCases.filter(({ name }) => !needsFaults.includes(name));
 
 /**
- * What a desk runs of another dialect of an adapter that it runs whole: how faults are told depends on no dialect, and
- * on the way of paging depend lists alone.
+ * The cases that a desk runs for further dialects of an adapter. One dialect of each adapter runs all of them. No
+ * dialect changes how faults are handled, and paging changes only lists.
  */
 const casesAtDesk = new Map([
   ['cvat without mail', withoutFaults],
@@ -211,6 +211,8 @@ const casesAtDesk = new Map([
 
 it('is run against every adapter that is built in', () => {
   expect([...openers.keys()]).toEqual(expect.arrayContaining([...builtInAdapters]));
+  expect([...openers.keys()]).toEqual(expect.arrayContaining([...casesAtDesk.keys()]));
+  expect(aboutLists).toHaveLength(6);
 });
 
 /** At a desk by the one tool below alone. */

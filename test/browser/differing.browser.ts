@@ -13,7 +13,7 @@ const hourMs = 3_600_000;
 /** A day on which the tool counted more hours than a day has, which are held. */
 async function openDiffering() {
   const tool = createWorkingTool();
-  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true, pollMs: 1000 });
+  const journey = await openJourney(sqlite, { adapter: tool.adapter, piiConsent: true });
   const { sandbox, customer, clock, storage, quiet } = journey;
   const day = clock.now().toISOString().slice(0, 10);
   await customer.link('street-signs');

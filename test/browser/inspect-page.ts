@@ -22,7 +22,7 @@ export async function inspectPage(visit: Visit): Promise<void> {
   try {
     await inspectOnce(visit);
   } catch (error) {
-    // A page that shows progress loads itself again, which may be at any moment.
+    // A page that shows progress may reload itself at any moment.
     if (!String(error).includes('Execution context was destroyed')) throw error;
     await visit.page.waitForLoadState();
     await inspectPage(visit);

@@ -20,7 +20,7 @@ function launch(argv: string[], { env = {}, cwd = createFolder() } = {}) {
     // What one start has compiled serves the next.
     env: {
       ...Object.fromEntries(inherited),
-      NODE_COMPILE_CACHE: path.resolve('node_modules', '.cache', 'gangway'),
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...env,
     },
   });

@@ -69,8 +69,6 @@ export interface JourneyOptions extends Pick<SandboxOptions, 'payloads'> {
   /** Stands in for the roster. */
   adapter?: Adapter;
   toolTimeout?: string;
-  /** How soon its loops see what they were not woken for. */
-  pollMs?: number;
   /** When installs are read: hardly ever, so that nothing is learnt but what the test tells. */
   schedule?: string;
   /** Who is in the roster before anything happens. */
@@ -110,7 +108,7 @@ export async function openJourney(
     databaseClock: toDatabaseClock(aheadOf('databaseMs')),
     logger: log.logger,
     adapters,
-    pollMs: options.pollMs ?? pollMs,
+    pollMs,
     hasThreads: false,
   });
   onTestFinished(() => app.stop());

@@ -10,11 +10,9 @@ import { expandText, placeholdersOf, type TemplateValues } from './template.ts';
 /**
  * Any tool with a JSON API, by requests that the settings declare (design section 7). An answer of
  * success is not enough: after an addition, the tool must show the member.
- *
- * @param maxPages of a list: more are an error
  */
-export function createHttpAdapter(settings: HttpSettings, maxPages?: number): Adapter {
-  const api = createHttpApi(settings, maxPages);
+export function createHttpAdapter(settings: HttpSettings): Adapter {
+  const api = createHttpApi(settings);
   const { requests } = settings;
   const search = createMemberSearch(settings, api);
 

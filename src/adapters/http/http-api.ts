@@ -40,7 +40,9 @@ export interface HttpCall {
   signal: AbortSignal;
 }
 
-export function createHttpApi(settings: HttpSettings, maxPages = 1000): HttpApi {
+const maxPages = 1000;
+
+export function createHttpApi(settings: HttpSettings): HttpApi {
   const token = new Map(settings.token === undefined ? [] : [['token', settings.token]]);
   function toHeaders(request: DeclaredRequest): Headers {
     const headers = new Headers();

@@ -27,7 +27,7 @@ export function createSuspectStore(database: Database, pageRows = usualPageRows)
     async list(installs, limit = Number.POSITIVE_INFINITY) {
       const found = new Map<string, SuspectRow>();
       for (let after: SuspectRow | undefined; installs.length > 0 && found.size < limit; ) {
-        const rows = await loadPage(database, { installs, after, pageRows });
+        const rows = await loadPage(database, installs, after, pageRows);
         for (const row of rows.filter(isOne)) found.set(keyOf(row), row);
         after = rows.at(-1);
         if (rows.length < pageRows) break;
@@ -63,13 +63,12 @@ async function withSince(database: Database, suspects: readonly SuspectRow[]): P
   return listed.sort((a, b) => (a.since < b.since ? -1 : 1));
 }
 
-interface PageWish {
-  installs: readonly string[];
-  after: (ContractKey & { linkId: string }) | undefined;
-  pageRows: number;
-}
-
-function loadPage(database: Database, { installs, after, pageRows }: PageWish) {
+function loadPage(
+  database: Database,
+  installs: readonly string[],
+  after: (ContractKey & { linkId: string }) | undefined,
+  pageRows: number,
+) {
   let rows = loadCandidates(database, installs);
   if (after !== undefined) {
     const { install, contractId, linkId } = after;

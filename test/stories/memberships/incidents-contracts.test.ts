@@ -4,7 +4,6 @@ import type { OpenFresh } from '../../support/databases.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const signs = 'street-signs';
 /** So many others of the install that the brake has nothing to say about one or two. */
@@ -274,8 +273,7 @@ describeEachDatabase('an end that was delivered and is not so', (openFresh) => {
   });
 });
 
-/** On SQLite alone at a desk: it takes as long as all others together. */
-describeAnyDatabase('two hundred mistaken ends in twenty seconds', (openFresh) => {
+describeEachDatabase('two hundred mistaken ends in twenty seconds', (openFresh) => {
   const everyone = Array.from({ length: 200 }, (_, index) => index);
 
   it('cost few people, are held as few plans, and are undone by the next read', async () => {
