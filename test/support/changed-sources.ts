@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Plugin } from 'vitest/config';
 
-/** Text that stands exactly once in a source file, and what tests load in its place. */
+/** Text that stands exactly once in a source file, and what tests load instead. */
 export interface SourceChange {
   file: string;
   find: string;
