@@ -65,18 +65,14 @@ export async function holdRemovals(tx: Transaction, membershipIds: number[], now
 }
 
 /** An operator approved these held removals: they are due, and the brake lets them pass. */
-export async function resumeRemovals(
+export async function approveRemovals(
   tx: Transaction,
   removals: readonly { membershipId: number }[],
   now: string,
 ): Promise<void> {
   for (const part of inParts(removals)) {
     const ids = part.map(({ membershipId }) => membershipId);
-    await tx
-      .updateTable('membership')
-      .set({ state: 'removing', removeAfter: now, updatedAt: now })
-      .where('id', 'in', ids)
-      .execute();
+    await tx.updateTable('membership').set({ removeAfter: now, updatedAt: now }).where('id', 'in', ids).execute();
   }
 }
 

@@ -8,7 +8,7 @@ import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
-import { resumeRemovals } from '../memberships/clearance-store.ts';
+import { approveRemovals } from '../memberships/clearance-store.ts';
 
 /** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
@@ -161,7 +161,7 @@ export function createPlanStore(database: Database): PlanStore {
     async approve(tx, planId, now, only) {
       const { install } = await lockOpen(database, tx, planId);
       const { standing, stale } = await sortItems(tx, planId, only);
-      await resumeRemovals(tx, standing, now);
+      await approveRemovals(tx, standing, now);
       await setOutcomes(tx, planId, standing, 'approved');
       const open = await closeDecided(tx, planId, 'approved', now);
       return { install, decided: standing.length, stale, open };

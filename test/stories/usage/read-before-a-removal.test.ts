@@ -97,7 +97,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 0]);
     await inTransaction(engine.database, (tx) => createPlanStore(engine.database).approve(tx, 1, now));
     expect(await isCleared()).toBe(false);
-    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['removing', 'removing'], 1]);
+    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 1]);
     await world.read();
     expect(await isCleared()).toBe(true);
   });
