@@ -42,7 +42,7 @@ const limits = z
       'How many bytes of them are accepted in a minute. Beyond both limits the answer is 429, and the marketplace sends the delivery again.',
     ),
     storedBytes: size('1GiB', 1024 * 1024).describe(
-      'How much one install may have stored until retention deletes some of it.',
+      'How much one install may have stored until retention deletes some of it. A hire counts for 8 KiB, for good.',
     ),
     reserveBytes: size('64MiB').describe(
       'When only this much of the disk of a SQLite file is free, every install may only use an equal part of it.',

@@ -86,6 +86,10 @@ export async function beginMailing(tx: Transaction, membershipId: number, leased
     .execute();
 }
 
+export async function postponeMailing(tx: Transaction, membershipId: number, nextAttemptAt: string): Promise<void> {
+  await tx.updateTable('invitation').set({ nextAttemptAt }).where('membershipId', '=', membershipId).execute();
+}
+
 /** A try to mail an invitation: it settles nothing once there is a later one, or another invitation. */
 export interface MailTry {
   membershipId: number;

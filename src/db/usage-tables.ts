@@ -7,6 +7,8 @@ import type { Counts, Day, LedgerState } from '../domain/usage.ts';
 export interface UsageScopeTable {
   tool: string;
   scope: string;
+  /** The install that a reading was last wanted for. */
+  install: string;
   /** When to read it (again); null if no reading is wanted. */
   nextReadAt: string | null;
   leaseToken: string | null;

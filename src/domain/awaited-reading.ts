@@ -34,6 +34,8 @@ export interface DueEnd {
   dueAt: Instant;
   /** When the removal began to wait for the marketplace; null if it has not waited yet. */
   waitsSince: Instant | null;
+  /** Whether an operator approved the removal; then `derivedAt` is when. */
+  isApproved?: boolean | undefined;
 }
 
 /** An end for which nothing else is waited for any more. */
@@ -71,8 +73,7 @@ export function isReadingOver(
   now: Instant,
   gracePeriods: GracePeriods,
 ): boolean {
-  // An operator's decision needs no confirmation.
-  if (isByOperator(due.cause)) return true;
+  if (isDecided(due, [...sources, ...others])) return true;
   const { own, neighbours } = partInstalls(due, sources, others);
   const isUnread = isExplicit(due.cause)
     ? own.some((one) => isOlder(one, due)) || neighbours.some((one) => mayHaveMissedHire(one, due))
@@ -94,7 +95,7 @@ export function findListWait(
   others: readonly InstallReadings[],
   now: Instant,
 ): ListWait {
-  if (isByOperator(due.cause) || !isExplicit(due.cause)) return { isOver: true, toList: [] };
+  if (isDecided(due, [...sources, ...others]) || !isExplicit(due.cause)) return { isOver: true, toList: [] };
   const since = due.listsWaitedSince ?? now;
   // During a silence no instance could ask, so the time counts from its end.
   const here = sources.map(({ removalsHeldSince }) => removalsHeldSince ?? since);
@@ -114,6 +115,13 @@ function partInstalls(
 ): { own: InstallReadings[]; neighbours: InstallReadings[] } {
   const own = sources.filter((one) => one.install === install);
   return { own, neighbours: [...sources.filter((one) => one.install !== install), ...others] };
+}
+
+/** An operator's decision needs no confirmation, unless there was a pause after an approval. */
+function isDecided({ cause, isApproved, derivedAt }: DueEnd, installs: readonly InstallReadings[]): boolean {
+  if (isByOperator(cause)) return true;
+  const paused = installs.flatMap(({ heldSince, removalsHeldSince }) => [heldSince ?? '', removalsHeldSince ?? '']);
+  return isApproved === true && derivedAt >= latestOf(paused);
 }
 
 /** The end is older than a silence, or comes from a restored database. */

@@ -23,9 +23,9 @@ export async function findNewRows<Row extends PairEvidence | ParticipationEviden
   return rows.filter((row) => !known.has(keyOf(row)));
 }
 
-export type EvidenceBound = 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
+export type EvidenceBound = 'hires_of_install' | 'trainers_of_contract' | 'contracts_of_trainer' | 'links_of_contract';
 
-/** What a bound counts for: a contract or a trainer of an install. */
+/** What a bound counts for: an install, or a contract or a trainer of it. */
 export interface BoundedSubject {
   install: string;
   id: string;
@@ -54,6 +54,7 @@ export function subjectKey({ install, id }: BoundedSubject): string {
 }
 
 const countedBy = {
+  hires_of_install: { table: 'participation', id: 'install' },
   trainers_of_contract: { table: 'participation', id: 'contractId' },
   contracts_of_trainer: { table: 'participation', id: 'trainerId' },
   links_of_contract: { table: 'contractLink', id: 'contractId' },

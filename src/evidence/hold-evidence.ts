@@ -1,17 +1,22 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
+import { createCountStored, sumByInstall } from '../inbox/storage-store.ts';
 import { type BoundedSubject, countStored, type EvidenceBound, findNewRows, subjectKey } from './bound-store.ts';
 
 /**
- * How much one install may say about one contract or one trainer. Every entry makes each later derivation slower, for
- * ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
+ * How much one install may say, also about one contract or one trainer. Every entry makes each later derivation slower,
+ * for ever and for all installs. The bounds are many times what a marketplace has: a contract is one hire, and a trainer
  * has a few contracts a year.
  */
 const bounds: Record<EvidenceBound, number> = {
+  hires_of_install: 50_000,
   trainers_of_contract: 1000,
   contracts_of_trainer: 500,
   links_of_contract: 10,
 };
+
+/** What the rows about a hire take in the end: evidence, membership, receipts. */
+const bytesOfHire = 8 * 1024;
 
 /** Evidence that is not taken in because it exceeds a bound. */
 export interface HeldEvidence {
@@ -24,7 +29,7 @@ export interface HeldEvidence {
 }
 
 /**
- * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
+ * Leaves out evidence that exceeds a bound, and counts new hires towards what the install has stored. Known rows keep being updated, and ends are taken in. So left-out evidence
  * neither removes a trainer nor keeps one in.
  */
 export async function holdEvidence(
@@ -45,8 +50,9 @@ export async function holdEvidence(
 }
 
 /** Explains the hold to an operator. */
-export function describeHold({ bound, contractId, trainerId }: HeldEvidence): string {
+export function describeHold({ bound, install, contractId, trainerId }: HeldEvidence): string {
   const [what, of] = {
+    hires_of_install: ['hires', `install ${install}`],
     trainers_of_contract: ['trainers', `contract ${contractId}`],
     contracts_of_trainer: ['contracts', `trainer ${trainerId}`],
     links_of_contract: ['links', `contract ${contractId}`],
@@ -63,17 +69,23 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
   const added = distinct(await findNewRows(tx, 'participation', ['install', 'contractId', 'trainerId'], rows));
   const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
   const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
-  return added.flatMap((one) => {
+  const ofInstall = await createCount(tx, 'hires_of_install', added.map(toInstall));
+  const held = added.flatMap((one) => {
     const { install, contractId, trainerId } = one;
-    const isFull = onContract.isFull(toContract(one));
-    if (isFull || ofTrainer.isFull(toTrainer(one))) {
-      const bound = isFull ? onContract.bound : ofTrainer.bound;
-      return [{ bound, install, contractId, trainerId }];
-    }
-    onContract.add(toContract(one));
-    ofTrainer.add(toTrainer(one));
+    const counts = [
+      [onContract, toContract(one)],
+      [ofTrainer, toTrainer(one)],
+      [ofInstall, toInstall(one)],
+    ] as const;
+    const full = counts.find(([count, subject]) => count.isFull(subject));
+    if (full !== undefined) return [{ bound: full[0].bound, install, contractId, trainerId }];
+    for (const [count, subject] of counts) count.add(subject);
     return [];
   });
+  const left = new Set(held.map(evidenceKey));
+  const hires = added.filter((one) => !left.has(evidenceKey(one)));
+  await createCountStored(tx)(tx, sumByInstall(hires.map(({ install }) => ({ install, bytes: bytesOfHire }))));
+  return held;
 }
 
 async function holdPairs(tx: Transaction, rows: PairEvidence[]): Promise<HeldEvidence[]> {
@@ -100,6 +112,10 @@ async function createCount(tx: Transaction, bound: EvidenceBound, of: readonly B
 
 function distinct<Row extends Omit<HeldEvidence, 'bound'>>(rows: readonly Row[]): Row[] {
   return [...new Map(rows.map((row) => [evidenceKey(row), row])).values()];
+}
+
+function toInstall({ install }: ParticipationEvidence): BoundedSubject {
+  return { install, id: install };
 }
 
 function toContract({ install, contractId }: { install: string; contractId: string }): BoundedSubject {

@@ -28,7 +28,7 @@ export function createReportEvidence(walls: Walls, alerts: Pick<Alerts, 'raise'>
       alerts.raise(
         'evidence_held',
         { install, ...subject, reason: describeHold(one) },
-        'An install says more about a contract or a trainer than Gangway takes in: the rest is held',
+        'An install says more than Gangway takes in, in total or about one contract or trainer: the rest is held',
       );
     }
   }
@@ -47,8 +47,9 @@ export function createReportEvidence(walls: Walls, alerts: Pick<Alerts, 'raise'>
   };
 }
 
-/** The contract or the trainer that has more than is taken in. */
+/** The contract or the trainer that has more than is taken in. Empty where it is the install itself. */
 export function subjectOfHeld({ bound, contractId, trainerId }: HeldEvidence): object {
+  if (bound === 'hires_of_install') return {};
   return bound === 'contracts_of_trainer' ? { trainer: trainerId } : { contract: contractId };
 }
 

@@ -1,43 +1,39 @@
-import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
-import type { Tables } from '../db/tables.ts';
 import { toInstant } from '../lib/clock.ts';
 
 /**
- * The SQL of how many mails an address had today. They are counted by install and address: no customer uses up the
- * mails of another. A mail is counted before it is sent, and once, however often it is tried.
+ * The SQL of how many mails an install sent in the last 24 hours, in total and to each mailbox. A mail is counted
+ * before it is sent, and once, however often it is tried.
  */
 
-/** How many mails an address may have in a day from one install. */
-const mailsADay = 3;
+const mostToMailbox = 3;
+/** More than a customer invites in a day, and few enough for the mail server to keep its good name. */
+const mostOfInstall = 1000;
 const dayMs = 24 * 3_600_000;
 
-/** Whether the trainer of an invitation may get another mail now. */
-export function hasRoom(
-  eb: ExpressionBuilder<Tables, 'invitation' | 'membership'>,
+/** @returns when the install may mail to this mailbox again; null if it may now */
+export async function findRoom(
+  tx: Transaction,
+  { install, addressDigest, ...invitation }: Counted & { install: string; addressDigest: string },
   now: string,
-): ExpressionWrapper<Tables, 'invitation' | 'membership', SqlBool> {
-  const others = eb
+): Promise<string | null> {
+  const sent = tx
     .selectFrom('mailed')
-    .innerJoin('membershipAddress', (join) =>
-      join.onRef('membershipAddress.workEmailDigest', '=', 'mailed.addressDigest'),
-    )
-    .select((of) => of.fn.countAll<number>().as('n'))
-    .whereRef('mailed.install', '=', 'membership.install')
-    .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-    .where('isCurrent', '=', 1)
+    .select('mailedAt')
+    .where('install', '=', install)
     .where('mailedAt', '>', dayBefore(now))
-    .where((of) =>
-      of.or([
-        of('mailed.membershipId', '!=', of.ref('invitation.membershipId')),
-        of('mailed.invitedAt', '!=', of.ref('invitation.createdAt')),
-      ]),
-    );
-  return eb(others, '<', mailsADay);
+    .where((eb) =>
+      eb.or([eb('membershipId', '!=', invitation.membershipId), eb('invitedAt', '!=', invitation.createdAt)]),
+    )
+    .orderBy('mailedAt', 'desc')
+    .limit(1);
+  const toMailbox = sent.where('addressDigest', '=', addressDigest).offset(mostToMailbox - 1);
+  const oldest = (await toMailbox.executeTakeFirst()) ?? (await sent.offset(mostOfInstall - 1).executeTakeFirst());
+  return oldest === undefined ? null : toInstant(new Date(Date.parse(oldest.mailedAt) + dayMs));
 }
 
-/** Call it before `hasRoom`: otherwise two instances would each find room for the last mail of a day. */
+/** Call it before `findRoom`: otherwise two instances would each find room for the last mail of a day. */
 export async function lockCounts(database: Pick<Database, 'dialect'>, tx: Transaction): Promise<void> {
   await takeTurn(database, tx, 'mail');
 }

@@ -1,20 +1,22 @@
-import { beginMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
+import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
 import { invitationContext, workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import { createTurns } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import type { Invited } from './compose-invitation.ts';
-import { countMail, hasRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
+import { countMail, findRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
 /**
  * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
  * or a claim on an invitation that was replaced meanwhile, settles nothing.
  */
 export interface MailStore {
-  /** An invitation that is due; null where none is. */
+  /** An invitation that is due; null where none is. Installs take turns. */
   claim(order: MailOrder): Promise<MailClaim | null>;
   /** The mail server has the mail: the invitation is not kept. */
   settleSent(claim: MailClaim, now: string): Promise<void>;
@@ -37,6 +39,8 @@ export interface MailClaim extends Invited {
 }
 
 export function createMailStore(database: Database, box: SecretBox): MailStore {
+  const turns = createTurns();
+
   async function settle(claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
     const write = async (tx: Transaction) => {
       const isSettled = await settleMailing(tx, claim, result);
@@ -49,9 +53,14 @@ export function createMailStore(database: Database, box: SecretBox): MailStore {
   return {
     async claim(order) {
       // Mostly there is none, and then no other writer is blocked.
-      if ((await findDue(database.kysely, order).executeTakeFirst()) === undefined) return null;
-      const claimed = await inTransaction(database, (tx) => claimOne(database, tx, order));
-      return claimed === null ? null : toClaim(box, claimed);
+      for (;;) {
+        const rows = await findDue(database.kysely, order).select('membership.install').distinct().execute();
+        const [install] = turns.inOrder(rows.map((row) => row.install));
+        if (install === undefined) return null;
+        turns.served(install);
+        const claimed = await inTransaction(database, (tx) => claimOne(database, box, tx, install, order));
+        if (claimed !== null) return claimed;
+      }
     },
 
     settleSent: (claim, sentAt) => settle(claim, { sentAt }),
@@ -67,7 +76,6 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
   return tx
     .selectFrom('invitation')
     .innerJoin('membership', 'membership.id', 'invitation.membershipId')
-    .select('membershipId')
     .where('kind', '=', 'link')
     .where('content', 'is not', null)
     .where('deliveredAt', 'is', null)
@@ -76,22 +84,43 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
     .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', now)]))
     .where('wanted', '=', 1)
     .where('state', 'in', ['invited', 'active'])
-    .where((eb) => isReachable(eb, managedDomains))
-    .where((eb) => hasRoom(eb, now))
-    .orderBy('invitation.nextAttemptAt')
-    .limit(1);
+    .where((eb) => isReachable(eb, managedDomains));
 }
 
-async function claimOne(database: Database, tx: Transaction, order: MailOrder) {
+/** @returns null if another instance was faster, or the mail was postponed */
+async function claimOne(
+  database: Database,
+  box: SecretBox,
+  tx: Transaction,
+  install: string,
+  order: MailOrder,
+): Promise<MailClaim | null> {
   await lockCounts(database, tx);
-  const due = await claimRows(database, findDue(tx, order), 'invitation').executeTakeFirst();
+  const next = findDue(tx, order)
+    .select('membershipId')
+    .where('membership.install', '=', install)
+    .orderBy('invitation.nextAttemptAt')
+    .limit(1);
+  const due = await claimRows(database, next, 'invitation').executeTakeFirst();
   if (due === undefined) return null;
   const { membershipId } = due;
+  const claimed = toClaim(box, { ...(await readOne(tx, membershipId)), project: await findProject(tx, membershipId) });
+  const { createdAt, address } = claimed;
+  const mail = { membershipId, createdAt, install, addressDigest: box.digest(mailboxOf(address)) };
+  const roomAt = await findRoom(tx, mail, order.now);
+  if (roomAt !== null) {
+    await postponeMailing(tx, membershipId, roomAt);
+    return null;
+  }
   await beginMailing(tx, membershipId, order.leasedUntil);
-  const { workEmailDigest: addressDigest, countedFor, ...claimed } = await readOne(tx, membershipId);
-  const { createdAt } = claimed;
-  await countMail(tx, { membershipId, createdAt, install: countedFor, addressDigest }, order.now);
-  return { ...claimed, project: await findProject(tx, membershipId) };
+  await countMail(tx, mail, order.now);
+  return { ...claimed, attempts: claimed.attempts + 1 };
+}
+
+/** `a+1@b.example` and `a+2@b.example` are one mailbox at most mail servers. */
+function mailboxOf(address: string): string {
+  const [local = ''] = address.slice(0, address.lastIndexOf('@')).split('+', 1);
+  return `${local}@${domainOf(address)}`.toLowerCase();
 }
 
 async function readOne(tx: Transaction, membershipId: number) {
@@ -104,8 +133,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])
     .select(['invitation.attempts', 'membershipAddress.install', 'membershipAddress.trainerId'])
-    .select(['displayName', 'membershipAddress.workEmail', 'membershipAddress.workEmailDigest'])
-    .select('membership.install as countedFor')
+    .select(['displayName', 'membershipAddress.workEmail'])
     .where('membership.id', '=', membershipId)
     .executeTakeFirstOrThrow();
 }
@@ -127,9 +155,9 @@ async function findProject(tx: Transaction, membershipId: number): Promise<strin
   return link?.externalProjectName ?? link?.externalProjectId ?? null;
 }
 
-type Claimed = NonNullable<Awaited<ReturnType<typeof claimOne>>>;
+type Due = Awaited<ReturnType<typeof readOne>> & Pick<MailClaim, 'project'>;
 
-function toClaim(box: SecretBox, claimed: Claimed): MailClaim {
+function toClaim(box: SecretBox, claimed: Due): MailClaim {
   const { content, workEmail, install, trainerId, ...claim } = claimed;
   if (content === null || workEmail === null) throw new Error('claimed with nothing to mail');
   const opened = box.open(content, invitationContext(claim.membershipId)).toString('utf8');

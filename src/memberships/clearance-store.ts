@@ -64,6 +64,18 @@ export async function holdRemovals(tx: Transaction, membershipIds: number[], now
     .execute();
 }
 
+/** An operator approved these held removals: they are due, and the brake lets them pass. */
+export async function approveRemovals(
+  tx: Transaction,
+  removals: readonly { membershipId: number }[],
+  now: string,
+): Promise<void> {
+  for (const part of inParts(removals)) {
+    const ids = part.map(({ membershipId }) => membershipId);
+    await tx.updateTable('membership').set({ removeAfter: now, updatedAt: now }).where('id', 'in', ids).execute();
+  }
+}
+
 /** Takes back removals that the brake cleared and that have not begun. */
 export async function takeBackRemovals(
   tx: Transaction,

@@ -66,7 +66,7 @@ function sayInvitation(invitation: KnownInvitation | undefined): string {
 }
 
 function sayWhere(membership: MembershipRow, plan: number | undefined): string {
-  const { tool, groupId, state, wanted, memberId, missedAt } = membership;
+  const { tool, groupId, state, wanted, memberId, missedAt, removeAfter } = membership;
   const group = `${groupId} of ${tool}`;
   // A trainer who was never found there may have got in by a call whose answer was lost.
   const isIn = `${memberId === null ? 'perhaps still' : 'still'} in ${group}`;
@@ -80,6 +80,7 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
     case 'failed':
       return wanted === 1 ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
     case 'held':
+      if (removeAfter !== null) return `${isIn}, to be removed once their work was read${because}`;
       return plan === undefined
         ? `${isIn}, as their removal was rejected${because}`
         : `${isIn}, as plan ${plan} holds their removal${because}`;
@@ -117,7 +118,7 @@ function comesFirst(membership: MembershipRow, { hasEnded, trouble }: Circumstan
 
 function adviseOn(membership: MembershipRow, circumstances: Circumstances): string {
   const { plan } = circumstances;
-  const { id, tool, state, install, wanted } = membership;
+  const { id, tool, state, install, wanted, removeAfter } = membership;
   switch (state) {
     case 'active':
     case 'invited':
@@ -125,6 +126,7 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
         ? adviseOnKept(membership, circumstances)
         : adviseOnPresent(membership, circumstances);
     case 'held':
+      if (removeAfter !== null) return 'nothing: an operator approved the removal';
       return plan === undefined
         ? 'nothing: an operator decided to keep them, until there is new evidence'
         : `decide about it: gangway plans show ${plan}`;

@@ -113,14 +113,15 @@ async function loadReadings(tx: Transaction): Promise<Map<string, InstallReading
 
 type LoadedEnd = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer Row> ? Row : never;
 
-function toAskedEnd({ install, derivedAt, dueAt, ...wait }: LoadedEnd, { generation, cause }: DueMembership): AskedEnd {
+function toAskedEnd({ install, derivedAt, dueAt, ...wait }: LoadedEnd, due: DueMembership): AskedEnd {
+  const { generation, cause, isApproved } = due;
   // A new cause starts a new wait, for example an explicit end after weaker evidence.
   const isSame = wait.generation === generation && wait.isExplicit === (isExplicit(cause) ? 1 : 0);
   const waitsSince = isSame ? wait.waitsSince : null;
   const listsWaitedSince = isSame ? wait.listsWaitedSince : null;
   const hasWaitedToRead = waitsSince !== null && waitsSince !== listsWaitedSince;
   const hasWaited = hasWaitedToRead || wait.workGeneration === generation;
-  return { cause, install, derivedAt, dueAt, waitsSince, listsWaitedSince, hasWaited };
+  return { cause, isApproved, install, derivedAt, dueAt, waitsSince, listsWaitedSince, hasWaited };
 }
 
 async function loadEnds(tx: Transaction, ids: readonly number[]) {

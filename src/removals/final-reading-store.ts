@@ -25,6 +25,7 @@ const lateSavingMs = 24 * 60 * 60_000;
 export type ToolScopeOf = (link: RoutedLink) => ToolScope | undefined;
 
 interface ToolScope {
+  install: string;
   tool: string;
   scope: string;
 }
@@ -136,7 +137,7 @@ async function wantReading(
     .insertInto('finalReadingScope')
     .values(keys.map((key) => ({ membershipId, ...key })))
     .execute();
-  await wantRead(tx, keys, wantedAt);
+  await wantRead(tx, scopes, wantedAt);
 }
 
 /** What was read before a removal was reported, or is to be reported later. */
@@ -245,8 +246,7 @@ async function scopesToRead(
   for (const reason of reasons) {
     const toolScope = scopeOf(reason);
     if (toolScope?.tool !== tool) continue;
-    const { scope } = toolScope;
-    if (!(await wasReadToTheEnd(tx, { tool, scope }, reason))) scopes.set(scope, { tool, scope });
+    if (!(await wasReadToTheEnd(tx, toolScope, reason))) scopes.set(toolScope.scope, toolScope);
   }
   return [...scopes.values()];
 }

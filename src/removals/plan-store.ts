@@ -8,7 +8,7 @@ import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
-import { clearRemovals } from '../memberships/clearance-store.ts';
+import { approveRemovals } from '../memberships/clearance-store.ts';
 
 /** The only SQL of plans: held removals, and what an operator decides about them. */
 export interface PlanStore {
@@ -26,7 +26,7 @@ export interface PlanStore {
   /** @throws AppError `not_found`, or `conflict` if it is already decided */
   findOpen(planId: number): Promise<Plan>;
   /**
-   * Clears the removals whose membership has not changed since they were held. The others are stale.
+   * Makes the removals due whose membership has not changed since they were held. The others are stale.
    *
    * @param only these memberships; the rest stays in the open plan
    * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
@@ -161,8 +161,7 @@ export function createPlanStore(database: Database): PlanStore {
     async approve(tx, planId, now, only) {
       const { install } = await lockOpen(database, tx, planId);
       const { standing, stale } = await sortItems(tx, planId, only);
-      const cleared = standing.map((removal) => ({ removal, clearance: 'approved' as const }));
-      await clearRemovals(tx, install, cleared, now);
+      await approveRemovals(tx, standing, now);
       await setOutcomes(tx, planId, standing, 'approved');
       const open = await closeDecided(tx, planId, 'approved', now);
       return { install, decided: standing.length, stale, open };
@@ -260,9 +259,7 @@ async function sortItems(tx: Transaction, planId: number, only: readonly number[
     throw new AppError('conflict', `Plan ${planId} does not hold membership ${missing}, or no longer`);
   }
   const items = undecided.filter(isAmong(only));
-  const standing = items
-    .filter(isStanding)
-    .map(({ membershipId, generation, cause }) => ({ membershipId, generation, cause, isOurs: true, canReturn: true }));
+  const standing = items.filter(isStanding);
   const stale = items.filter((item) => !isStanding(item));
   await setOutcomes(tx, planId, stale, 'stale');
   return { standing, stale: stale.length };

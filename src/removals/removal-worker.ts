@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { applyBrake, type BrakeLimits, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
+import { applyBrake, type BrakeDecision, type BrakeLimits, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
@@ -71,7 +71,7 @@ export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
 }
 
 interface BrakeResult {
-  cleared: Awaited<ReturnType<typeof applyBrake>>['cleared'];
+  cleared: BrakeDecision['cleared'];
   held: number;
   planId: number | null;
   isListWanted: boolean;
@@ -80,10 +80,12 @@ interface BrakeResult {
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   const { brakes, clock, metrics, alerts } = deps;
   const due = await brakes.due(install, toInstant(clock.now()));
+  const toHold = await findHeld(deps, install, due);
   const mostAtOnce = deps.mostAtOnce ?? usualMostAtOnce;
-  const ready = due.length > mostAtOnce ? await findReady(deps, install, chunksOf(due, mostAtOnce)) : due;
+  const ready = due.length > mostAtOnce ? await findReady(deps, install, chunksOf(due, mostAtOnce), toHold) : due;
   if (ready.length === 0) return;
-  const { cleared, held, planId, isListWanted } = await inEvidence(deps, (tx) => decide(deps, tx, install, ready));
+  const decided = await inEvidence(deps, (tx) => decide(deps, tx, install, ready, toHold));
+  const { cleared, held, planId, isListWanted } = decided;
   for (const { clearance } of cleared) metrics.removalDecisions.inc({ install, clearance });
   if (cleared.length > 0) deps.onMembershipDue();
   if (isListWanted) deps.onListWanted();
@@ -96,12 +98,39 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
   );
 }
 
+/** No work is read for these before an operator approves them: it would delay the removals of other installs. */
+async function findHeld(deps: RemovalWorkerDeps, install: string, ids: readonly number[]): Promise<Set<number>> {
+  const { kysely } = deps.database;
+  const due = await deps.brakes.load(kysely, install, ids, toInstant(deps.clock.now()));
+  const { held } = await askBrake(deps, kysely, install, due);
+  return new Set(held.map(({ membershipId }) => membershipId));
+}
+
+async function askBrake(
+  { brakes, limits, canReturn, clock }: RemovalWorkerDeps,
+  tx: Transaction,
+  install: string,
+  due: readonly DueMembership[],
+): Promise<BrakeDecision> {
+  const now = clock.now();
+  const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));
+  const delivered = await brakes.countDelivered(tx, install, now);
+  const isCounted = dependsOnCounts(removals, delivered, limits);
+  const counts = isCounted ? await brakes.counts(tx, install, now) : { ...nothingCounted, delivered };
+  return applyBrake(removals, counts, limits);
+}
+
 /** Most of many removals wait for something. They are looked at in parts, and other work comes between these. */
-async function findReady(deps: RemovalWorkerDeps, install: string, parts: Iterable<number[]>): Promise<number[]> {
+async function findReady(
+  deps: RemovalWorkerDeps,
+  install: string,
+  parts: Iterable<number[]>,
+  toHold: ReadonlySet<number>,
+): Promise<number[]> {
   const ready: number[] = [];
   let isListWanted = false;
   for (const part of parts) {
-    const passing = await inEvidence(deps, (tx) => awaitReadings(deps, tx, install, part));
+    const passing = await inEvidence(deps, (tx) => awaitReadings(deps, tx, install, part, toHold));
     ready.push(...passing.due.map(({ membershipId }) => membershipId));
     isListWanted ||= passing.isListWanted;
     await nextTurn();
@@ -127,13 +156,14 @@ async function awaitReadings(
   tx: Transaction,
   install: string,
   ids: readonly number[],
+  toHold: ReadonlySet<number>,
 ): Promise<PassingRemovals> {
   const now = clock.now();
   const all = await brakes.load(tx, install, ids, toInstant(now));
   const read = await awaitedReadings.afterReading(tx, all, now);
-  const readDue = read.map((one) => one.due);
-  const passing = await mayPass(tx, readDue, now);
-  const ready = read.filter(({ due }) => passing.has(due.membershipId));
+  const toRemove = read.map((one) => one.due).filter(({ membershipId }) => !toHold.has(membershipId));
+  const passing = await mayPass(tx, toRemove, now);
+  const ready = read.filter(({ due: { membershipId } }) => passing.has(membershipId) || toHold.has(membershipId));
   return await awaitedReadings.afterLists(tx, ready, now);
 }
 
@@ -142,17 +172,16 @@ async function decide(
   tx: Transaction,
   install: string,
   ids: readonly number[],
+  toHold: ReadonlySet<number>,
 ): Promise<BrakeResult> {
-  const { brakes, limits, canReturn, clock } = deps;
+  const { brakes, clock } = deps;
   const now = clock.now();
-  const { due, isListWanted } = await awaitReadings(deps, tx, install, ids);
-  // Most that wait are looked at often. What the brake decides by is counted only for those that wait no more.
+  const { due, isListWanted } = await awaitReadings(deps, tx, install, ids, toHold);
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
-  const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));
-  const delivered = await brakes.countDelivered(tx, install, now);
-  const isCounted = dependsOnCounts(removals, delivered, limits);
-  const counts = isCounted ? await brakes.counts(tx, install, now) : { ...nothingCounted, delivered };
-  const { cleared, held, exceeded } = applyBrake(removals, counts, limits);
+  const decision = await askBrake(deps, tx, install, due);
+  const { held, exceeded } = decision;
+  // Fewer are due than when the brake was asked first: the work of those is read next.
+  const cleared = decision.cleared.filter(({ removal }) => !toHold.has(removal.membershipId));
   const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
   const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
   await brakes.clear(tx, install, cleared, toInstant(now));

@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
 import { createSilence } from '../../src/reconcile/runs/silence.ts';
+import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import type { SourceReader } from '../../src/sources/source.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../support/incident.ts';
@@ -77,7 +78,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
     };
     const all = {
       ...deps,
-      loops: [createStudioWorker(engine, tool)],
+      loops: [createRemovalWorker(engine), createStudioWorker(engine, tool)],
       countDueResets: async () => 0,
       sources: new Map(customers.map((name) => [name, { clockDriftMs: () => undefined, ...counted }])),
       by: { actor: 'ada', at: '' },

@@ -139,7 +139,7 @@ export function createRunStore(database: Database): RunStore {
           eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
           eb.fn
             .countAll<number>()
-            .filterWhere('membership.state', 'in', ['removing', 'failed'])
+            .filterWhere('membership.state', 'in', ['held', 'removing', 'failed'])
             // A member that a look did not find needs one more look, and no command waits for that.
             .filterWhere('missedAt', 'is', null)
             .as('left'),

@@ -6,6 +6,7 @@ import { usageScopeOf } from '../../memberships/wall.ts';
 
 /** The work scope of a link, with the group and the time zone of its project. */
 export interface LinkScope {
+  install: string;
   tool: string;
   scope: string;
   groupId: string;
@@ -31,7 +32,7 @@ export function createScopeOf({ adapters, routeLink, links }: ScopesDeps): Scope
     const adapter = adapters.get(route.tool);
     const scope = adapter?.readUsage && usageScopeOf(adapter, link);
     if (scope === undefined) return undefined;
-    return { ...route, scope, timeZone: timeZoneOf(links, link.externalProjectId) };
+    return { ...route, install: link.install, scope, timeZone: timeZoneOf(links, link.externalProjectId) };
   };
 }
 
@@ -41,6 +42,8 @@ export function timeZoneOf(links: ScopesDeps['links'], externalProjectId: string
 
 /** A work scope, with the groups whose members work in it. */
 export interface WorkScope {
+  /** Of one link that leads to it. */
+  install: string;
   tool: string;
   scope: string;
   timeZone: string;
@@ -64,8 +67,8 @@ export function findScopes(
     const at = scopeOf(link);
     const isLive = statusOfLink(link) === 'live';
     if (at === undefined || !(isLive || inhabited(at))) continue;
-    const { tool, scope, timeZone, groupId } = at;
-    const none = { tool, scope, timeZone, groupIds: [], isLinked: false };
+    const { groupId, ...found } = at;
+    const none = { ...found, groupIds: [], isLinked: false };
     const workScope: WorkScope = scopes.get(scopeKey(at)) ?? none;
     workScope.isLinked ||= isLive;
     if (!workScope.groupIds.includes(groupId)) workScope.groupIds.push(groupId);

@@ -3,6 +3,7 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { UsageScopeRow } from '../../db/usage-tables.ts';
+import { createTurns, type Turns } from '../../lib/turns.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
 /** The only SQL about which scopes are due and how far they were read. */
@@ -10,11 +11,12 @@ export interface ScopeStore {
   /** Adds scopes that are new. They are due at once. */
   keep(scopes: readonly KeptScope[], now: string): Promise<void>;
   /** Makes all of these scopes due. */
-  want(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void>;
+  want(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void>;
   /** How many scopes are due now: of one tool, or of all. */
   countDue(now: string, of?: DueFilter): Promise<number>;
   /** Whether a removal is due in a group whose scope is not known. */
   isScopeMissing(tool: string, now: string): Promise<boolean>;
+  /** Installs take turns. */
   claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
   settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
   postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
@@ -26,13 +28,18 @@ export interface ScopeKey {
   scope: string;
 }
 
+export interface WantedScope extends ScopeKey {
+  /** The install whose turn the reading takes. */
+  install: string;
+}
+
 export interface DueFilter {
   tool?: string;
   /** Only scopes that became due after this instant. */
   dueSince?: string;
 }
 
-export interface KeptScope extends ScopeKey {
+export interface KeptScope extends WantedScope {
   /** The groups whose members work in the scope. */
   groupIds: readonly string[];
 }
@@ -57,6 +64,18 @@ export interface ScopeClaim extends ScopeKey, ScopeTrouble {
 
 export function createScopeStore(database: Database): ScopeStore {
   const { kysely } = database;
+  const turns = new Map<string | undefined, Turns>();
+
+  /** @returns undefined where nothing is due */
+  async function nextInstall(tx: Transaction, now: string, tool: string | undefined): Promise<string | undefined> {
+    const rows = await dueScopes(tx, now, tool).select('install').distinct().execute();
+    const toolTurns = turns.get(tool) ?? createTurns();
+    turns.set(tool, toolTurns);
+    const [install] = toolTurns.inOrder(rows.map((row) => row.install));
+    if (install !== undefined) toolTurns.served(install);
+    return install;
+  }
+
   return {
     async keep(scopes, now) {
       const known = await kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
@@ -101,15 +120,10 @@ export function createScopeStore(database: Database): ScopeStore {
 
     claim: (now, leasedUntil, tool) =>
       inTransaction(database, async (tx) => {
-        let due = tx
-          .selectFrom('usageScope')
-          .selectAll()
-          .where('nextReadAt', '<=', now)
-          .where(isFree('usageScope', now))
-          .orderBy('nextReadAt')
-          .limit(1);
-        if (tool !== undefined) due = due.where('tool', '=', tool);
-        const row = await claimRows(database, due).executeTakeFirst();
+        const install = await nextInstall(tx, now, tool);
+        if (install === undefined) return null;
+        const next = dueScopes(tx, now, tool).selectAll().where('install', '=', install).orderBy('nextReadAt').limit(1);
+        const row = await claimRows(database, next).executeTakeFirst();
         if (row === undefined) return null;
         const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
         const token = randomUUID();
@@ -161,13 +175,24 @@ function at(tx: Transaction, { tool, scope }: ScopeKey) {
   return tx.updateTable('usageScope').where('tool', '=', tool).where('scope', '=', scope);
 }
 
-async function insert(tx: Transaction, scopes: readonly ScopeKey[], now: string): Promise<void> {
+function dueScopes(tx: Transaction, now: string, tool: string | undefined) {
+  const due = tx.selectFrom('usageScope').where('nextReadAt', '<=', now).where(isFree('usageScope', now));
+  return tool === undefined ? due : due.where('tool', '=', tool);
+}
+
+async function insert(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void> {
   for (const part of inParts(scopes)) {
-    const rows = part.map(({ tool, scope }) => ({ tool, scope, nextReadAt: now }));
+    const rows = part.map(({ tool, scope, install }) => ({ tool, scope, install, nextReadAt: now }));
     await tx
       .insertInto('usageScope')
       .values(rows)
-      .onConflict((conflict) => conflict.columns(['tool', 'scope']).doUpdateSet({ nextReadAt: now, attempts: 0 }))
+      .onConflict((conflict) =>
+        conflict.columns(['tool', 'scope']).doUpdateSet((eb) => ({
+          install: eb.ref('excluded.install'),
+          nextReadAt: now,
+          attempts: 0,
+        })),
+      )
       .execute();
   }
 }

@@ -85,6 +85,46 @@ describeAnyDatabase('mails to one person', (openFresh) => {
     expect(newMails()).toEqual({ 't1@opentrain.work': 4, 't2@opentrain.work': 1 });
   });
 
+  it('are three a day for one mailbox, whatever tags the addresses of its trainers carry', async () => {
+    const victims = ['victim+0', 'victim+1', 'Victim+2', 'victim', 'victim+3'];
+    for (const trainer of victims) await invite('signs', trainer);
+    await mailAll();
+    expect(Object.keys(newMails())).toHaveLength(3);
+    engine.clock.advance(dayMs);
+    await mailAll();
+    expect(Object.keys(newMails())).toHaveLength(2);
+  });
+
+  it('take turns with those of another install, whose two hundred invitations were there before', async () => {
+    const many = [...Array(200).keys()].map((index) => `many${index}`);
+    const events = many.map((trainer) => fullEvent({ type: 'contract.started', trainer, contract: `of-${trainer}` }));
+    await engine.apply(events);
+    while ((await convergeDue(engine, tool)).length > 0);
+    engine.clock.advance(minuteMs);
+    await invite('p1', 'one', 'globex');
+    const mailer = createMailer();
+    for (let mails = 0; mails < 2; mails += 1) await mailer(new AbortController().signal);
+    expect(newMails()).toHaveProperty(['one@opentrain.work'], 1);
+  });
+
+  it('are a thousand a day for one install', async () => {
+    await invite('p1');
+    const [{ membershipId }] = (await engine.rows('invitation')) as [{ membershipId: number }];
+    const mailedAt = toInstant(engine.clock.now());
+    const earlier = [...Array(1000).keys()].map((index) => ({
+      ...{ membershipId, install: 'acme', mailedAt },
+      invitedAt: `earlier ${index}`,
+      addressDigest: `${index}`,
+    }));
+    await engine.database.kysely.insertInto('mailed').values(earlier).execute();
+    await invite('p2', 't2', 'globex');
+    await mailAll();
+    expect(newMails()).toEqual({ 't2@opentrain.work': 1 });
+    engine.clock.advance(dayMs);
+    await mailAll();
+    expect(newMails()).toEqual({ 't1@opentrain.work': 1 });
+  });
+
   it('are no more where two instances mail at once', async () => {
     for (const project of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) await invite(project);
     await Promise.all([mailAll(), mailAll(), mailAll()]);

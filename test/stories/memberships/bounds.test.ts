@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
@@ -54,6 +55,34 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     expect(await stateOf(engine, 'out1')).toBe('pending');
     expect(await failuresOf(engine)).toEqual([reason]);
     expect(alertsIn(engine)).toHaveLength(1);
+  });
+
+  it('of hires is held, and an end is taken in', async () => {
+    const engine = createEngine(await openFresh());
+    await engine.apply([started({ contract: 'c1', trainer: 'in' })]);
+    await sql`
+      insert into participation (install, contract_id, trainer_id, seen_at)
+        with recursive hire (number) as (select 1 union all select number + 1 from hire where number < 49999)
+        select 'acme', 'many-' || number, 't-' || number, '2026-03-15T11:00:00.000Z' from hire`.execute(
+      engine.database.kysely,
+    );
+    await engine.deliver([started({ contract: 'c2', trainer: 'out' })]);
+    await engine.takeIn();
+    expect(await stateOf(engine, 'out')).toBeUndefined();
+    const reason = 'Held: there are 50000 hires of the install acme already';
+    expect(await failuresOf(engine)).toEqual([reason]);
+    expect(alertsIn(engine)).toMatchObject([{ install: 'acme', reason }]);
+    await engine.deliver([fullEvent({ type: 'contract.ended', contract: 'c1', trainer: 'in' })]);
+    await engine.takeIn();
+    expect(await stateOf(engine, 'in')).toBe('removed');
+  });
+
+  it('counts a hire for 8 KiB of what its install has stored, once', async () => {
+    const engine = createEngine(await openFresh());
+    const hires = numbered('t', 3).map((trainer) => started({ contract: `of-${trainer}`, trainer }));
+    await engine.apply(hires);
+    await engine.apply(hires);
+    expect(await engine.inbox.readStored()).toEqual(new Map([['acme', 3 * 8 * 1024]]));
   });
 
   it('of a trainer is held: more contracts of one are never looked at', async () => {

@@ -5,6 +5,7 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
+import { createPlanStore } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
 import type { Engine } from '../../support/engine-harness.ts';
@@ -75,6 +76,29 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     engine.clock.advance(minuteMs);
     expect(await isCleared()).toBe(false);
     await read();
+    expect(await isCleared()).toBe(true);
+  });
+
+  it('nothing is read while the brake holds the removal, and it is read once an operator approves', async () => {
+    const world = await openUsageWorld(await openFresh());
+    const { engine, sandbox } = world;
+    await world.link('signs');
+    const hired = [world.hire(), world.hire()];
+    await world.learn();
+    await world.read();
+    engine.clock.advance(minuteMs);
+    for (const { contractId } of hired) sandbox.endContract(contractId);
+    await world.learn();
+    const { isCleared } = watchEnds(world);
+    const now = toInstant(engine.clock.now());
+    const states = async () => (await engine.membershipRows()).map(({ state }) => state);
+
+    expect(await isCleared()).toBe(false);
+    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 0]);
+    await inTransaction(engine.database, (tx) => createPlanStore(engine.database).approve(tx, 1, now));
+    expect(await isCleared()).toBe(false);
+    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 1]);
+    await world.read();
     expect(await isCleared()).toBe(true);
   });
 
