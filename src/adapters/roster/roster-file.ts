@@ -10,10 +10,9 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
   if (text === undefined) return { groups: new Map() };
   try {
     return Roster.parse(JSON.parse(text));
-  } catch (error) {
-    throw new AppError('invalid', `The roster ${file} is not one, so it is left as it is`, {
-      cause: error,
-    });
+  } catch {
+    // The parser's error would quote the file, and with it addresses.
+    throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
   }
 }
 

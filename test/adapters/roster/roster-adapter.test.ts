@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
@@ -196,11 +197,20 @@ describe('a file that is no roster', () => {
     for (const attempt of attempts) {
       await expect(attempt()).rejects.toMatchObject({
         code: 'invalid',
-        message: `The roster ${roster.file} is not one, so it is left as it is`,
+        message: `${roster.file} is not a valid roster file; it was not changed`,
       });
     }
     expect(roster.text()).toBe(text);
     expect(roster.files()).toEqual(['roster.json']);
+  });
+});
+
+describe('an address in a roster that is no JSON', () => {
+  it('is not in the error', async () => {
+    const { adapter } = openRoster('ao@opentrain.work');
+    const error = await adapter.check(signal).catch((thrown: unknown) => thrown);
+    expect(inspect(error, { depth: 9 })).not.toContain('opentrain.work');
+    expect(error).toMatchObject({ code: 'invalid' });
   });
 });
 
