@@ -86,7 +86,7 @@ export async function removeMembership(
 function unproven({ clock }: ConvergeDeps, { tool }: Claim, { id }: Member): ConvergeResult {
   return {
     operation: 'remove',
-    outcome: 'refused',
+    outcome: 'unproven',
     state: 'failed',
     errorCode: 'conflict',
     nextAttemptAt: instantIn(clock, refusedRetryMs),

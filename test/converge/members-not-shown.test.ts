@@ -3,6 +3,7 @@ import type { Adapter } from '../../src/adapters/adapter.ts';
 import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
 import { createSettleStore } from '../../src/converge/settle-store.ts';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
+import { loadTools } from '../../src/operator/about-tools.ts';
 import { checkShown } from '../../src/operator/doctor-checks.ts';
 import { claimOne, converge, convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -76,7 +77,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     await act();
     const [id = ''] = newcomers();
     await engine.apply([ended]);
-    expect(await act()).toEqual(['remove refused']);
+    expect(await act()).toEqual(['remove unproven']);
     expect(newcomers()).toEqual([]);
     await expectStrangersIn();
     expect(await membership()).toMatchObject({
@@ -85,9 +86,13 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     });
     expect((await messages()).at(-1)).toMatch(/^Unproven: /);
     expect(await examine()).toHaveLength(1);
+    const { attention } = await loadTools(engine.database, engine.clock.now());
+    expect(attention).toMatchObject([
+      { says: expect.stringMatching(/does not show who is in a group: .*unproven: 1$/) },
+    ]);
 
     engine.clock.advance(hourMs);
-    expect(await act()).toEqual(['remove refused']);
+    expect(await act()).toEqual(['remove unproven']);
     expect(await membership()).toMatchObject({ state: 'failed' });
 
     tool.deactivate(id);
@@ -112,7 +117,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     expect(await membership()).toMatchObject({ memberId: null });
     engine.clock.advance(convergeLeaseMs);
     await engine.apply([ended]);
-    expect(await act()).toEqual(['remove refused']);
+    expect(await act()).toEqual(['remove unproven']);
     expect(newcomers()).toEqual([]);
     await expectStrangersIn();
   });
@@ -181,7 +186,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     expect(await act()).toEqual(['add added']);
     dialect.showsMembers = 'as_empty';
     await engine.apply([ended]);
-    expect(await act()).toEqual(['remove refused']);
+    expect(await act()).toEqual(['remove unproven']);
     expect(newcomers()).toEqual([]);
     await expectStrangersIn();
     delete dialect.showsMembers;
