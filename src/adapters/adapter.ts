@@ -60,15 +60,20 @@ export interface Adapter {
 
   /**
    * Makes the person a member. A person who is a member already stays as they are. A deactivated account
-   * is activated only if `person.isAccountOurs`, else this is a `conflict`.
+   * is activated only if `person.isAccountOurs`, else this is a `conflict`. In a tool where the list of
+   * members is replaced as a whole, see `person.othersAdded`.
    */
   addMember(groupId: string, person: Person, signal: AbortSignal): Promise<Added>;
 
   /**
    * Removes a member from this group and no other; their account stays as it is. It is no error if they
-   * are not in it.
+   * are not in it. It never writes back a list that may not show everyone (`Person.othersAdded`).
+   *
+   * @returns `unproven` if nothing in the tool shows who is in the group. Then the person does not count as
+   * removed, whether the tool took the call or not
    */
-  removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most adapters return nothing.
+  removeMember(groupId: string, member: Member, signal: AbortSignal): Promise<void | 'unproven'>;
 
   /**
    * For a tool in which assignments stay with a removed member: ends their assignments, in one project or,
@@ -161,7 +166,8 @@ export interface Capabilities {
   keepingAccount?: Pick<Capabilities, 'removal' | 'readding'>;
   /**
    * Whether a person that Gangway added is removed by the tool's id even if no look finds them, because
-   * the look may be wrong and then they are still in. Only if the tool removes by the id.
+   * the look may be wrong and then they are still in. Only if the tool removes by the id. With
+   * `findAccountById`, the account must still have an address of the person.
    * `if_never_seen`: not once a look has found them, because `findMember` does not find by the id, so that
    * nothing tells whose it is by now.
    */
@@ -209,6 +215,13 @@ export interface Person {
    * looks at about the same time. By default only the present state is good enough.
    */
   maxListAgeMs?: number;
+  /**
+   * For tools in which the list of members is replaced as a whole: the members of the group that Gangway added, by
+   * the tool's ids; some of them if they are many. Left out if the tool has never shown a member that Gangway added
+   * to this group. Then the list may hide people, and is not written back; nor is a list that shows none of these.
+   * Given with `exclusive: 'group'` or `'tool'`.
+   */
+  othersAdded?: readonly string[];
   /** For the login that the add may make (`invitation: 'password'`). The same at every attempt. */
   newPassword?: string;
 }

@@ -36,6 +36,35 @@ export async function recordAccessGiven(
   );
 }
 
+const mostOthers = 50;
+
+/**
+ * Members of the same group that we added, by the tool's ids. Undefined if no look has ever found a member that we added
+ * to it.
+ */
+export async function findOthersAdded(
+  db: Transaction,
+  { id, tool, groupId }: Claim,
+): Promise<readonly string[] | undefined> {
+  const inGroup = db.selectFrom('membership').where('tool', '=', tool).where('groupId', '=', groupId);
+  const others = await inGroup
+    .select('memberId')
+    .where('state', '=', 'active')
+    .where('isOurs', '=', 1)
+    .where('id', '!=', id)
+    .orderBy('id', 'desc')
+    .limit(mostOthers)
+    .execute();
+  if (others.length > 0) return others.flatMap(({ memberId }) => memberId ?? []);
+  const shown = await inGroup
+    .innerJoin('receipt', 'receipt.membershipId', 'membership.id')
+    .select('receipt.id')
+    .where('outcome', '=', 'added')
+    .limit(1)
+    .executeTakeFirst();
+  return shown === undefined ? undefined : [];
+}
+
 /** Records the access that a settled result ended, kept without us, or moved to another address. */
 export async function recordAccessSettled(
   tx: Transaction,

@@ -28,10 +28,13 @@ export async function addMembership(
   const isAccountAbsent = account === undefined ? null : account === null;
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
   if ((await beginCall(deps, claim, intent)) === null) return null;
+  const { exclusive } = deps.adapter.capabilities;
+  const othersAdded = exclusive === 'membership' ? undefined : await deps.settling.othersAdded(claim);
   const newcomer: Person = {
     ...person,
     isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
     maxListAgeMs: maxListAgeMs(deps, claim),
+    ...(othersAdded !== undefined && { othersAdded }),
     ...(password !== null && { newPassword: password }),
   };
   const added = await callTool(deps.timeoutMs, signal, (callSignal) =>

@@ -19,7 +19,13 @@ import {
   settledAs,
   toFailure,
 } from './converge-steps.ts';
-import { disownAccount, findHiddenAccount, refuseAccountOfAnother, resolveDoubt } from './doubted-account.ts';
+import {
+  disownAccount,
+  findHiddenAccount,
+  presumePresent,
+  refuseAccountOfAnother,
+  resolveDoubt,
+} from './doubted-account.ts';
 import { followAddress, isToFollow } from './follow-address.ts';
 import { formerAddresses, isAccountMadeByUs, isMembershipOurs, toMadeAt } from './ownership.ts';
 import { proveAbsence } from './prove-absence.ts';
@@ -72,7 +78,7 @@ async function attempt(deps: ConvergeDeps, given: Claim, signal: AbortSignal): P
 
 async function decideAndCall(
   deps: ConvergeDeps,
-  { claim, person, found }: SoughtMember,
+  { claim, person, found, isUnseen = false }: SoughtMember,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
   if (found === null && claim.wanted && isUnlisted(deps.adapter, claim))
@@ -86,7 +92,7 @@ async function decideAndCall(
   if (step.act === 'call') {
     return found === null
       ? await addMembership(deps, claim, person, signal)
-      : await removeMembership(deps, claim, { person, found }, signal);
+      : await removeMembership(deps, claim, { person, found, isUnseen }, signal);
   }
   const settled = toSettled(deps, claim, step, found);
   if (found === null) return await settleAbsent(deps, claim, settled, signal);
@@ -100,6 +106,8 @@ interface SoughtMember {
   claim: Claim;
   person: Person;
   found: Member | null;
+  /** Whether the look at the group did not show the member, who may be in all the same. */
+  isUnseen?: boolean;
 }
 
 /** Finds the member in the tool. If the known id belongs to another account now, it searches without the id. */
@@ -114,7 +122,9 @@ async function findPerson(deps: ConvergeDeps, claim: Claim, signal: AbortSignal)
   if (known.found !== null) return known;
   const { found, stray } = await findHiddenAccount(deps, known.claim, known.person, signal);
   const hidden = await disownStray(deps, { ...known, found }, stray);
-  return hidden.found === null ? { ...hidden, found: await presumePresent(deps, hidden.claim) } : hidden;
+  if (hidden.found !== null) return { ...hidden, isUnseen: true };
+  const presumed = await presumePresent(deps, hidden.claim, hidden.person, signal);
+  return await disownStray(deps, { ...hidden, found: presumed.found, isUnseen: true }, presumed.stray);
 }
 
 /** One look may miss a member who is in. Added again, they could get a second account. */
@@ -160,14 +170,10 @@ function addressesToSearch({ managedDomains }: ConvergeDeps, claim: Claim): Give
   return claim.addresses.filter(({ address }) => address !== claim.email);
 }
 
-async function disownStray(
-  deps: ConvergeDeps,
-  { claim, person, found }: SoughtMember,
-  stray: Member | null,
-): Promise<SoughtMember> {
-  if (stray === null) return { claim, person, found };
-  const disowned = await disownAccount(deps, claim, stray);
-  return { claim: disowned, person: { ...person, memberId: null }, found };
+async function disownStray(deps: ConvergeDeps, sought: SoughtMember, stray: Member | null): Promise<SoughtMember> {
+  if (stray === null) return sought;
+  const disowned = await disownAccount(deps, sought.claim, stray);
+  return { ...sought, claim: disowned, person: { ...sought.person, memberId: null } };
 }
 
 /**
@@ -219,18 +225,6 @@ function keepIfOfMembership(deps: ConvergeDeps, claim: Claim, found: Member | nu
   if (found === null || claim.wanted || claim.memberId === null) return found;
   const hasKnownId = found.id === claim.memberId;
   return hasKnownId || isMembershipOurs(claim, found, deps.managedDomains) ? found : null;
-}
-
-/**
- * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
- * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
- */
-async function presumePresent({ adapter, settling }: ConvergeDeps, claim: Claim): Promise<Member | null> {
-  const { wanted, isOurs, memberId, email } = claim;
-  const { removesUnseen = false } = adapter.capabilities;
-  if (!removesUnseen || wanted || !isOurs || memberId === null) return null;
-  if (removesUnseen === 'if_never_seen' && (await settling.wasSeen(claim))) return null;
-  return { id: memberId, email };
 }
 
 interface PresentMember {

@@ -151,6 +151,20 @@ export function maxListAgeMs({ adapter, clock }: ConvergeDeps, claim: Claim): nu
   return Math.max(0, Math.min(dueForMs, longestListAgeMs));
 }
 
+const notListed = 'The tool says it added the member but does not list them';
+
+/** Of a removal where nothing in the tool shows who is in the group. */
+export function sayUnproven(tool: string): string {
+  return `${unprovenRemoval}, but ${tool} does not show who is in the group, so the trainer may still be in. Take the trainer out there, and let the token read who is in a group`;
+}
+
+const unprovenRemoval = 'Unproven: the removal was requested';
+
+/** Whether a membership waits because the tool does not show who is in a group. */
+export function isOfHiddenMembers(failure: string | null): boolean {
+  return failure === notListed || failure?.startsWith(unprovenRemoval) === true;
+}
+
 /** A tool may need a moment to show a change. If it never does, the change was not made. */
 export async function readUntil(
   deps: ConvergeDeps,
@@ -163,8 +177,8 @@ export async function readUntil(
     // Another account may have the address by now, so a removed member is recognised by id.
     const isThere = member !== null && (claim.wanted || member.id === person.memberId);
     if (isThere === claim.wanted) return member;
-    const [did, shows] = claim.wanted ? ['added', 'does not list'] : ['removed', 'still lists'];
-    throw new AppError('unavailable', `The tool says it ${did} the member but ${shows} them`);
+    const says = claim.wanted ? notListed : 'The tool says it removed the member but still lists them';
+    throw new AppError('unavailable', says);
   };
   return await retrySoon(readBack, signal);
 }

@@ -281,7 +281,7 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
       const seconds = claim.wanted ? metrics.accessSeconds : metrics.lockoutSeconds;
       seconds.observe({ install: claim.install }, metAfterMs / 1000);
     }
-    const hasFailed = outcome === 'failed' || outcome === 'refused';
+    const hasFailed = outcome === 'failed' || outcome === 'refused' || outcome === 'unproven';
     if (hasFailed)
       logger.warn(
         { ...subject, operation, outcome, message, nextAttemptAt },

@@ -6,7 +6,7 @@ import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
-import { isAccountMadeByUs, judgeAccountId } from './ownership.ts';
+import { isAccountMadeByUs, isMembershipOurs, judgeAccountId } from './ownership.ts';
 import { removeMembership } from './remove-membership.ts';
 
 /**
@@ -65,6 +65,8 @@ export function adviseOnDoubt(membership: number): string {
   return `gangway members adopt ${membership} --address <the address it shows> if it is the trainer's, gangway members release ${membership} --doubted if it is another person's`;
 }
 
+const noAccount: LookResult = { found: null, stray: null };
+
 /**
  * Finds an account that we made and that no look at the group shows. A hidden member, or one that others removed, could
  * still get in by it. Only needed if a removal also ends the account.
@@ -75,12 +77,44 @@ export async function findHiddenAccount(
   person: Person,
   signal: AbortSignal,
 ): Promise<LookResult> {
-  const noAccount = { found: null, stray: null };
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return noAccount;
+  const isOurs = async (account: Member) =>
+    isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
+  return await findAccountOf(deps, claim, person, signal, isOurs);
+}
+
+/**
+ * If the tool may not list a member that we added, the member counts as present until the tool confirms the removal.
+ * Where nothing tells whose an id is, it may belong to another person since a look has found the member.
+ */
+export async function presumePresent(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+): Promise<LookResult> {
+  const { isOurs, memberId, email } = claim;
+  const { removesUnseen = false } = deps.adapter.capabilities;
+  if (!removesUnseen) return noAccount;
+  if (removesUnseen === 'if_never_seen' && (await deps.settling.wasSeen(claim))) return noAccount;
+  if (deps.adapter.findAccountById !== undefined) {
+    const isOurs = async (account: Member) =>
+      isMembershipOurs(claim, account, []) && (await lookById(deps, account.id, signal)) !== null;
+    return await findAccountOf(deps, claim, person, signal, isOurs);
+  }
+  return isOurs && memberId !== null ? { found: { id: memberId, email }, stray: null } : noAccount;
+}
+
+/** Finds the trainer's account in the whole tool, in a group or in none. */
+async function findAccountOf(
+  deps: ConvergeDeps,
+  claim: Claim,
+  person: Person,
+  signal: AbortSignal,
+  isOurs: (account: Member) => Promise<boolean>,
+): Promise<LookResult> {
   const account = await searchAccount(deps, person, signal);
-  if (account === null) return noAccount;
-  const isOurs = isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
-  if (!isOurs) return noAccount;
+  if (account === null || !(await isOurs(account))) return noAccount;
   const isSameAccount = account.id !== person.memberId || judgeAccountId(claim, account) === 'confirmed';
   return isSameAccount ? { found: account, stray: null } : { found: null, stray: account };
 }

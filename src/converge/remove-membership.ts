@@ -16,6 +16,8 @@ import {
   look,
   readUntil,
   readUntilEnded,
+  refusedRetryMs,
+  sayUnproven,
   settledAs,
 } from './converge-steps.ts';
 import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
@@ -24,6 +26,8 @@ import { withReset } from './renew-invitation.ts';
 interface Removal {
   person: Person;
   found: Member;
+  /** Whether the look at the group did not show the member, who may be in all the same. */
+  isUnseen?: boolean;
 }
 
 /**
@@ -35,7 +39,7 @@ interface Removal {
 export async function removeMembership(
   deps: ConvergeDeps,
   claim: Claim,
-  { person, found }: Removal,
+  { person, found, isUnseen = false }: Removal,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
   const begun = await beginCall(deps, claim, { operation: 'remove', found });
@@ -48,7 +52,7 @@ export async function removeMembership(
   const isOurs = begun.isAccountOurs || isAccountMadeByUs(claim, found);
   const { removeAccount } = deps.adapter;
   const endsAccount = removeAccount !== undefined && begun.isLastOfAccount && isOurs && deps.mayChangeAccounts();
-  await callTool(deps.timeoutMs, signal, async (callSignal) => {
+  const answer = await callTool(deps.timeoutMs, signal, async (callSignal) => {
     if (!endsAccount) {
       return await deps.adapter.removeMember(claim.groupId, found, callSignal);
     }
@@ -61,17 +65,40 @@ export async function removeMembership(
   await readUntil(deps, claim, { ...person, memberId: found.id }, signal);
   if (endsAccount) await readUntilEnded(deps, found, signal);
   if (!(await endAssignments(deps, claim, { member: found }, signal))) return null;
-  const message = describeRemainingAccess(deps, begun, endsAccount, isOurs);
+  if (answer === 'unproven' && isUnseen) return unproven(deps, claim, found);
+  const said = [
+    isUnseen && !endsAccount ? await describeProof(deps, claim) : null,
+    describeRemainingAccess(deps, begun, endsAccount, isOurs),
+  ].filter((part) => part !== null);
   const removed: ConvergeResult = {
     operation: 'remove',
     outcome: 'removed',
     memberId: found.id,
     // If the member is found again after a removal, we did not add it.
     isOurs: false,
-    ...(message !== null && { message }),
+    ...(said.length > 0 && { message: said.join('. ') }),
     ...settledAs(deps.clock, 'removed'),
   };
   return withReset(deps, claim, removed);
+}
+
+/** The tool shows no members, so that not being shown proves nothing. The removal is sent again every hour. */
+function unproven({ clock }: ConvergeDeps, { tool }: Claim, { id }: Member): ConvergeResult {
+  return {
+    operation: 'remove',
+    outcome: 'unproven',
+    state: 'failed',
+    errorCode: 'conflict',
+    nextAttemptAt: instantIn(clock, refusedRetryMs),
+    message: sayUnproven(tool),
+    mayBeIn: [id],
+  };
+}
+
+/** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
+async function describeProof({ settling }: ConvergeDeps, claim: Claim): Promise<string | null> {
+  if (await settling.wasSeen(claim)) return null;
+  return 'Unproven: the tool took the removal, but no look has ever shown the member in the group';
 }
 
 /** How a removed member could still get in; null if that is impossible. */

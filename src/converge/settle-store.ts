@@ -10,6 +10,7 @@ import { dueIfWorkable } from '../memberships/look-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
 import {
+  findOthersAdded,
   forgetMemberId,
   isBoundToAnother,
   recordAccessGiven,
@@ -38,6 +39,8 @@ export interface SettleStore {
   isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
   /** Whether a look has found the member since they were added last. */
   wasSeen(claim: Pick<Claim, 'id'>): Promise<boolean>;
+  /** As `Person.othersAdded`. */
+  othersAdded(claim: Claim): Promise<readonly string[] | undefined>;
   /** Whether an id is known as that of another trainer who is, or may be, in the tool. */
   isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
   /**
@@ -79,6 +82,8 @@ export function createSettleStore(database: Database, box: SecretBox, routeLink:
     isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
 
     wasSeen: ({ id }) => wasSeenSinceAdded(database.kysely, id),
+
+    othersAdded: (claim) => findOthersAdded(database.kysely, claim),
 
     isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
 

@@ -101,7 +101,7 @@ function selectWaiting({ kysely }: Database) {
             .select((of) => of.fn.min('createdAt').as('at'))
             .whereRef('receipt.membershipId', '=', 'membership.id')
             .whereRef('receipt.generation', '=', 'membership.generation')
-            .where('outcome', 'in', ['failed', 'refused']),
+            .where('outcome', 'in', ['failed', 'refused', 'unproven']),
           'membership.updatedAt',
         )
         .as('since'),

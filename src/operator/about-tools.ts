@@ -1,3 +1,4 @@
+import { isOfHiddenMembers } from '../converge/converge-steps.ts';
 import { createToolTroubleStore, type WaitingMemberships } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
 import { adviseOnTrouble, describeToolTrouble, isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
@@ -64,6 +65,24 @@ function aboutTool(standing: ToolStanding, all: readonly WaitingMemberships[], n
       },
     ];
   }
+  return [...aboutHidden(tool, all), ...aboutSlow(standing, all, now)];
+}
+
+/** Nothing proves who is in, so an operator has to look. */
+function aboutHidden(tool: string, all: readonly WaitingMemberships[]): Attention[] {
+  const hidden = count(all.filter(({ failure }) => isOfHiddenMembers(failure)));
+  if (hidden === 0) return [];
+  return [
+    {
+      says: `${tool} does not show who is in a group: memberships that are unproven: ${hidden}`,
+      action: `let its token read who is in a group, and see in ${tool} who is in: gangway doctor`,
+      page: waitingPage(tool),
+    },
+  ];
+}
+
+function aboutSlow(standing: ToolStanding, all: readonly WaitingMemberships[], now: Date): Attention[] {
+  const { tool } = standing;
   // A tool that refuses a trainer is reported by the state of the membership.
   const stuck = all.filter(({ isRefused, since }) => !isRefused && now.getTime() - Date.parse(since) >= patienceMs);
   if (stuck.length === 0) return [];

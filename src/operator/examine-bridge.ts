@@ -1,6 +1,7 @@
 import { warningsOf } from '../config/cross-checks.ts';
+import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
 import type { Database } from '../db/database.ts';
-import { type Check, checkChannels, checkTool, ok, warning } from './doctor-checks.ts';
+import { type Check, checkChannels, checkShown, checkTool, ok, warning } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
 import { type ExaminedMarketplace, examineMarketplace } from './examine-marketplace.ts';
 import { checkServer } from './tool-servers.ts';
@@ -32,10 +33,12 @@ export async function examineTools(
   { config, adapters, database }: Pick<Examined, 'config' | 'adapters'> & { database?: Database | undefined },
   signal: AbortSignal,
 ): Promise<Check[]> {
+  const waiting = database === undefined ? [] : await createToolTroubleStore(database).listWaiting();
   const checks = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = config.tools.get(tool) ?? {};
     return [
       ...(await checkTool(tool, adapter, signal)),
+      ...checkShown(tool, waiting),
       ...(database === undefined ? [] : await checkServer(database, { tool, adapter, settings }, signal)),
     ];
   });

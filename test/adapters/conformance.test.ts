@@ -31,6 +31,11 @@ function person(index: number): Person {
   return { trainerId, email, displayName: `Trainer ${index}`, memberId: null };
 }
 
+/** For a tool that takes only whole lists, and has shown before whom Gangway added. */
+function personOfShown(index: number): Person {
+  return { ...person(index), othersAdded: [] };
+}
+
 const groups = ['street-signs', 'street-lamps'] as const;
 
 function harnessOf(adapter: Adapter, more: Partial<ConformanceHarness> = {}): ConformanceHarness {
@@ -90,6 +95,7 @@ function withFaultsOf(tool: ScimTool): ConformanceHarness {
   return { ...harnessOfScim(tool), faults: tool.faults };
 }
 
+const aboutHiddenMembers = 'writes back no list of members that it has not read whole';
 const noLogins = ['ends a login, and no other'];
 const ownInvitations = ['invites a person the tool does not know, under an id of their own'];
 const usual = [...noLogins, ...ownInvitations];
@@ -162,14 +168,17 @@ const openers = new Map<string, () => ConformanceHarness | Promise<ConformanceHa
     async () => {
       const dialect = { patch: [], idIsName: true, absentIs404: true, config: null };
       const { giveOut: _, ...harness } = withFaultsOf(await openScimDialect(dialect));
-      return harness;
+      return { ...harness, person: personOfShown };
     },
   ],
   [
     'scim, by PUT alone',
     async () => {
       const config = { patch: { supported: false } };
-      return harnessOfScim(await openScimDialect({ patch: [], emptyBodies: true, config }));
+      return {
+        ...harnessOfScim(await openScimDialect({ patch: [], emptyBodies: true, config })),
+        person: personOfShown,
+      };
     },
   ],
   [
@@ -259,9 +268,10 @@ function leftOutOfAccounts({ adapter, seedAccount }: ConformanceHarness): string
   ];
 }
 
-/** Of a tool that shows no addresses, or leaves with people what was assigned to them. */
-function leftOutOfHidden({ adapter }: ConformanceHarness): string[] {
+/** Of a tool that shows no addresses or no members, or leaves with people what was assigned to them. */
+function leftOutOfHidden({ adapter, faults }: ConformanceHarness): string[] {
   return [
+    ...(faults?.hideMembers ? [] : [aboutHiddenMembers]),
     ...(adapter.endAssignments ? [] : ['ends the assignments of a member who has none, and finishes']),
     ...(adapter.listNewcomers ? [] : ['lists as newcomers the people who came, and not those who are gone']),
   ];
@@ -422,6 +432,19 @@ describe('the suite', () => {
     const right = createRosterAdapter({ path: path.join(createFolder(), 'roster.json') });
     const adapter: Adapter = { ...right, ...spoil(right) };
     expect(await findFailure(harnessOf(adapter))).toBeDefined();
+  });
+
+  it('notices an adapter that writes back a list that it has not read whole', async () => {
+    const harness = await openers.get('scim, as at Label Studio')?.();
+    if (harness === undefined) throw new Error('no such opener');
+    const { addMember } = harness.adapter;
+    const adapter: Adapter = {
+      ...harness.adapter,
+      addMember: (group, one, signal) => addMember(group, { ...one, othersAdded: [] }, signal),
+    };
+    const cases = conformanceCases.filter(({ name }) => name === aboutHiddenMembers);
+    const results = await Array.fromAsync(runConformance({ ...harness, adapter }, cases));
+    expect(results).toMatchObject([{ name: aboutHiddenMembers, outcome: 'failed' }]);
   });
 
   it('skips the cases about lists for an adapter without lists', async () => {

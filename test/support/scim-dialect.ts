@@ -31,7 +31,11 @@ export interface ScimDialect {
   /** Whether every page is the first, whatever was asked for; or only those beyond the last. */
   firstPage?: 'always' | 'past_the_end';
   deletesInactive?: boolean;
-  hidesMembers?: boolean;
+  /**
+   * How it shows who is in a group, where not always: by no list, by an empty one, by a list only if it is asked for that
+   * attribute, by an empty one and the groups of each account, or some reads late.
+   */
+  showsMembers?: 'never' | 'as_empty' | 'on_request' | 'in_accounts' | 'late';
   takesOnly?: 'application/json' | 'application/scim+json';
   /** Whether it wants the version that is to be changed. */
   hasVersions?: boolean;
@@ -52,6 +56,9 @@ export interface ScimRequest {
   ifMatch: string | undefined;
   body: unknown;
 }
+
+/** How many reads of a group show it as it was before, where it is shown late. */
+const readsLate = 6;
 
 type Stored = ScimUser & { displayName?: string; members?: { value: string }[] };
 type Query = Partial<Record<string, string>>;
@@ -86,14 +93,36 @@ export function createScimState(dialect: ScimDialect) {
     return stored;
   }
 
-  function show(type: ResourceType, resource: Stored): object {
-    const { members, ...rest } = resource;
+  /** What each group shows for some reads after its last change. */
+  const earlier = new Map<string, { members: Stored['members']; reads: number }>();
+
+  function showMembers({ id, members = [] }: Stored, attributes: string | undefined): object {
+    const isAsked = attributes?.split(',').includes('members') === true;
+    if (dialect.showsMembers === 'never' || (dialect.showsMembers === 'on_request' && !isAsked)) return {};
+    const old = earlier.get(id);
+    if (dialect.showsMembers === 'late' && old !== undefined && old.reads > 0) {
+      old.reads -= 1;
+      return { members: old.members ?? [] };
+    }
+    const isHidden = dialect.showsMembers === 'as_empty' || dialect.showsMembers === 'in_accounts';
+    return { members: isHidden ? [] : members };
+  }
+
+  function groupsOf(userId: string): { value: string }[] {
+    const all = [...stores.Groups.values()];
+    const theirs = all.filter(({ members = [] }) => members.some(({ value }) => value === userId));
+    return theirs.map(({ id }) => ({ value: id }));
+  }
+
+  function show(type: ResourceType, resource: Stored, attributes?: string): object {
+    const { members: _, ...rest } = resource;
     const active = resource.active === undefined ? {} : { active: showActive(resource.active) };
     const meta = dialect.hasVersions === true && {
       meta: { version: `W/"${versions.get(resource.id)}"` },
     };
-    const shown = type === 'Groups' && dialect.hidesMembers !== true && { members: members ?? [] };
-    return { ...rest, ...active, ...shown, ...meta };
+    const shown = type === 'Groups' && showMembers(resource, attributes);
+    const groups = type === 'Users' && dialect.showsMembers === 'in_accounts' && { groups: groupsOf(resource.id) };
+    return { ...rest, ...active, ...shown, ...groups, ...meta };
   }
 
   function showActive(active: unknown): unknown {
@@ -159,8 +188,9 @@ export function createScimState(dialect: ScimDialect) {
   }
 
   function answerOne(type: ResourceType, stored: Stored, request: ScimRequest): ScimAnswer {
-    const { method, body, ifMatch } = request;
-    if (method === 'GET') return { status: 200, body: show(type, stored) };
+    const { method, body, ifMatch, query } = request;
+    if (method === 'GET') return { status: 200, body: show(type, stored, query['attributes']) };
+    earlier.set(stored.id, { members: stored.members, reads: readsLate });
     const version = `W/"${versions.get(stored.id)}"`;
     if (dialect.hasVersions === true && ifMatch !== version) return refusal(412, 'version');
     if (method === 'PATCH') {

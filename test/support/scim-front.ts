@@ -35,6 +35,7 @@ export type CountMembers = (groupId: string) => number;
 export async function openScimFront(server: RequestHandler, countMembers: CountMembers, token = 'scim-token/1+2==') {
   const requests: ScimTool['requests'] = [];
   let begun: { kind: RequestKind; fault: ToolFault } | undefined;
+  let isHiding = false;
 
   const app = express();
   app.use(express.json({ type: ['application/scim+json', 'application/json'] }));
@@ -45,6 +46,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
       body: request.body as unknown,
     });
     const fault = begun?.kind === kindOf(request, countMembers) ? begun.fault : undefined;
+    if (isHiding && request.method === 'GET' && request.path.includes('/Groups')) hideMembers(response);
     if (!misbehave(fault, token, request, response)) next();
   });
   app.use('/scim/v2', server);
@@ -62,10 +64,28 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
     },
     end: () => {
       begun = undefined;
+      isHiding = false;
+    },
+    hideMembers: () => {
+      isHiding = true;
     },
     secrets: [token],
   };
   return { url: `http://127.0.0.1:${port}/scim/v2`, token, requests, faults };
+}
+
+function hideMembers(response: Response): void {
+  const send = response.send.bind(response);
+  response.send = (body: unknown) => {
+    const shown = (typeof body === 'string' ? JSON.parse(body) : body) as { Resources?: object[] };
+    const { Resources: all } = shown;
+    const empty = { ...shown, ...(all === undefined ? { members: [] } : { Resources: all.map(withoutMembers) }) };
+    return send(JSON.stringify(empty));
+  };
+}
+
+function withoutMembers(group: object): object {
+  return { ...group, members: [] };
 }
 
 /** @returns whether that was all that happens */

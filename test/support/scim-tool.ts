@@ -8,6 +8,9 @@ export interface ScimDialectTool extends ScimTool {
   seedMember(group: string, entry: string | { value: string; [attribute: string]: unknown }): void;
   /** Deletes a group and makes one of the same name. */
   remakeGroup(name: string): void;
+  forgetGroup(name: string): void;
+  /** Deactivates an account, as another hand would. */
+  deactivate(id: string): void;
   /** The ids in every group, by its name. */
   groups(): Map<string, string[]>;
 }
@@ -61,8 +64,10 @@ export async function openScimTool(
       const value = typeof entry === 'string' ? { value: entry } : entry;
       Object.assign(groupOf(name) ?? {}, { members: [...membersOf(name), value] });
     },
+    forgetGroup: (name) => void Groups.delete(groupOf(name)?.id ?? ''),
+    deactivate: (id) => void Object.assign(Users.get(id) ?? {}, { active: false }),
     remakeGroup(name) {
-      Groups.delete(groupOf(name)?.id ?? '');
+      tool.forgetGroup(name);
       state.put('Groups', { displayName: name } as never);
     },
     members: (name) => membersOf(name).map(({ value }) => value),

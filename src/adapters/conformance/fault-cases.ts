@@ -21,6 +21,11 @@ import {
 /** Faults of tools and of the network. */
 export const faultCases: readonly ConformanceCase[] = [
   { name: 'makes no call that was given up before it began', run: heedsItsSignal },
+  {
+    name: 'writes back no list of members that it has not read whole',
+    skip: ({ faults }) => (faults?.hideMembers ? null : 'needs a tool that can hide who is in a group'),
+    run: (harness) => withFaults(harness, keepsHiddenMembers),
+  },
   ...[
     { name: 'says what a refusal means, and quotes no secret', run: mapsRefusals },
     { name: 'reports a tool that does not answer as unavailable', run: timesOut },
@@ -177,6 +182,31 @@ async function findsLater(harness: FaultyHarness): Promise<void> {
     const removal = () => adapter.removeMember(groups[0], member, AbortSignal.timeout(fairMs));
     await failureOf(harness, 'remove', { does: 'goes_silent' }, removal, 'a removal');
     assert.equal(await find(harness, person), null, 'a member that the tool removed without an answer is not found');
+  });
+}
+
+/** A list that does not show these two must not be written back with another person instead of them. */
+async function keepsHiddenMembers(harness: FaultyHarness): Promise<void> {
+  const { adapter, groups, faults } = harness;
+  const [one, two, newcomer] = [harness.person(90), harness.person(91), harness.person(92)];
+  const { othersAdded: _, ...unproven } = newcomer;
+  await withMember(harness, one, async (first) => {
+    await withMember(harness, two, async (second) => {
+      // The tool has never shown a member that Gangway added, or shows none of them any more.
+      for (const person of [unproven, { ...newcomer, othersAdded: [first.id, second.id] }]) {
+        faults.hideMembers?.();
+        await adapter.addMember(groups[0], person, signalOf(harness)).catch(() => null);
+        faults.end();
+        assert.equal((await find(harness, one))?.id, first.id, 'who was not shown when another was added is still in');
+        assert.equal((await find(harness, two))?.id, second.id, 'and so is the next');
+      }
+      const added = await find(harness, newcomer);
+      if (added !== null) await remove(harness, added);
+      faults.hideMembers?.();
+      await remove(harness, first);
+      faults.end();
+      assert.equal((await find(harness, two))?.id, second.id, 'who was not shown when another was removed is still in');
+    });
   });
 }
 

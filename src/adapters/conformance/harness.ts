@@ -45,6 +45,8 @@ export interface ToolFaults {
   /** Requests of this kind have the fault until `end`. */
   begin(kind: RequestKind, fault: ToolFault): void;
   end(): void;
+  /** Until `end`, the tool shows every group without members. Leave it out if your fake cannot do that. */
+  hideMembers?(): void;
   /** Texts in what the tool `answers`, which no error may quote. */
   secrets: readonly string[];
 }

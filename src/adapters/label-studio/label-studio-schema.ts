@@ -91,7 +91,8 @@ export const Annotation = z.object({
   updated_at: z.string(),
   /** Seconds so far; null if the annotation was not made in the browser. */
   lead_time: z.number().nullish(),
-  result: z.array(z.object({ id: z.string().optional() })).nullish(),
+  /** Entries with the same id are one region. */
+  result: z.array(z.object({ id: z.string().nullish(), type: z.string().nullish() })).nullish(),
 });
 export type Annotation = z.output<typeof Annotation>;
 

@@ -45,10 +45,11 @@ export function createLabelStudioRemoval(
 
 /** Only the newest versions of Label Studio refuse most of this by themselves. */
 async function refuseOwner(api: LabelStudioApi, organization: string, id: string, signal: AbortSignal): Promise<void> {
-  const [me, { created_by: owner = null } = {}] = [
-    await api.me(signal),
-    (await api.organization(organization, signal)) ?? {},
-  ];
-  if (id !== String(me.id) && id !== String(owner)) return;
+  const [me, shown] = [await api.me(signal), await api.organization(organization, signal)];
+  if (shown === null) {
+    const why = `Label Studio does not show organization ${organization}, so its owner is unknown`;
+    throw new AppError('not_found', `Could not remove the member: ${why}; see that the token may read it`);
+  }
+  if (id !== String(me.id) && id !== String(shown.created_by)) return;
   throw new AppError('invalid', 'The owner of the organization, and of the token, is not removed');
 }

@@ -84,7 +84,6 @@ function toObservation(taskId: string, annotation: Annotation): UsageObservation
   if (memberId === null) return null;
   // A skipped task took time, but has no result.
   const isSkipped = annotation.was_cancelled === true;
-  const regions = new Set(annotation.result?.flatMap((entry) => entry.id ?? []));
   return {
     of: 'item',
     memberId: String(memberId),
@@ -94,6 +93,13 @@ function toObservation(taskId: string, annotation: Annotation): UsageObservation
     changedAt,
     ...(typeof annotation.lead_time === 'number' && { seconds: Math.max(annotation.lead_time, 0) }),
     tasks: isSkipped ? 0 : 1,
-    labels: isSkipped ? 0 : regions.size,
+    labels: isSkipped ? 0 : countRegions(annotation.result ?? []),
   };
+}
+
+/** An entry without an id, as an import or a script may write it, is a region of its own. A relation is no region. */
+function countRegions(result: NonNullable<Annotation['result']>): number {
+  const entries = result.filter(({ type }) => type !== 'relation');
+  const ids = entries.flatMap(({ id }) => id ?? []);
+  return new Set(ids).size + entries.length - ids.length;
 }

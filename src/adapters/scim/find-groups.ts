@@ -2,7 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import { isPathSegment } from '../../lib/path-segment.ts';
 import { unless } from '../tool-request.ts';
 import { type Resource, rawMembersOf, textAt, toResource } from './resource.ts';
-import { pathOf, type ScimApi } from './scim-api.ts';
+import { pathOf, type ScimApi, type ScimCall } from './scim-api.ts';
 import type { Search } from './search.ts';
 
 /** Finds groups by their exact display names, because strangers choose the names of projects. */
@@ -10,20 +10,26 @@ export interface GroupFinder {
   /** With its members; null if no group has the name. */
   byName(name: string, signal: AbortSignal): Promise<Resource | null>;
   byId(id: string, signal: AbortSignal): Promise<Resource | null>;
-  /** Whether the server has ever shown a list of members. If so, a group without a list is empty. */
-  showsMembers(): boolean;
 }
 
 export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
   /** The last known id of each group. It is read first; if it is another group now, the name is searched. */
   const idsByName = new Map<string, string>();
-  let hasShownMembers = false;
 
   async function byId(id: string, signal: AbortSignal): Promise<Resource | null> {
     const call = { purpose: 'read the group', signal };
     const group = toResource(await unless([404, 410], api.get(pathOf('Groups', id), {}, call)));
-    hasShownMembers ||= group !== undefined && rawMembersOf(group) !== undefined;
-    return group ?? null;
+    if (group === undefined) return null;
+    return rawMembersOf(group) === undefined ? await withMembers(group, call) : group;
+  }
+
+  /** Some servers show the members only on request (RFC 7643, "returned"). Others leave out an empty list. */
+  async function withMembers(group: Resource, call: ScimCall): Promise<Resource> {
+    const query = { attributes: 'displayName,members' };
+    const answer = await unless([400, 404, 410, 501], api.get(pathOf('Groups', group.id), query, call));
+    const shown = toResource(answer);
+    const members = shown?.id === group.id ? rawMembersOf(shown) : undefined;
+    return members === undefined ? group : { ...group, members };
   }
 
   async function idOf(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -42,7 +48,6 @@ export function createGroupFinder(api: ScimApi, search: Search): GroupFinder {
 
   return {
     byId,
-    showsMembers: () => hasShownMembers,
 
     async byName(name, signal) {
       const knownId = idsByName.get(name);

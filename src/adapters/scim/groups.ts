@@ -2,19 +2,24 @@ import { AppError } from '../../domain/errors.ts';
 import { unless } from '../tool-request.ts';
 import type { Discovery } from './discovery.ts';
 import { createGroupFinder, quote } from './find-groups.ts';
-import { createMemberSteps } from './member-steps.ts';
-import { groupSchema, memberIds, type Resource } from './resource.ts';
+import { createMemberSteps, type OthersAdded } from './member-steps.ts';
+import { entriesOf, groupSchema, memberIds, type Resource } from './resource.ts';
 import type { ScimApi, ScimCall } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
 import type { Search } from './search.ts';
-import { type ChangeAttempt, tryChanges } from './try-changes.ts';
 
 /** Groups by their display names, and their members. */
 export interface Groups {
   /** With its members; null if no group has the name. */
   read(name: string, signal: AbortSignal): Promise<Resource | null>;
-  add(name: string, userId: string, signal: AbortSignal): Promise<void>;
-  remove(name: string, userId: string, signal: AbortSignal): Promise<void>;
+  /** Sends the addition. Whether it had an effect, only a look shows. `othersAdded` as in `Person`. */
+  add(name: string, userId: string, othersAdded: OthersAdded, signal: AbortSignal): Promise<void>;
+  /**
+   * Sends the removal even if the list does not show the member.
+   *
+   * @returns `unproven` if the group shows no member after it, as on a server that never shows members
+   */
+  remove(name: string, userId: string, signal: AbortSignal): Promise<'unproven' | undefined>;
 }
 
 export interface GroupDeps {
@@ -26,8 +31,9 @@ export interface GroupDeps {
 
 export function createGroups({ api, search, discovery, settings }: GroupDeps): Groups {
   const finder = createGroupFinder(api, search);
-  const { toAdd, toRemove } = createMemberSteps(api, finder);
+  const members = createMemberSteps(api, finder);
 
+  /** With the member in it. */
   async function create(name: string, userId: string, signal: AbortSignal): Promise<Resource> {
     if (!settings.createGroups) {
       const remedy = 'create it there, or set "createGroups": true';
@@ -45,39 +51,28 @@ export function createGroups({ api, search, discovery, settings }: GroupDeps): G
     throw new AppError('unavailable', 'The tool says it made the group but does not show it');
   }
 
-  async function change(
-    group: Resource,
-    did: string,
-    attempts: readonly ChangeAttempt[],
-    isDone: (members: Set<string>) => boolean,
-    signal: AbortSignal,
-  ): Promise<void> {
-    await tryChanges(group, {
-      did,
-      attempts,
-      read: () => finder.byId(group.id, signal),
-      isDone: (current) => isDone(current === null ? new Set() : memberIds(current)),
-    });
-  }
-
   return {
     read: finder.byName,
 
-    async add(name, userId, signal) {
+    async add(name, userId, othersAdded, signal) {
       const found = await finder.byName(name, signal);
       const group = found ?? (await create(name, userId, signal));
       if (memberIds(group).has(userId)) return;
       const { hasPatch } = await discovery.read(signal);
-      const steps = toAdd([{ value: userId }], hasPatch, { purpose: 'add the member', signal });
-      await change(group, 'added the member', steps, (ids) => ids.has(userId), signal);
+      await members.add(group, userId, othersAdded, { hasPatch, signal });
     },
 
     async remove(name, userId, signal) {
       const group = await finder.byName(name, signal);
-      if (group === null || !memberIds(group).has(userId)) return;
+      if (group === null) return undefined;
       const { hasPatch } = await discovery.read(signal);
-      const steps = toRemove(userId, hasPatch, { purpose: 'remove the member', signal });
-      await change(group, 'removed the member', steps, (ids) => !ids.has(userId), signal);
+      if (memberIds(group).has(userId)) {
+        await members.remove(group, userId, { hasPatch, signal });
+        return undefined;
+      }
+      // Not shown is not out: the server may not show its members, or show them late.
+      await members.removeUnseen(group, userId, { hasPatch, signal });
+      return entriesOf(group).length > 0 ? undefined : 'unproven';
     },
   };
 }

@@ -1,13 +1,15 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Groups } from './groups.ts';
-import { isActive, memberIds, type Resource } from './resource.ts';
+import type { OthersAdded } from './member-steps.ts';
+import { entriesOf, groupsOf, isActive, memberIds, namesGroup, type Resource } from './resource.ts';
 import type { Users } from './users.ts';
 
 /** What makes a person with an active account a member. */
 export interface Memberships {
   has(groupId: string, user: Resource, signal: AbortSignal): Promise<boolean>;
-  give(groupId: string, userId: string, signal: AbortSignal): Promise<void>;
-  take(groupId: string, userId: string, signal: AbortSignal): Promise<void>;
+  give(groupId: string, userId: string, othersAdded: OthersAdded, signal: AbortSignal): Promise<void>;
+  /** @returns `unproven` if nothing in the tool shows who is in the group */
+  take(groupId: string, userId: string, signal: AbortSignal): Promise<'unproven' | undefined>;
   list(groupId: string, signal: AbortSignal): AsyncGenerator<Resource>;
 }
 
@@ -15,11 +17,21 @@ export function groupMemberships(users: Users, groups: Groups): Memberships {
   return {
     async has(groupId, user, signal) {
       const group = await groups.read(groupId, signal);
-      return group !== null && memberIds(group).has(user.id);
+      if (group === null) return false;
+      const ids = memberIds(group);
+      // A list without anyone may be hidden. Then the account may show its groups.
+      return ids.has(user.id) || (entriesOf(group).length === 0 && namesGroup(user, group.id));
     },
 
-    give: (groupId, userId, signal) => groups.add(groupId, userId, signal),
-    take: (groupId, userId, signal) => groups.remove(groupId, userId, signal),
+    give: (groupId, userId, othersAdded, signal) => groups.add(groupId, userId, othersAdded, signal),
+
+    async take(groupId, userId, signal) {
+      if ((await groups.remove(groupId, userId, signal)) === undefined) return undefined;
+      const user = await users.byId(userId, signal);
+      // An account that names its groups shows the next look whether it is still in this one.
+      const isShown = user === null || !isActive(user) || groupsOf(user).length > 0;
+      return isShown ? undefined : 'unproven';
+    },
 
     async *list(groupId, signal) {
       const group = await groups.read(groupId, signal);
@@ -51,7 +63,7 @@ export function accountMemberships(users: Users): Memberships {
     give: () => Promise.resolve(),
     async take(_, userId, signal) {
       const user = await users.byId(userId, signal);
-      if (user === null || !isActive(user)) return;
+      if (user === null || !isActive(user)) return undefined;
       throw new AppError('conflict', nothingElse);
     },
 

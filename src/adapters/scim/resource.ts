@@ -93,6 +93,21 @@ export function memberIds(group: Resource): Set<string> {
   );
 }
 
+/**
+ * Whether the account itself says that it is in the group (`groups`). Not all servers show that, so an account that
+ * names no group proves nothing.
+ */
+export function namesGroup(user: Resource, groupId: string): boolean {
+  return groupsOf(user).includes(groupId);
+}
+
+export function groupsOf(user: Resource): string[] {
+  return listAt(user, 'groups')
+    .filter(isObject)
+    .map((entry) => toId(entry['value']))
+    .filter((id) => id !== undefined);
+}
+
 export function isEntryOf(entry: unknown, ids: readonly string[]): boolean {
   const id = isObject(entry) ? toId(entry['value']) : undefined;
   return id !== undefined && ids.includes(id);

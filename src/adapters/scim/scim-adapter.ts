@@ -45,7 +45,7 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 
     async addMember(groupId, person, signal) {
       const { user, account } = await users.provide(person, signal);
-      await memberships.give(groupId, user.id, signal);
+      await memberships.give(groupId, user.id, person.othersAdded, signal);
       return { ...toMember(user), account };
     },
 
@@ -56,12 +56,12 @@ export function createScimAdapter(settings: ScimSettings): Adapter {
 
     removeMember: (groupId, { id }, signal) => memberships.take(groupId, id, signal),
 
-    ...(offboarding === 'deactivate' && {
-      async findAccountById(id: string, signal: AbortSignal) {
-        const user = await users.byId(id, signal);
-        return user !== null && isActive(user) ? toMember(user) : null;
-      },
+    async findAccountById(id, signal) {
+      const user = await users.byId(id, signal);
+      return user !== null && isActive(user) ? toMember(user) : null;
+    },
 
+    ...(offboarding === 'deactivate' && {
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
         // First, so that they are locked out even if the next step fails.
         await users.deactivate(id, signal);
@@ -80,6 +80,8 @@ function toCapabilities({ group, offboarding }: ScimSettings): Capabilities {
   return {
     removal: offboarding === 'deactivate' ? { effect: 'locks_out' } : { effect: 'membership_only', reason },
     readding: 'yes',
+    // Not every server shows who is in a group.
+    ...(group !== null && { removesUnseen: true }),
     ...(offboarding === 'deactivate' && {
       keepingAccount: { removal: { effect: 'membership_only', reason }, readding: 'yes' },
     }),

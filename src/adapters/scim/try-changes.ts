@@ -53,7 +53,8 @@ export async function tryChanges(
   throw new AppError('unavailable', `The tool says it ${did} but does not show it`);
 }
 
-async function refusalOf(sending: Promise<void>): Promise<unknown> {
+/** What a server answers to a way that it does not take; undefined if it accepted the change. */
+export async function refusalOf(sending: Promise<void>): Promise<unknown> {
   try {
     await sending;
     return undefined;

@@ -148,6 +148,7 @@ const outcomeWords: Record<ReceiptOutcome, string> = {
   released: 'not ours, so the member stays',
   protected: 'protected, so the account was not touched',
   kept_for_another: 'kept, as another trainer uses the account',
+  unproven: 'sent, and unproven',
   failed: 'failed, and is tried again',
   refused: 'refused by the tool',
 };

@@ -167,7 +167,7 @@ async function lastOutcomesOf(tx: Transaction, ids: Ids): Promise<Map<number, Re
   const newest = tx
     .selectFrom('receipt')
     .where('membershipId', 'in', ids)
-    .where('outcome', 'not in', ['failed', 'refused', 'already_absent'])
+    .where('outcome', 'not in', ['failed', 'refused', 'unproven', 'already_absent'])
     .groupBy('membershipId')
     .select((eb) => eb.fn.max('receipt.id').as('id'));
   const rows = await tx
@@ -197,7 +197,7 @@ async function unansweredRemovalsOf(tx: Transaction, ids: Ids): Promise<number[]
             .select('receipt.id')
             .whereRef('receipt.membershipId', '=', 'intent.membershipId')
             .whereRef('receipt.createdAt', '>=', 'intent.createdAt')
-            .where('outcome', 'not in', ['failed', 'already_absent']),
+            .where('outcome', 'not in', ['failed', 'unproven', 'already_absent']),
         ),
       ),
     )

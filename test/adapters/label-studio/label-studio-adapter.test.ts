@@ -56,6 +56,14 @@ describe('an adapter', () => {
     }
   });
 
+  it('deletes no one where the organization is not shown, because its owner is unknown', async () => {
+    const adapter = createLabelStudio(await openFakeLabelStudio(), { onboarding: 'sign_up', organization: 2 });
+    const added = await adapter.addMember('2', { ...person(1), newPassword: 'correct-horse-battery' }, signal);
+    const removing = adapter.removeAccount?.('2', added, signal);
+    await expect(removing).rejects.toMatchObject({ code: 'not_found' });
+    expect(await adapter.findMember('2', { ...person(1), memberId: added.id }, signal)).not.toBeNull();
+  });
+
   it('refuses to sign a person up without a password', async () => {
     const adapter = createLabelStudio(await openFakeLabelStudio(), { onboarding: 'sign_up' });
     const { newPassword: _, ...one } = person(1);

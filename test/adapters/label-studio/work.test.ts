@@ -69,6 +69,11 @@ describe('an annotation', () => {
     ['a masked user', { completed_by: 18 }, { memberId: '18', email: null }],
     ['a user who is not listed', { completed_by: 19 }, { memberId: '19', email: null }],
     ['a region of several entries', { result: [{ id: 'x' }, { id: 'x' }] }, { labels: 1 }],
+    [
+      'regions without an id, as a script wrote them',
+      { result: [{ type: 'choices' }, { id: null }, { id: 'x' }] },
+      { labels: 3 },
+    ],
     ['relations, which have no id', { result: [{ type: 'relation' }] }, { labels: 0 }],
     ['no result', { result: null }, { labels: 0 }],
     ['a clock that ran backwards', { lead_time: -3 }, { seconds: 0 }],

@@ -169,20 +169,20 @@ describe('adding a member to a group', () => {
   });
 
   it('does not write a group whose members were never shown, because that would replace them', async () => {
-    const tool = await openGroup({ patch: [], hidesMembers: true });
+    const tool = await openGroup({ patch: [], showsMembers: 'never' });
     const newcomer = { ...person, email: 'new@opentrain.work' };
     await expect(tool.adapter.addMember(group, newcomer, signal)).rejects.toThrow(
-      'the tool wants the whole group written and has not shown who is in it yet',
+      'the group is not written whole, because its list of members does not show what Gangway added',
     );
     expect(tool.members(group)).toEqual([...tool.others, tool.id]);
   });
 
-  it('counts only when the group shows it', async () => {
-    const tool = await openScimTool({ addsNoMember: true, putIsRefused: true }, [group]);
-    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
-      code: 'unavailable',
-      message: 'The tool says it added the member but does not show it',
-    });
+  it('counts only when the group shows it, and is asked for once', async () => {
+    const tool = await openScimTool({ addsNoMember: true }, [group]);
+    const adapter = scimAdapter(tool);
+    const { id } = await adapter.addMember(group, person, signal);
+    expect(await adapter.findMember(group, { ...person, memberId: id }, signal)).toBeNull();
+    expect(tool.requests.filter(({ line }) => line.startsWith('P') && line.includes('/Groups'))).toHaveLength(1);
   });
 
   it('uses one group for all projects if its name has no placeholder', async () => {
@@ -217,7 +217,7 @@ describe('writing', () => {
   it('names the version if the settings say so, and tries again if the group has changed', async () => {
     const tool = await openScimTool({ hasVersions: true, patch: [] }, [group]);
     const adapter = scimAdapter(tool, { ifMatch: true });
-    const { id } = await adapter.addMember(group, person, signal);
+    const { id } = await adapter.addMember(group, { ...person, othersAdded: [] }, signal);
     expect(tool.members(group)).toEqual([id]);
     const unversioned = scimAdapter(tool);
     await expect(unversioned.removeMember(group, { id, email }, signal)).rejects.toMatchObject({
