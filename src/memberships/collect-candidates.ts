@@ -1,11 +1,12 @@
 import type { MembershipRow, ReasonRow } from '../db/tables.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
+import { heldStates } from '../domain/membership.ts';
 import { type GracePeriods, standingOf } from '../domain/standing.ts';
-import type { Reason, SuccessorLink } from './judge-membership.ts';
+import { isOurReason, type Reason, type SuccessorLink } from './judge-membership.ts';
 import type { RouteLink } from './link-router.ts';
 import type { Participation } from './membership-store.ts';
-import { type ClaimingInstall, shareSeat } from './share-seat.ts';
+import { type ClaimingInstall, type MembershipKey, type SeatMembership, shareSeat } from './share-seat.ts';
 
 export interface Seat {
   tool: string;
@@ -42,8 +43,8 @@ export interface MembershipCandidate {
   seat: Seat;
   before: MembershipRow | undefined;
   reasons: Reason[];
-  /** Keys of the reasons that are recorded in the database. */
-  recorded: ReadonlySet<string>;
+  /** The reasons that are recorded in the database, by their keys. */
+  recorded: ReadonlyMap<string, Pick<ReasonRow, 'isNamed'>>;
 }
 
 /**
@@ -57,16 +58,22 @@ export function collectCandidates(
   const candidates = candidatesOf(known);
   const grantsBy = Map.groupBy(known.grants, (grant) => grant.install);
   const candidatesBy = Map.groupBy([...candidates.values()], ({ seat }) => seat.trainerId);
-  const routed = known.participations.map((participation) => {
-    const route = routeLink(participation);
-    return { participation, seat: route && { ...route, trainerId: participation.trainerId } };
-  });
-  const membershipOf = assignMemberships(known, routed, candidates);
-  for (const { participation, seat } of routed) {
+  const routed = known.participations.map((participation): RoutedReason => {
     const { install, trainerId } = participation;
-    const reason = toReason(participation, grantsBy.get(install) ?? [], gracePeriods);
-    const here = seat && candidateAt(candidates, seat, membershipOf(seat, install));
-    here?.reasons.push({ ...reason, isRouted: true });
+    const route = routeLink(participation);
+    const isRouted = route !== undefined;
+    const reason = { ...toReason(participation, grantsBy.get(install) ?? [], gracePeriods), isRouted };
+    const address = known.addresses.get(`${install}/${trainerId}`) ?? null;
+    return { reason, trainerId, address, seat: route && { ...route, trainerId } };
+  });
+  const membershipsOf = assignMemberships(known, routed, candidates);
+  for (const { reason, trainerId, address, seat } of routed) {
+    const here = seat ? membershipsOf(seat, reason.install).map((key) => candidateAt(candidates, seat, key)) : [];
+    // Without an address, a project that the marketplace provisions says nothing about an access that others gave.
+    const kept = here.filter(
+      ({ recorded }) => address !== null || reason.provisioning !== 'of_marketplace' || recorded.has(reasonKey(reason)),
+    );
+    for (const one of kept) one.reasons.push(reason);
     // Memberships in other seats that this reason was recorded for.
     const elsewhere = (candidatesBy.get(trainerId) ?? []).filter(
       (other) => (seat === undefined || seatKey(other.seat) !== seatKey(seat)) && other.recorded.has(reasonKey(reason)),
@@ -102,50 +109,56 @@ function candidatesOf({ memberships, reasonRows }: TrainerFacts): Candidates {
   const inOrder = memberships.toSorted((a, b) => a.id - b.id);
   return new Map(
     inOrder.map((before) => {
-      const recorded = new Set((reasonsBy.get(before.id) ?? []).map(reasonKey));
+      const recorded = new Map((reasonsBy.get(before.id) ?? []).map((reason) => [reasonKey(reason), reason]));
       const seat = toSeat(before);
       return [membershipKey(seat, before.id), { seat, before, reasons: [], recorded }];
     }),
   );
 }
 
-interface RoutedParticipation {
-  participation: Participation;
+interface RoutedReason {
+  reason: Reason;
+  trainerId: string;
+  /** The address that its install knows. */
+  address: string | null;
+  /** Undefined if the configuration leads to no group. */
   seat: Seat | undefined;
 }
 
-/** Assigns each install's reasons for a seat to one membership of the seat (`share-seat.ts`). */
+/** Assigns each install's reasons for a seat to memberships of the seat (`share-seat.ts`). */
 function assignMemberships(
-  { addresses, current, reasonRows, addressInstalls }: TrainerFacts,
-  routed: readonly RoutedParticipation[],
+  { current, reasonRows, addressInstalls }: TrainerFacts,
+  routed: readonly RoutedReason[],
   candidates: Candidates,
-): (seat: Seat, install: string) => number | string {
+): (seat: Seat, install: string) => MembershipKey[] {
   const installsBy = Map.groupBy(reasonRows, ({ membershipId }) => membershipId);
   const membershipsBy = Map.groupBy(
     [...candidates.values()].flatMap(({ seat, before }) => (before === undefined ? [] : [{ seat, before }])),
     ({ seat }) => seatKey(seat),
   );
   const claimantsBy = new Map<string, Map<string, ClaimingInstall>>();
-  for (const { participation, seat } of routed) {
+  for (const { reason, address, seat } of routed) {
     if (seat === undefined) continue;
-    const { install, trainerId } = participation;
+    const { install } = reason;
     const claimants = claimantsBy.get(seatKey(seat)) ?? new Map<string, ClaimingInstall>();
     claimantsBy.set(seatKey(seat), claimants);
-    const address = addresses.get(`${install}/${trainerId}`) ?? null;
-    claimants.set(install, { install, address });
+    const stands = isOurReason(reason) || claimants.get(install)?.stands === true;
+    claimants.set(install, { install, address, stands });
   }
   const shared = new Map(
     [...claimantsBy].map(([key, claimants]) => {
-      const memberships = (membershipsBy.get(key) ?? []).map(({ before }) => ({
-        id: before.id,
-        address: current.get(before.id) ?? null,
-        isWanted: before.wanted === 1,
-        installs: toInstalls(installsBy.get(before.id) ?? [], addressInstalls.get(before.id)),
-      }));
+      const memberships = (membershipsBy.get(key) ?? []).map(
+        ({ before }): SeatMembership => ({
+          id: before.id,
+          address: current.get(before.id) ?? null,
+          isOpen: before.wanted === 1 || heldStates.some((state) => state === before.state),
+          installs: toInstalls(installsBy.get(before.id) ?? [], addressInstalls.get(before.id)),
+        }),
+      );
       return [key, shareSeat([...claimants.values()], memberships)];
     }),
   );
-  return (seat, install) => shared.get(seatKey(seat))?.get(install) ?? '';
+  return (seat, install) => shared.get(seatKey(seat))?.get(install) ?? [];
 }
 
 function toInstalls(
@@ -157,11 +170,11 @@ function toInstalls(
   return new Map(reasons.map(({ install }) => [install, { isNamed: named.has(install) }]));
 }
 
-function candidateAt(candidates: Candidates, seat: Seat, membership: number | string): MembershipCandidate {
+function candidateAt(candidates: Candidates, seat: Seat, membership: MembershipKey): MembershipCandidate {
   const key = membershipKey(seat, membership);
   const known = candidates.get(key);
   if (known !== undefined) return known;
-  const candidate: MembershipCandidate = { seat, before: undefined, reasons: [], recorded: new Set() };
+  const candidate: MembershipCandidate = { seat, before: undefined, reasons: [], recorded: new Map() };
   candidates.set(key, candidate);
   return candidate;
 }
@@ -205,7 +218,7 @@ function seatKey({ tool, groupId, trainerId }: Seat): string {
   return JSON.stringify([tool, groupId, trainerId]);
 }
 
-function membershipKey(seat: Seat, membership: number | string): string {
+function membershipKey(seat: Seat, membership: MembershipKey): string {
   return JSON.stringify([seatKey(seat), membership]);
 }
 

@@ -140,7 +140,11 @@ export function createMembershipStore(database: Database): MembershipStore {
       await tx
         .insertInto('reason')
         .values(rows)
-        .onConflict((conflict) => conflict.doNothing())
+        .onConflict((conflict) =>
+          conflict
+            .columns(['membershipId', 'install', 'contractId', 'linkId'])
+            .doUpdateSet((eb) => ({ isNamed: eb.ref('excluded.isNamed') })),
+        )
         .execute();
     },
 

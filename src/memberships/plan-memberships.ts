@@ -17,7 +17,7 @@ export interface MembershipChange {
   seat: Seat;
   before: MembershipRow | undefined;
   after: MembershipCore;
-  /** Reasons that stand and are not recorded yet. */
+  /** Reasons that stand and are not recorded yet, or not as one whose install named the address. */
   newReasons: ReasonRecord[];
   /** Its new address, and the install that named it; null if the address stays. */
   address: { install: string; address: string } | null;
@@ -97,7 +97,7 @@ function toRecord(
   return reasons
     .filter(isOurReason)
     .map(({ install, contractId, linkId }) => ({ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 }))
-    .filter((reason) => !recorded.has(reasonKey(reason)));
+    .filter((reason) => (recorded.get(reasonKey(reason))?.isNamed ?? -1) < reason.isNamed);
 }
 
 function toCore(row: MembershipRow): MembershipCore {

@@ -208,7 +208,21 @@ function judgeLink(rules: ExplainRules, link: LinkEvidence | undefined, ends: En
 
 function judgeAddress(bearing: Bearing, rules: ExplainRules, person: ExplainedPerson | undefined): Judged {
   const others = othersWhoDisagree(bearing, rules, person);
-  return { step: 'address', ...explainAddress(person, rules.managedDomains, others) };
+  const judged = explainAddress(person, rules.managedDomains, others);
+  const isKept = !judged.holds && isIn(bearing, person);
+  const says = isKept ? `${judged.says}; an access that was given before keeps them in` : judged.says;
+  return { step: 'address', ...judged, says };
+}
+
+/** Whether the trainer is in by a membership that a contract of the install is a reason for. */
+function isIn({ memberships, reasons }: Bearing, person: ExplainedPerson | undefined): boolean {
+  return memberships.some(
+    ({ id, trainerId, wanted, state }) =>
+      trainerId === person?.trainerId &&
+      wanted === 1 &&
+      (state === 'active' || state === 'invited') &&
+      reasons.some(isOf({ membershipId: id, install: person.install })),
+  );
 }
 
 /** Installs of the same tool that know another address for the trainer. */

@@ -1,21 +1,42 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chooseAddress, type SeatMembership, shareSeat } from '../../src/memberships/share-seat.ts';
+import {
+  type ClaimingInstall,
+  chooseAddress,
+  type SeatMembership,
+  shareSeat,
+} from '../../src/memberships/share-seat.ts';
 
 const [ours, theirs] = ['amara@opentrain.work', 'colluder@evil.example'];
 
 function membership(id: number, address: string | null, installs: Record<string, boolean>): SeatMembership {
   const named = Object.entries(installs).map(([name, isNamed]) => [name, { isNamed }] as const);
-  return { id, address, isWanted: true, installs: new Map(named) };
+  return { id, address, isOpen: true, installs: new Map(named) };
+}
+
+function claim(install: string, address: string | null, stands = true): ClaimingInstall {
+  return { install, address, stands };
 }
 
 describe('which membership the reasons of an install belong to', () => {
   const cases: [string, string | null, SeatMembership[], number | string][] = [
     ['a new one where there is none', ours, [], `for ${ours}`],
-    ['a new one of its own where it names no address', null, [], 'of acme'],
+    ['a new one that waits where it names no address', null, [], 'waiting'],
     ['that of others who name the same', ours, [membership(1, ours, { globex: true })], 1],
     ['a new one where others name another', ours, [membership(1, theirs, { globex: true })], `for ${ours}`],
     ['the one whose trainer is in, where it names no address', null, [membership(1, theirs, { globex: true })], 1],
+    [
+      'the one whose trainer is in rather than its own that waits',
+      null,
+      [membership(1, null, { acme: false }), membership(2, theirs, { globex: true })],
+      2,
+    ],
+    [
+      'its own access rather than that of others, once its address is withdrawn',
+      null,
+      [membership(1, theirs, { globex: true }), membership(2, ours, { acme: true })],
+      2,
+    ],
     ['the one that its word has given, whatever it names', theirs, [membership(1, ours, { acme: true })], 1],
     [
       'the one that its word has given, also beside another of that address',
@@ -39,35 +60,72 @@ describe('which membership the reasons of an install belong to', () => {
   ];
 
   it.each(cases)('%s', (_, address, memberships, expected) => {
-    expect(shareSeat([{ install: 'acme', address }], memberships).get('acme')).toBe(expected);
+    expect(shareSeat([claim('acme', address)], memberships).get('acme')).toEqual([expected]);
   });
 
-  it('is not one whose trainer is out, where it names no address', () => {
-    const gone = { ...membership(1, theirs, { globex: true }), isWanted: false };
-    expect(shareSeat([{ install: 'acme', address: null }], [gone]).get('acme')).toBe('of acme');
+  it('is none whose trainer is out, where it names no address', () => {
+    const gone = { ...membership(1, theirs, { globex: true, acme: false }), isOpen: false };
+    expect(shareSeat([claim('acme', null)], [gone]).get('acme')).toEqual(['waiting']);
   });
 
-  it("is never moved by another install's word", () => {
-    const address = fc.option(fc.constantFrom('a', 'b', 'c'));
+  it('is every one that others gave, where it names no address', () => {
+    const given = [membership(1, theirs, { globex: true }), membership(2, ours, { initech: true })];
+    expect(shareSeat([claim('acme', null)], given).get('acme')).toEqual([1, 2]);
+  });
+
+  it.each([
+    ['with that of an install that names its address at the same time', true, [`for ${ours}`]],
+    ['not with that of an install whose contract has ended', false, ['waiting']],
+  ])('is the same %s', (_, stands, expected) => {
+    const claimants = [claim('acme', null), claim('globex', ours, stands)];
+    expect(shareSeat(claimants, []).get('acme')).toEqual(expected);
+  });
+
+  it('is another for each address, where two were waited for at once', () => {
+    const claimants = [claim('acme', ours), claim('globex', theirs)];
+    const shared = shareSeat(claimants, [membership(1, null, { acme: false, globex: false })]);
+    expect(Object.fromEntries(shared)).toEqual({ acme: [1], globex: [`for ${theirs}`] });
+  });
+
+  it('is never moved by what another install says, once an address is known', () => {
+    const address = fc.constantFrom('a', 'b', 'c');
+    const any = fc.option(address);
     const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
-    const memberships = fc.array(fc.record({ address, installs, isWanted: fc.boolean() }), {
-      maxLength: 4,
-    });
+    const memberships = fc.array(fc.record({ address, installs, isOpen: fc.boolean() }), { maxLength: 4 });
     fc.assert(
-      fc.property(memberships, address, address, address, (given, own, one, other) => {
+      fc.property(memberships, address, any, any, (given, own, one, other) => {
         const all = given.map((row, index) => ({
           ...membership(index + 1, row.address, row.installs),
-          isWanted: row.isWanted,
+          isOpen: row.isOpen,
         }));
-        const seat = (word: string | null) =>
-          shareSeat(
-            [
-              { install: 'acme', address: own },
-              { install: 'globex', address: word },
-            ],
-            all,
-          ).get('acme');
-        expect(seat(one)).toBe(seat(other));
+        const seat = (word: string | null) => shareSeat([claim('acme', own), claim('globex', word)], all).get('acme');
+        expect(seat(one)).toEqual(seat(other));
+      }),
+    );
+  });
+
+  it('does not depend on which install is asked first', () => {
+    const address = fc.option(fc.constantFrom('a', 'b', 'c'));
+    const installs = fc.dictionary(fc.constantFrom('acme', 'globex', 'initech'), fc.boolean());
+    const memberships = fc.array(fc.record({ address, installs, isOpen: fc.boolean() }), { maxLength: 4 });
+    const claimants = fc.tuple(
+      ...['acme', 'globex', 'initech'].map((install) =>
+        fc.record({
+          install: fc.constant(install),
+          address,
+          stands: fc.boolean(),
+        }),
+      ),
+    );
+    fc.assert(
+      fc.property(memberships, claimants, (given, all) => {
+        const seat = given.map((row, index) => ({
+          ...membership(index + 1, row.address, row.installs),
+          isOpen: row.isOpen,
+        }));
+        const print = (map: Map<string, (number | string)[]>) =>
+          Object.fromEntries([...map].map(([install, keys]) => [install, keys.toSorted()]));
+        expect(print(shareSeat(all, seat))).toEqual(print(shareSeat(all.toReversed(), seat)));
       }),
     );
   });

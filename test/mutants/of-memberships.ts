@@ -105,7 +105,7 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     [
       [
         'Reasons that stand are recorded',
-        '.filter((reason) => !recorded.has(reasonKey(reason)))',
+        '.filter((reason) => (recorded.get(reasonKey(reason))?.isNamed ?? -1) < reason.isNamed)',
         '.filter((reason) => recorded.has(reasonKey(reason)))',
       ],
       [
@@ -169,7 +169,22 @@ export const mutantsOfMemberships: readonly Mutant[] = [
         'own.find(({ installs }) => installs.get(install)?.isNamed) ??',
         '',
       ],
-      ['A new install joins the access with its address', 'memberships.find(hasAddress) ??', ''],
+      ['A new install joins the access with its address', ' ?? memberships.find(hasAddress)', ''],
+      [
+        'A reason without an address keeps the access that others gave',
+        'return given.size > 0 ? [...given] : [waiting];',
+        'return [waiting];',
+      ],
+      [
+        'A reason without an address opens no access',
+        'memberships.filter(({ address, isOpen }) => address !== null && isOpen)',
+        'memberships.filter(({ address }) => address !== null)',
+      ],
+      [
+        'An install without an address keeps to the access that its own address gave',
+        'if (own !== undefined) return [own.id];',
+        '',
+      ],
     ],
   ),
   ...mutate(

@@ -46,6 +46,15 @@ describe('explaining', () => {
     ]);
   });
 
+  it('a trainer who is in without an address is kept by an access that was given before', () => {
+    const person = { ...bearing.people[0], hasAddress: false, workEmailDomain: null, workEmailDigest: null };
+    const reasons = [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 0 }];
+    const known = { ...bearing, people: [person as Bearing['people'][number]], reasons };
+    expect(explain(known, usual)[0]?.steps[4]?.says).toBe(
+      'no work address is known; an access that was given before keeps them in',
+    );
+  });
+
   const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at };
 
   it.each<[string, string[], Partial<Bearing>, RegExp, RegExp]>([

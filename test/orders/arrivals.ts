@@ -7,14 +7,15 @@ import { fullEvent, minimalEvent } from '../support/event-bodies.ts';
  * whom it shows where, and whose access it ends or casts doubt on.
  */
 
-export type InstallName = 'acme' | 'globex';
+export type InstallName = 'acme' | 'globex' | 'initech';
 
-/** Where each link leads: that never changes. Both customers' people meet in `signs`. */
+/** Where each link leads: that never changes. All customers' people meet in `signs`. */
 const links = {
   l1: { project: 'signs', jobId: 'j1' },
   l2: { project: 'signs', jobId: 'j2' },
   l3: { project: 'lamps', jobId: 'j2' },
   k1: { project: 'signs', jobId: 'j1' },
+  m1: { project: 'signs', jobId: 'j1' },
 };
 type LinkId = keyof typeof links;
 
@@ -146,6 +147,8 @@ export interface Listing {
   ended?: ListedContract[];
   /** Whether there may be more active contracts than are listed. */
   isCutOff?: boolean;
+  /** Whether the customer shares no address: not yet, or not any more. */
+  isUnshared?: boolean;
   /** What it is right to doubt by it. */
   doubts?: Partial<Access>[];
 }
@@ -175,7 +178,7 @@ export function refusedReading(install: InstallName, atMin: number): Arrival {
 }
 
 function toSource(install: InstallName, listing: Listing): SourceReader {
-  const { grant = `${install}-g1`, active = [], ended: over = [], isCutOff = false } = listing;
+  const { grant = `${install}-g1`, active = [], ended: over = [], isCutOff = false, isUnshared = false } = listing;
   const listed = listing.links.map((id) => ({
     id,
     externalProjectId: links[id].project,
@@ -203,7 +206,7 @@ function toSource(install: InstallName, listing: Listing): SourceReader {
       return who.map((trainer) => ({
         opentrainUserId: trainer,
         displayName: trainer,
-        workEmail: `${trainer}@opentrain.work`,
+        workEmail: isUnshared ? null : `${trainer}@opentrain.work`,
       }));
     },
   };

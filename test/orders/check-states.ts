@@ -33,8 +33,16 @@ export function findWrong(engine: PureEngine, arrived: readonly Arrival[], all: 
       .filter(({ state, removeAfter }) => state === 'removing' && (removeAfter ?? '') > toInstant(endedBy))
       .map(({ cause, removeAfter }) => `${seat} goes too late, at ${removeAfter}, as of ${cause}`);
   });
+  const wrongMoves = [...shown.keys()]
+    .filter((seat) => {
+      const rows = rowsAt(engine, seat);
+      const kept = rows.filter(({ wanted: isWanted }) => isWanted === 1);
+      const isLeaving = rows.some(({ state }) => state === 'removing');
+      return isLeaving && kept.length > 0 && kept.every(({ state }) => state === 'waiting_email');
+    })
+    .map((seat) => `${seat} is taken out, and a contract waits there for an address`);
   const unplanned = engine.plan().map(({ seat }) => `${seat.groupId}/${seat.trainerId} is derived, and yet planned`);
-  return [...wrongEnds, ...lostEnds, ...unplanned];
+  return [...wrongEnds, ...lostEnds, ...wrongMoves, ...unplanned];
 }
 
 function rowsAt(engine: PureEngine, seat: string) {

@@ -12,7 +12,7 @@ import {
   unlinked,
 } from './arrivals.ts';
 
-/** What happened to two customers, as up to seven arrivals, among them a faulty one; and who belongs where after it. */
+/** What happened to two or three customers, as up to seven arrivals, among them a faulty one; and who belongs where after it. */
 export interface History {
   name: string;
   /** In the order in which they happened. */
@@ -28,6 +28,9 @@ const c2OfOther: Access = { ...c2, trainer: 't2' };
 /** The same person and the same project, by another customer. */
 const d1: Access = { install: 'globex', contract: 'd1', link: 'k1', trainer: 't1' };
 const d1OfOther: Access = { ...d1, trainer: 't2' };
+
+/** And by a third one. */
+const e1: Access = { install: 'initech', contract: 'e1', link: 'm1', trainer: 't1' };
 
 const d2OfOther: Access = { ...d1OfOther, contract: 'd2' };
 
@@ -339,4 +342,42 @@ function list({ id, on, who }: typeof both | typeof withoutOther) {
   return { id, on: [...on], who: [...who] };
 }
 
-export const histories: readonly History[] = [...events, ...ofLinks, ...ofPeople];
+const ofAddresses: History[] = [
+  {
+    name: 'two customers without consent beside a third whose contract ends',
+    arrivals: [
+      started(c1, 0),
+      started(d1, 1, { workEmail: null }),
+      started(e1, 2, { workEmail: null }),
+      ended(c1, 30),
+      ended(e1, 31),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'a consent that comes after the hire and is withdrawn',
+    arrivals: [
+      started(d1, 0, { workEmail: null }),
+      started(c1, 1),
+      reading('globex', 10, { links: ['k1'], active: [{ id: 'd1', on: ['k1'], who: ['t1'] }] }),
+      reading('globex', 20, { links: ['k1'], active: [{ id: 'd1', on: ['k1'], who: ['t1'] }], isUnshared: true }),
+      started(e1, 21, { workEmail: null }),
+      ended(c1, 30),
+    ],
+    roster: ['signs/t1'],
+  },
+  {
+    name: 'an address that comes late and is another than the one that others know',
+    arrivals: [
+      started(d1, 0, { workEmail: null }),
+      started(c1, 1),
+      started(e1, 2, { workEmail: null }),
+      started(d1, 20, { workEmail: 'amara@globex.example' }),
+      ended(c1, 30),
+      ended(e1, 40),
+    ],
+    roster: ['signs/t1'],
+  },
+];
+
+export const histories: readonly History[] = [...events, ...ofLinks, ...ofPeople, ...ofAddresses];

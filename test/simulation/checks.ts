@@ -72,6 +72,8 @@ export function createChecks({
   }
 
   const reasonsOf = (seat: string) => market.reasons().filter((reason) => reason.seat === seat);
+  const isOf = (customer: Customer, seat: string) =>
+    market.jobsOf(customer).some(({ project }) => seat.startsWith(`${project}/`));
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
 
   tool.onAdd = (seat, group) => {
@@ -98,11 +100,14 @@ export function createChecks({
   /** After an end the active contracts are listed, so a contract of before is known, however its event was lost. */
   function judgeRenewal(seat: string, now: number): void {
     const reasons = reasonsOf(seat);
-    const endedMs = Math.max(0, ...reasons.map(({ ending, untilMs }) => (ending === 'ended' ? (untilMs ?? 0) : 0)));
+    const endedMs = (of: Customer) => {
+      const ended = reasons.filter(({ customer, ending }) => customer === of && ending === 'ended');
+      return Math.max(0, ...ended.map(({ untilMs }) => untilMs ?? 0));
+    };
     const renewed = reasons.find(
       ({ untilMs, sinceMs, beginning, customer, contractId }) =>
         untilMs === null &&
-        sinceMs <= endedMs &&
+        sinceMs <= endedMs(customer) &&
         beginning === 'hired' &&
         now - saidEndedMs(contractId) > mistakenMs &&
         isReadable(customer, now),
@@ -145,7 +150,7 @@ export function createChecks({
     const last = weak.find(({ untilMs }) => untilMs === lastMs);
     if (last === undefined || !(await isKnown(last))) return;
     if (now - lastMs < graceMs) wrong(`${seat} is taken out ${sayMin(now - lastMs)} after a weak end`);
-    countWeakRemoval(seat, weak[0] as Reason, now);
+    countWeakRemoval(seat, last, now);
   }
 
   function countWeakRemoval(seat: string, { customer }: Reason, now: number): void {
@@ -276,10 +281,6 @@ export function createChecks({
       await lookForLost();
     },
   };
-}
-
-function isOf(customer: Customer, seat: string): boolean {
-  return seat.startsWith(`${customer}-`);
 }
 
 function sayMin(ms: number): string {

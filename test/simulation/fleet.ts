@@ -372,7 +372,8 @@ function namedJobsOf(market: Market, customer: Customer, unnamed: ReadonlySet<st
 function installOf(market: Market, customer: Customer, unnamed: ReadonlySet<string>): object {
   const named = namedJobsOf(market, customer, unnamed);
   const isAll = named.length === market.jobsOf(customer).length;
-  const projects = isAll ? [`${customer}-*`] : named.map(({ project }) => project);
+  const names = named.map(({ project }) => project);
+  const projects = isAll ? [`${customer}-*`, ...names] : names;
   const install = { token: market.bridgeTokenOf(customer), tool: 'studio', projects };
   if (customer !== 'own') return install;
   const jobs = Object.fromEntries(named.map(({ id, project }) => [id, project]));

@@ -73,6 +73,9 @@ export interface Contract {
   fundedMs: number;
 }
 
+/** Of two customers, one of whom is an employer with an account of their own. */
+const sharedProject = 'both-1';
+
 export const people = ['t1', 't2', 't3', 't4', 't5', 't6'];
 
 /** Their first address, by which the simulation knows them whatever their address is later. */
@@ -236,7 +239,7 @@ function makeJobs(sandbox: Sandbox, customer: Customer, id: string): Job[] {
   return [1, 2].map((number) => ({
     id: sandbox.createJob(owner).id,
     customer,
-    project: `${customer}-${number}`,
+    project: number === 2 && customer !== 'globex' ? sharedProject : `${customer}-${number}`,
     linkId: customer === 'own' ? 'configured' : null,
   }));
 }

@@ -57,6 +57,7 @@ const weights = [
   ['events_lost', 4],
   ['events_mixed', 4],
   ['mistaken_end', 2],
+  ['consent_withdrawn', 4],
   // What the marketplace answers.
   ['reads_fail', 3],
   ['reads_refused', 2],

@@ -33,6 +33,8 @@ const faults = {
   reads_refused: { unauthenticated: 0.5, forbidden: 0.5 },
   lists_cut: { truncated: { probability: 0.6, operations: listings } },
   lists_empty: { empty: 0.5 },
+  // Nothing fails: the addresses of those people alone are not shared.
+  consent_withdrawn: {},
 } satisfies Record<string, WantedFaults>;
 
 const weathers = {
@@ -67,7 +69,8 @@ export const troubles = [
 export type Trouble = (typeof troubles)[number];
 
 /** After these the marketplace can be read all the same, in time for a removal that waits for a list. */
-const isReadable = (name: Trouble) => name in weathers || name.startsWith('events_') || name === 'marketplace_busy';
+const isReadable = (name: Trouble) =>
+  name in weathers || name.startsWith('events_') || ['marketplace_busy', 'consent_withdrawn'].includes(name);
 
 const minuteMs = 60_000;
 /** So far an answer lags behind where answers are old. */
@@ -85,7 +88,12 @@ export function createTroubles(market: Market, tool: ModelTool): Troubles {
     (untilMs.get(customer === undefined ? name : `${name} ${customer}`) ?? 0) > clockwork.nowMs();
 
   function setAll(): void {
-    for (const customer of customers) market.sandbox.setFaults(market.idOf(customer), faultsOf(customer));
+    for (const customer of customers) {
+      market.sandbox.setFaults(market.idOf(customer), faultsOf(customer));
+      // Those who work for an employer's own account have the say over their addresses themselves.
+      if (customer === 'own') continue;
+      market.sandbox.setPiiConsent(market.idOf(customer), !isOn('consent_withdrawn', customer));
+    }
     const on = Object.entries(weathers).filter(([name]) => isOn(name as Trouble));
     tool.weather = Object.assign({ ...fairWeather }, ...on.map(([, weather]) => weather));
   }

@@ -101,7 +101,7 @@ export function createPureEngine(state: PureState = createState()): PureEngine {
         [...memberships.values()],
         [...current].sort(),
         [...addressInstalls].map(([id, installs]) => [id, ...[...installs].sort()]).sort(),
-        [...reasons.keys()].sort(),
+        [...reasons].map(([key, { isNamed }]) => [key, isNamed]).sort(),
         [...tool].sort(),
       ]),
     fork: () => createPureEngine(copyState(state)),
