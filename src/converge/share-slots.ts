@@ -9,7 +9,7 @@ export interface Slots {
 
 /**
  * Installs take turns in a tool. The install with the fewest running calls is next, and while others wait no install
- * gets more than half of the slots. In a shared tool half of them stay free for others also while nobody else waits,
+ * gets more than half of the slots. In a shared tool half of them stay free for others also while no other waits,
  * because calls that hang are not given back. What one install runs beyond its half takes no slot from the others, and
  * two installs always have a slot each, however slow the tool is. Pure.
  *
