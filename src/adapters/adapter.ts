@@ -29,8 +29,8 @@ export interface Adapter {
 
   /**
    * The one form of a project's id in the tool; null for a text that cannot be an id. Pure. Only for a
-   * tool whose way to resolve ids is known. Without it, Gangway uses no id with a separator, an escape
-   * or the like. With it, Gangway uses only ids in this form.
+   * tool whose way to resolve ids is known. Without it, Gangway uses no id with a separator, an escape,
+   * another spelling of a number or the like. With it, Gangway uses only ids in this form.
    */
   canonicalGroup?(externalProjectId: string): string | null;
 

@@ -202,12 +202,14 @@ export function toGuarded(error: unknown, what: string, signal?: AbortSignal): A
   return new AppError('internal', `The adapter's ${what} failed: ${describe(error)}`);
 }
 
+const longestStack = 4000;
+
 /** `TypeError at my-tool.ts:23`: without the message, and with one line of the stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'it threw no error';
   const name = /^\w{1,40}$/.test(error.name) ? error.name : 'Error';
   const stack = String(error.stack);
   const header = stack.indexOf(error.message) + error.message.length;
-  const [, line] = /([\w.-]{1,80}:\d+):\d+\)?\s*$/m.exec(stack.slice(header)) ?? [];
+  const [, line] = /([\w.-]{1,80}:\d+):\d+\)?\s*$/m.exec(stack.slice(header, header + longestStack)) ?? [];
   return line === undefined ? name : `${name} at ${line}`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { dropTrailing } from '../lib/drop-trailing.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
 
 /** Settings that several adapters have. */
@@ -8,7 +9,7 @@ export function rootUrl(error: string) {
   return z
     .url({ protocol: /^https?$/, error })
     .refine((text) => !/[?#@]/.test(text), 'without credentials, query or fragment')
-    .transform((text) => text.replace(/\/+$/, ''));
+    .transform((text) => dropTrailing(text, '/'));
 }
 
 /** A text that can be sent in a header. */

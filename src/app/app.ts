@@ -24,6 +24,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Polling } from '../lib/loop.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { createReadiness } from '../lib/readiness.ts';
+import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
@@ -201,6 +202,7 @@ function sayWarnings(
   for (const shared of findSharedAccounts(adapters, installs, managedDomains)) {
     logger.warn(describeSharedAccounts(shared));
   }
+  for (const wall of findOpenWalls(installs)) logger.warn(describeOpenWall(wall));
 }
 
 type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &

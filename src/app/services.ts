@@ -56,7 +56,7 @@ import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts'
 import { type BrakeStore, createBrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
-import { canBeReadded, mayChangeAccounts } from '../tools/account-rules.ts';
+import { canBeReadded, isShared, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportObservations } from '../usage/import/import-store.ts';
 import { createScopeOf } from '../usage/read/find-scopes.ts';
@@ -128,7 +128,13 @@ export function createServices(given: ServicesDeps): Services {
   const installStates = createInstallStateStore(database);
   const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
   const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
-  const convergeWorkers = createConvergeWorkers(deps, { alerts, routeLink, mayChange, silence });
+  const convergeWorkers = createConvergeWorkers(deps, {
+    alerts,
+    routeLink,
+    mayChange,
+    isShared: (tool) => isShared(tool, installs),
+    silence,
+  });
   const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const services = {

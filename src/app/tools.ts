@@ -52,12 +52,14 @@ interface ConvergeRules {
   silence: Silence;
   /** Whether Gangway may end, rename or activate accounts of a tool. */
   mayChange(tool: string): boolean;
+  /** Whether several installs are connected to a tool. */
+  isShared(tool: string): boolean;
 }
 
 /** For each tool the worker that converges its memberships, and the one that resets its invitations. */
 export function createConvergeWorkers(
   deps: ToolsDeps,
-  { alerts, routeLink, silence, mayChange }: ConvergeRules,
+  { alerts, routeLink, silence, mayChange, isShared }: ConvergeRules,
 ): Loop[] {
   const { config, storage, logger, clock, metrics, adapters, pollMs } = deps;
   const { secondLookMs = usualSecondLookMs } = deps;
@@ -70,7 +72,7 @@ export function createConvergeWorkers(
   return [...config.tools].flatMap(([tool, { concurrency, timeoutMs, ...settings }]) => {
     const adapter = adapters.get(tool);
     if (adapter === undefined) return [];
-    const given = { ...shared, tool, adapter, claims, concurrency, timeoutMs };
+    const given = { ...shared, tool, adapter, claims, concurrency, timeoutMs, isShared: () => isShared(tool) };
     const known = {
       protectedAccounts: settings.protected,
       managedDomains: config.marketplace.managedDomains,

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { AppError } from '../domain/errors.ts';
+import { dropTrailing } from '../lib/drop-trailing.ts';
 
 const maxBytes = 64 * 1024;
 
@@ -24,7 +25,7 @@ function readWhole(file: string): string {
   if (stats === undefined) throw new AppError('invalid', `the file ${file} does not exist`);
   if (!stats.isFile()) throw new AppError('invalid', `${file} is not a regular file`);
   if (stats.size > maxBytes) throw new AppError('invalid', `the file ${file} is over 64 KiB`);
-  const content = readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+  const content = dropTrailing(readFileSync(file, 'utf8'), '\r\n');
   if (content === '') throw new AppError('invalid', `the file ${file} is empty`);
   return content;
 }

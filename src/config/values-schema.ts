@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { Cron } from 'croner';
 import { z } from 'zod';
+import { dropTrailing } from '../lib/drop-trailing.ts';
 import { toDurationMs, toSizeBytes } from '../lib/units.ts';
 import { nameRule, projectRule } from './text-rules.ts';
 
@@ -63,7 +64,7 @@ function isTimeZone(name: string): boolean {
 export const httpUrl = z
   .string()
   .refine(isPlainHttpUrl, 'write an http(s) URL without credentials, query or fragment')
-  .transform((url) => url.replace(/\/+$/, ''));
+  .transform((url) => dropTrailing(url, '/'));
 
 function isPlainHttpUrl(text: string): boolean {
   if (!URL.canParse(text) || /\s/.test(text)) return false;

@@ -92,20 +92,24 @@ function createSessionOf<Parts>({ sessions, alwaysSignedIn }: Served<Parts>): Se
 /** The reason of an error that is not expected is in the log. */
 function createErrorPage(logger: Logger, sessionOf: SessionOf): ErrorRequestHandler {
   return async (thrown, request, response, _next) => {
-    const error = isUnreadable(thrown) ? new AppError('invalid', 'This address cannot be read') : toAppError(thrown);
+    const refused = refusalOf(thrown);
+    const error = refused === undefined ? toAppError(thrown) : new AppError('invalid', 'This request cannot be read');
     const isOwn = error.code !== 'internal';
     if (!isOwn) logger.error({ err: error, path: request.path }, 'A page of the console failed');
     const says = isOwn ? error.message : 'This did not work. The log says why.';
-    const status = httpStatusOf(error.code);
+    const status = refused ?? httpStatusOf(error.code);
     const title = status === 404 ? 'Not found' : 'This did not work';
     const page = { title, body: html`<p role="alert">${says}</p>`, status };
+    response.set('Cache-Control', 'no-store');
     await send(response, page, { path: request.path, session: sessionOf(request) });
   };
 }
 
-/** Express decodes what a route leaves open in an address, and says so where it cannot. */
-function isUnreadable(thrown: unknown): boolean {
-  return thrown instanceof URIError && 'status' in thrown;
+/** The status with which Express refuses a request: an address that it cannot decode, or a condition that is not met. */
+function refusalOf(thrown: unknown): number | undefined {
+  const isOwn = thrown instanceof AppError || !(thrown instanceof Error);
+  const status = !isOwn && 'status' in thrown ? Number(thrown.status) : 500;
+  return status >= 400 && status < 500 ? status : undefined;
 }
 
 const none = ["'none'"];

@@ -17,13 +17,15 @@ import { convergeLeaseMs } from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import type { ConvergeDeps } from './converge-steps.ts';
-import { shareSlots } from './share-slots.ts';
+import { type Slots, shareSlots } from './share-slots.ts';
 import type { ToolTroubleStore } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps, Polling {
   tool: string;
   /** How many memberships of the tool are worked on at once, if the tool keeps up. */
   concurrency: number;
+  /** Whether several installs are connected to the tool. */
+  isShared(): boolean;
   locks: LockStore;
   troubles: ToolTroubleStore;
   metrics: Metrics;
@@ -63,7 +65,8 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
       if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
       const slots = pacer.slots();
       const claimed = await claimShares(deps, waiting, underway, slots);
-      const isFull = underway.size + claimed.length >= slots;
+      // Of an odd number of slots, two installs use one less.
+      const isFull = underway.size + claimed.length >= slots.pace - (slots.pace % 2);
       for (const claim of claimed) start(claim, isFull, signal);
       return 'idle';
     },
@@ -127,12 +130,12 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
 type Underway = Map<Promise<void>, string>;
 
 /** Decides how many memberships are worked on at once, from earlier results. */
-function createPacer({ tool, adapter, concurrency, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
+function createPacer({ tool, adapter, concurrency, isShared, timeoutMs, logger, clock }: ConvergeWorkerDeps) {
   const maxAtOnce = adapter.capabilities.exclusive === 'tool' ? 1 : concurrency;
   const limits = { maxAtOnce, quickMs: timeoutMs * quickShare };
   let pace = firstPace;
   return {
-    slots: () => slotsOf(pace),
+    slots: (): Slots => ({ pace: slotsOf(pace), max: maxAtOnce, isShared: isShared() }),
     report({ errorCode }: ConvergeResult, begun: Pick<PaceSample, 'begunAtMs' | 'isFull'>) {
       const before = slotsOf(pace);
       const isUnanswered = errorCode === 'unavailable' || errorCode === 'rate_limited';
@@ -149,7 +152,7 @@ async function claimShares(
   deps: ConvergeWorkerDeps,
   waiting: string[],
   underway: Underway,
-  slots: number,
+  slots: Slots,
 ): Promise<Claim[]> {
   const counts = countByInstall(underway);
   const claimed: Claim[] = [];

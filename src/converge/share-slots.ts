@@ -1,22 +1,35 @@
+export interface Slots {
+  /** How many calls the tool keeps up with at present. */
+  pace: number;
+  /** How many calls it may ever get at once. */
+  max: number;
+  /** Whether several installs are connected to the tool. */
+  isShared: boolean;
+}
+
 /**
  * Installs take turns in a tool. The install with the fewest running calls is next, and while others wait no install
- * gets more than half of the slots. Pure.
+ * gets more than half of the slots. In a shared tool half of them stay free for others also while no other waits,
+ * because calls that hang are not given back. What one install runs beyond its half takes no slot from the others, and
+ * two installs always have a slot each, however slow the tool is. Pure.
  *
  * @param waiting installs with work that is due; of two with the same number of calls, the first is next
  * @param underway the number of running calls of each install
- * @returns how many of the free slots each install gets
+ * @returns how many calls each install may begin
  */
 export function shareSlots(
   waiting: readonly string[],
   underway: ReadonlyMap<string, number>,
-  slots: number,
+  { pace, max, isShared }: Slots,
 ): Map<string, number> {
   const isContested = new Set([...waiting, ...underway.keys()]).size > 1;
-  const most = isContested ? Math.max(1, Math.floor(slots / 2)) : slots;
+  const slots = isContested ? Math.min(max, Math.max(pace, 2)) : pace;
+  const most = isContested ? atLeastOne(slots / 2) : Math.min(slots, isShared ? atLeastOne(max / 2) : max);
   const counts = new Map(waiting.map((install) => [install, underway.get(install) ?? 0]));
   const shares = new Map<string, number>();
-  let free = slots - [...underway.values()].reduce((sum, count) => sum + count, 0);
-  for (; free > 0; free -= 1) {
+  const running = [...underway.values()];
+  const taken = sum(running.map((count) => Math.min(count, most)));
+  for (let free = Math.min(slots - taken, max - sum(running)); free > 0; free -= 1) {
     const [next] = [...counts].filter(([, count]) => count < most).sort(([, a], [, b]) => a - b);
     if (next === undefined) break;
     const [install, count] = next;
@@ -24,4 +37,12 @@ export function shareSlots(
     shares.set(install, (shares.get(install) ?? 0) + 1);
   }
   return shares;
+}
+
+function atLeastOne(count: number): number {
+  return Math.max(1, Math.floor(count));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { dropTrailing } from '../lib/drop-trailing.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Publication } from '../sources/publication.ts';
 import { type CanonicalMark, type CanonicalNode, readCanonical } from './canonical-schema.ts';
@@ -15,17 +16,39 @@ export interface Guideline {
  * The guidelines that a publication becomes. Only the nodes of a list of known ones are kept. Of every other node its
  * text is kept, and a note says so. Pure.
  *
- * @throws AppError `invalid` for a page that cannot be read
+ * @throws AppError `invalid` for a page that cannot be read, or for a text that is too long for any tool
  */
 export function toGuideline({ pages }: Pick<Publication, 'pages'>): Guideline {
   const notes = createLossNotes();
-  const blocks = pages.flatMap(({ title, depth, content }): Block[] => {
+  const readPages = pages.map(({ title, depth, content }) => {
     const root = readCanonical(content);
     if (root === null) throw unreadable(title);
+    return { title, depth, root };
+  });
+  if (sum(readPages.map(({ title, root }) => title.length + countChars(root))) > maxChars) throw tooLong();
+  const blocks = readPages.flatMap(({ title, depth, root }): Block[] => {
     const read = createReader(notes, depth);
     return [...toHeading(toLevel(depth), tidy([plain(toLine(title))])), ...read([root])];
   });
   return { blocks, notes: notes.list() };
+}
+
+/** No tool is sent more. A manual of a hundred printed pages has less. */
+export const maxChars = 500_000;
+
+export function tooLong(): AppError {
+  return new AppError(
+    'invalid',
+    `The publication is longer than ${maxChars} characters, and nothing of it was cut off`,
+  );
+}
+
+function countChars({ text, content }: CanonicalNode): number {
+  return text.length + sum(content.map(countChars));
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }
 
 function unreadable(title: string): AppError {
@@ -158,9 +181,15 @@ function toImageNote({ attrs }: CanonicalNode, notes: LossNotes): TextRun {
   return plain(alt === '' ? '[Image]' : `[Image: ${alt}]`);
 }
 
+/** So many cells may be made for one that there is, where rows are short. */
+const maxPadding = 20;
+
 function toTable(rows: Inline[][][]): Block[] {
   const width = Math.max(0, ...rows.map((cells) => cells.length));
   if (width === 0) return [];
+  if (width * rows.length > maxPadding * sum(rows.map((cells) => cells.length))) {
+    throw new AppError('invalid', 'A table of the manual has a row that is far longer than the others');
+  }
   return [{ of: 'table', rows: rows.map((cells) => Array.from({ length: width }, (_, index) => cells[index] ?? [])) }];
 }
 
@@ -218,11 +247,10 @@ function toLine(text: string): string {
 }
 
 function toLines(text: string): string {
-  return text
+  const lines = text
     .split(/\r\n|[\n\r\u2028\u2029]/)
-    .map((line) => stripControl(line.replaceAll('\t', '    ')).trimEnd())
-    .join('\n')
-    .replaceAll(/^\n+|\n+$/g, '');
+    .map((line) => line && stripControl(line.replaceAll('\t', '    ')).trimEnd());
+  return dropTrailing(lines.join('\n').replace(/^\n+/, ''), '\n');
 }
 
 function toNumber(value: unknown): number {

@@ -1,11 +1,16 @@
 import type { Block, Inline, TextRun } from './guideline.ts';
+import { maxChars, tooLong } from './to-guideline.ts';
 
 /**
  * Guidelines as Markdown, as CommonMark and GitHub read it. What comes from the manual is escaped, so that it is
  * neither Markdown nor HTML, and so that no reader makes a link of an address in it.
+ *
+ * @throws AppError `invalid` for a text that is too long for any tool: each quote in a quote makes all its lines longer
  */
 export function toMarkdown(blocks: readonly Block[]): string {
-  return blocks.map(writeBlock).join('\n\n');
+  const text = blocks.map(writeBlock).join('\n\n');
+  if (text.length > maxChars) throw tooLong();
+  return text;
 }
 
 function writeBlock(block: Block): string {
@@ -70,8 +75,10 @@ const signOfStyle = { bold: '**', italic: '*', strike: '~~', code: '' } as const
 
 /** Spaces stand outside of the signs, because inside they would not be read as signs. */
 function writeRun({ text, style, href }: TextRun): string {
-  const [, before = '', inner = '', after = ''] = /^( *)(.*?)( *)$/.exec(text) ?? [];
+  const inner = text.trim();
   if (inner === '') return text;
+  const begin = text.indexOf(inner);
+  const [before, after] = [text.slice(0, begin), text.slice(begin + inner.length)];
   const written = style.reduceRight(
     (inside, one) => `${signOfStyle[one]}${inside}${signOfStyle[one]}`,
     style.includes('code') ? writeCodeSpan(inner) : escapeText(inner),
@@ -87,8 +94,8 @@ function writeCodeSpan(text: string): string {
 
 /** More backticks than stand together anywhere in the text. */
 function fenceFor(text: string, min: number): string {
-  const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
-  return '`'.repeat(Math.max(min, longest + 1));
+  const runs = text.match(/`+/g) ?? [];
+  return '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), min));
 }
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };

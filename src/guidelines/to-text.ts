@@ -2,7 +2,7 @@ import type { Capabilities } from '../adapters/adapter.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Publication } from '../sources/publication.ts';
 import { isBlank } from './digests.ts';
-import { toGuideline } from './to-guideline.ts';
+import { maxChars, toGuideline, tooLong } from './to-guideline.ts';
 import { toHtml } from './to-html.ts';
 import { toMarkdown } from './to-markdown.ts';
 
@@ -16,9 +16,6 @@ interface GuidelineText {
 
 const writers = { html: toHtml, markdown: toMarkdown } as const;
 
-/** No tool is sent more. A manual of a hundred printed pages has less. */
-const maxChars = 500_000;
-
 /**
  * A publication as a tool takes it. Pure.
  *
@@ -29,5 +26,5 @@ export function toText(publication: Publication, format: GuidelineFormat): Guide
   const text = writers[format](blocks);
   if (isBlank(text)) throw new AppError('invalid', 'The publication has no text for trainers');
   if (text.length <= maxChars) return { text, notes };
-  throw new AppError('invalid', `The publication is longer than ${maxChars} characters, and nothing of it was cut off`);
+  throw tooLong();
 }

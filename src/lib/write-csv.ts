@@ -5,6 +5,11 @@ export function writeCsv(rows: readonly (readonly (string | number | null)[])[])
 
 function toCell(value: string | number | null): string {
   const text = value === null ? '' : String(value);
-  const harmless = typeof value === 'string' && /^\s*[=+\-@]|^[\t\r\n]/.test(text) ? `'${text}` : text;
+  const harmless = typeof value === 'string' && isFormula(text) ? `'${text}` : text;
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+}
+
+/** Spreadsheets also read the full-width and small forms of these signs, which NFKC makes plain, and the minus sign. */
+function isFormula(text: string): boolean {
+  return /^[\s\p{C}]*[=+\-@\u2212]|^[\t\r\n]/u.test(text.normalize('NFKC'));
 }

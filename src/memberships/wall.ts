@@ -57,6 +57,31 @@ export function outsideOf(walls: Walls, link: RoutedLink & Pick<LinkEvidence, 'p
   return crossingOf(walls, link) ?? (isUnknown ? 'unknown_mode' : null);
 }
 
+/** An install with `*` in a tool in which other installs name their projects. */
+export interface OpenWall {
+  tool: string;
+  install: string;
+  /** The installs that name theirs. */
+  others: string[];
+}
+
+/** Every project that the others do not name yet, and every alias of theirs that the tool knows, is open to it. */
+export function findOpenWalls(installs: RoutedInstalls): OpenWall[] {
+  const byTool = Map.groupBy(installs, ([, { tool }]) => tool);
+  return [...byTool].flatMap(([tool, sharing]) => {
+    const [open, closed] = [true, false].map((isOpen) =>
+      sharing.filter(([, { projects }]) => projects.includes('*') === isOpen).map(([name]) => name),
+    );
+    if (open === undefined || closed === undefined || closed.length === 0) return [];
+    return open.map((install) => ({ tool, install, others: closed }));
+  });
+}
+
+export function describeOpenWall({ tool, install, others }: OpenWall): string {
+  const named = others.length === 1 ? `${others[0]} does` : `${others.join(', ')} do`;
+  return `${install} may reach every project of the tool ${tool} that ${named} not name ("*" in installs.${install}.projects)`;
+}
+
 /** The group of a link's project; undefined if the adapter gives none, or throws. */
 export function groupOf(adapter: Adapter, link: RoutedLink): string | undefined {
   return askAdapter(link, (one) => adapter.groupFor(one));
@@ -95,9 +120,21 @@ function unfitness(adapter: Adapter | undefined, projectId: string): Crossing | 
 
 /** Also checks the normalised form, which some servers use: there `／` is a `/`. */
 function isStrange(projectId: string): boolean {
-  return [projectId, projectId.normalize('NFKC')].some(
-    (id) => id.trim() !== id || /^\.{0,2}$/.test(id) || /[/\\%]|\p{C}/u.test(id),
+  return (
+    isRespeltNumber(projectId) ||
+    [projectId, projectId.normalize('NFKC')].some(
+      (id) => id.trim() !== id || /^\.{0,2}$/.test(id) || /[/\\%]|\p{C}/u.test(id),
+    )
   );
+}
+
+/** A tool that parses numbers takes `01`, `+1`, `1.0`, `1_0` and digits of any script for a plain number. */
+function isRespeltNumber(projectId: string): boolean {
+  if (/^(?:0|-?[1-9]\d*)$/.test(projectId)) return false;
+  const text = projectId.normalize('NFKC').replace(/^[+\-\u2212]/, '');
+  if (/^(?:\p{N}+(?:[_,'\u066c]\p{N}+)*(?:[.\u066b]\p{N}*)?|[.\u066b]\p{N}+)$/u.test(text)) return true;
+  // Hashes look like this too, but not like a number that could be an id.
+  return /^[\d.]+e[+-]?\d+$|^0[box][\da-f]+$/i.test(text) && Number.isSafeInteger(Number(text));
 }
 
 interface Pattern {

@@ -17,7 +17,7 @@ const goneStatus = 410;
 
 /**
  * Sends one POST. Only the status of the answer is passed on: the rest may quote the URL. An answer that begins with
- * success is a success, however it goes on.
+ * success is a success even if the rest is too long or breaks off, but it must end within the time-out.
  */
 export async function postMessage(post: Post, signal: AbortSignal): Promise<MessageResult> {
   let answered: number | undefined;
@@ -35,13 +35,16 @@ export async function postMessage(post: Post, signal: AbortSignal): Promise<Mess
     });
     return { outcome: 'sent' };
   } catch (error) {
-    return toSent(error, answered);
+    return toSent(error, answered, post.timeoutMs);
   }
 }
 
-function toSent(error: unknown, answered: number | undefined): MessageResult {
+function toSent(error: unknown, answered: number | undefined, timeoutMs: number): MessageResult {
   if (!(error instanceof AppError)) return { outcome: 'refused', failure: 'it cannot be sent' };
   if (answered === undefined) return { outcome: 'deferred', failure: error.message };
+  if (isTimeout(error)) {
+    return { outcome: 'deferred', failure: `answered ${answered}, but not in full within ${timeoutMs} ms` };
+  }
   if (answered >= 200 && answered < 300) return { outcome: 'sent' };
   const failure = `answered ${answered}`;
   if (answered === goneStatus) return { outcome: 'gone', failure };
@@ -49,6 +52,10 @@ function toSent(error: unknown, answered: number | undefined): MessageResult {
     return { outcome: 'deferred', failure, retryAfterMs: error.retryAfterMs };
   }
   return { outcome: 'refused', failure };
+}
+
+function isTimeout({ cause }: AppError): boolean {
+  return cause instanceof DOMException && cause.name === 'TimeoutError';
 }
 
 /** Also where the body of a 503 broke off, or was too long. */

@@ -10,7 +10,7 @@ import { statusOfLink } from '../domain/evidence-status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Orphan } from '../memberships/find-orphans.ts';
-import { groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
+import { describeOpenWall, findOpenWalls, groupOf, outsideOf, type Walls } from '../memberships/wall.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { explainCrossing } from './explain-crossing.ts';
 
@@ -110,7 +110,7 @@ export function checkOrphaned(orphans: Orphan[]): Check {
 
 /** Links that a customer made outside their projects, and tools without walls. */
 export function checkWalls(walls: Walls, links: LinkEvidence[]): Check[] {
-  const found = [...checkLinks(walls, links), ...checkSharedGroups(walls)];
+  const found = [...checkLinks(walls, links), ...checkSharedGroups(walls), ...checkOpenWalls(walls)];
   return found.length === 0 ? [ok('walls', 'every link is on a project of its install')] : found;
 }
 
@@ -127,6 +127,12 @@ function checkLinks(walls: Walls, links: LinkEvidence[]): Check[] {
       const asking = crossing === 'not_named' ? `${action}, or ask them why` : action;
       return [warning('walls', `${where}, ${why}: no trainer gets access by it`, asking)];
     });
+}
+
+function checkOpenWalls({ installs }: Walls): Check[] {
+  return findOpenWalls(installs).map((wall) =>
+    warning('walls', describeOpenWall(wall), `name the projects of ${wall.install} in place of "*"`),
+  );
 }
 
 /** A trainer in such a tool is in what every customer of it has. */

@@ -28,7 +28,7 @@ export function explainCrossing(
       };
     case 'strange_id':
       return {
-        says: `${project} is outside every wall: the tool may take its id for that of another project (it has "/", "\\", "%", ".", "..", space around it or characters that do not show, or is not as the tool writes it)`,
+        says: `${project} is outside every wall: the tool may take its id for that of another project (it has "/", "\\", "%", ".", "..", space around it or characters that do not show, spells a number in another way, or is not as the tool writes it)`,
         action: `have ${install} link the project by an id that is written as the tool writes it`,
       };
     case 'no_group':

@@ -12,7 +12,12 @@ export function mayChangeAccounts(
   installs: ReadonlyMap<string, { tool: string }>,
   managedDomains: readonly string[],
 ): boolean {
-  return managedDomains.length > 0 || installsOf(tool, installs).length <= 1;
+  return managedDomains.length > 0 || !isShared(tool, installs);
+}
+
+/** Whether several installs are connected to a tool. */
+export function isShared(tool: string, installs: ReadonlyMap<string, { tool: string }>): boolean {
+  return installsOf(tool, installs).length > 1;
 }
 
 /** The installs that share it, in order of their names. */

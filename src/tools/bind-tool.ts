@@ -4,6 +4,7 @@ import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
+import { dropTrailing } from '../lib/drop-trailing.ts';
 import { createToolBindingStore } from './tool-binding-store.ts';
 
 export interface BindToolDeps {
@@ -78,7 +79,7 @@ export function locationOf(settings: object): string | null {
   const { url, path } = settings as { url?: unknown; path?: unknown };
   if (typeof url === 'string' && URL.canParse(url)) {
     const { host, pathname } = new URL(url);
-    return `${host}${pathname}`.replace(/\/+$/, '');
+    return dropTrailing(`${host}${pathname}`, '/');
   }
   return typeof path === 'string' ? path : null;
 }

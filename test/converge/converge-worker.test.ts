@@ -108,6 +108,43 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     expect(tool.calls.filter((call) => call.startsWith('add '))).toHaveLength(40);
   });
 
+  it.each([
+    ['that was quick before', 30],
+    ['from its first call on', 0],
+  ])('let a customer whose projects hang hold up the removal of another, in a tool %s', async (_, warmUp) => {
+    const zoe = { contract: 'zz', trainer: 'zoe', link: 'zz-link', project: 'zoo' };
+    const tool = createMemoryTool();
+    const worker = createStudioWorker(engine, tool, { isShared: true, timeoutMs: convergeLeaseMs / 2 });
+    await engine.apply([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
+    startLoops(worker);
+    await untilActive(engine, 1);
+    await hire(engine, warmUp);
+    worker.wake();
+    await untilActive(engine, 1 + warmUp);
+    let hanging = 0;
+    tool.before = (_call, subject) => {
+      if (!subject.startsWith('street-signs')) return;
+      hanging += 1;
+      return new Promise(() => {});
+    };
+    await hire(engine, 20, 101);
+    worker.wake();
+    await until(
+      'calls hang',
+      () => hanging,
+      (calls) => calls > 0,
+    );
+    await engine.apply([fullEvent({ type: 'contract.ended', ...zoe })], 'globex');
+    await engine.brake();
+    worker.wake();
+    await until(
+      'the trainer of the other is out',
+      () => tool.members('zoo').length,
+      (members) => members === 0,
+    );
+    expect(engine.log.lines().filter(({ msg }) => msg === 'A membership could not be brought in line')).toEqual([]);
+  });
+
   it('takes the next when one is done, while a slow one goes on', async () => {
     await hire(engine, 4);
     const tool = createMemoryTool();

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { shareSlots } from '../../src/converge/share-slots.ts';
+import { type Slots, shareSlots } from '../../src/converge/share-slots.ts';
 import { tries } from '../support/tries.ts';
 
-function share(waiting: string[], underway: Record<string, number>, slots: number) {
+function share(waiting: string[], underway: Record<string, number>, pace: number, others: Partial<Slots> = {}) {
+  const slots = { pace, max: pace, isShared: false, ...others };
   return Object.fromEntries(shareSlots(waiting, new Map(Object.entries(underway)), slots));
 }
 
@@ -33,6 +34,18 @@ describe('the slots of a tool', () => {
     ],
   ])('%s', (_, waiting, underway, slots, shares) => {
     expect(share(waiting, underway, slots)).toEqual(shares);
+  });
+
+  it.each<[string, string[], Record<string, number>, number, Record<string, number>]>([
+    ['half of all go to one that is alone', ['acme'], {}, 8, { acme: 4 }],
+    ['one goes to one that is alone in a slow tool', ['acme'], {}, 1, { acme: 1 }],
+    ['one goes to another beside a call that hangs in a slow tool', ['globex'], { acme: 1 }, 1, { globex: 1 }],
+    ['half go to another beside half that hang', ['acme', 'globex'], { acme: 4 }, 8, { globex: 4 }],
+    ['one goes to another beside what was begun before the tool was slow', ['globex'], { acme: 4 }, 2, { globex: 1 }],
+    ['none goes to a third beside two that hang in a slow tool', ['c'], { acme: 1, globex: 1 }, 1, {}],
+    ['none goes beyond the concurrency', ['globex'], { acme: 8 }, 2, {}],
+  ])('of a shared tool, of at most 8: %s', (_, waiting, underway, pace, shares) => {
+    expect(share(waiting, underway, pace, { max: 8, isShared: true })).toEqual(shares);
   });
 
   it('are never given twice, nor more than half to one while another waits', () => {

@@ -214,3 +214,32 @@ function table(rows: string[][]) {
   }));
   return { type: 'table', content };
 }
+
+describe('a manual that is far larger than it looks', () => {
+  const lines = '\n'.repeat(499_000);
+
+  it.each<[string, () => unknown, string]>([
+    ['a text that no tool takes', () => write(page(p(t('x'.repeat(500_001))))), 'longer than 500000 characters'],
+    [
+      'line breaks in sixty quotes',
+      () => {
+        const code: unknown = { type: 'codeBlock', content: [t(`a${lines}a`)] };
+        const quoted = Array.from({ length: 50 }).reduce((inner) => ({ type: 'blockquote', content: [inner] }), code);
+        return write(page(quoted));
+      },
+      'longer than 500000 characters',
+    ],
+    [
+      'a table with one long row and many short ones',
+      () => write(page(table([Array(1000).fill('x'), ...Array(1000).fill(['x'])]))),
+      'a row that is far longer than the others',
+    ],
+  ])('is refused: %s', (_, convert, says) => {
+    expect(convert).toThrow(expect.objectContaining({ code: 'invalid', message: expect.stringContaining(says) }));
+  });
+
+  it('was refused with a full stack for its many code signs', () => {
+    const { markdown } = write(page({ type: 'codeBlock', content: [t('` '.repeat(200_000))] }));
+    expect(markdown).toContain('\n```\n` ` ');
+  });
+});

@@ -112,6 +112,43 @@ describe('the wall around a customer', () => {
   });
 });
 
+/** What a tool that parses numbers takes for 1, 10 or 2. */
+const respelt = [
+  ...[
+    '01',
+    '001',
+    '+1',
+    '+01',
+    '-0',
+    '1.0',
+    '1.',
+    '01.0',
+    '1e0',
+    '10e-1',
+    '.1e1',
+    '1_0',
+    '1,0',
+    "1'0",
+    '0x1',
+    '0b1',
+    '-0x1',
+  ],
+  ...[
+    '\uff11',
+    '\uff0b1',
+    '\uff11.0',
+    '1\uff0e0',
+    '\u0661',
+    '\u0661\u0660',
+    '+\u0661',
+    '\u0967',
+    '\ufe631',
+    '\u00b9',
+    '\u2460',
+  ],
+  ...['\u{1d7cf}', '\u0661\u066b\u0660', '\u22121', '1\u0660'],
+];
+
 const strange = [
   'a-/../b-1',
   'a-/b-1',
@@ -134,6 +171,7 @@ const strange = [
   'a-\ud800',
   'a-\u{e0041}',
   'a-\u{378}',
+  ...respelt,
 ];
 
 describe('an id that a tool may resolve differently', () => {
@@ -151,7 +189,24 @@ describe('an id that a tool may resolve differently', () => {
     expect(createLinkRouter(installs, adapters)(link(projectId))).toBeUndefined();
   });
 
-  it.each(['a-1', 'a.b', '...', 'a-1.', 'プロジェクト', "o'neil & co", '12'])('is not %j', (projectId) => {
+  it.each([
+    ...[
+      'a-1',
+      'a.b',
+      '...',
+      'a-1.',
+      'プロジェクト',
+      "o'neil & co",
+      '12',
+      '0',
+      '-100123',
+      '1.2.3',
+      '2026-03',
+      '1a',
+      'a01',
+    ],
+    ...['12345e67', '0xdeadbeefdeadbeef', '5f0c', '1e', 'e1', '+', '0x'],
+  ])('is not %j', (projectId) => {
     expect(crossingOf({ installs, adapters }, link(projectId))).toBeNull();
   });
 
@@ -172,6 +227,14 @@ describe('an id that a tool may resolve differently', () => {
     ['answers neither text nor null', () => 7],
   ])('is outside where its adapter %s', (_, canonicalGroup) => {
     expect(crossingOf(wallsOf(canonicalGroup), link('a-1'))).toBe('no_group');
+  });
+});
+
+describe('a number in another spelling', () => {
+  it.each(respelt)('led an install with * into the project 1 of another: %j', (externalProjectId) => {
+    const installs = newInstalls({ acme: ['studio', '*'], globex: ['studio', '1', '2', '10'] });
+    for (const name of ['acme', 'globex'])
+      expect(crossingOf({ installs, adapters }, { ...emptyLink(name, 'l1'), externalProjectId })).toBe('strange_id');
   });
 });
 

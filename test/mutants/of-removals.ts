@@ -179,7 +179,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
   ...mutate(
     'src/converge/share-slots.ts',
     ['test/converge/share-slots.test.ts'],
-    [['While others wait nobody gets more than half', 'Math.floor(slots / 2)', 'slots']],
+    [['While others wait nobody gets more than half', 'atLeastOne(slots / 2)', 'slots']],
   ),
   ...mutate(
     'src/converge/breaker.ts',

@@ -114,6 +114,23 @@ describe('a webhook', () => {
     await expect.poll(() => isCut).toBe(true);
   });
 
+  it.each([200, 503])('counted as sent, or held its slot, while its answer of %i dripped', async (status) => {
+    let isCut = false;
+    hook.answer = (response) => {
+      response.writeHead(status);
+      const drip = setInterval(() => response.write('x'), 5);
+      response.on('close', () => {
+        clearInterval(drip);
+        isCut = true;
+      });
+    };
+    expect(await channel(hook.url, 100).send(message, never)).toEqual({
+      outcome: 'deferred',
+      failure: `answered ${status}, but not in full within 100 ms`,
+    });
+    await expect.poll(() => isCut).toBe(true);
+  });
+
   it('has not arrived where a failure goes on for ever', async () => {
     hook.answer = (response) => {
       response.writeHead(503);

@@ -77,13 +77,33 @@ describe('a check of the walls', () => {
       return one.externalProjectId;
     };
     const broken = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
-    expect(checkWalls({ installs: shared, adapters: broken }, [{ ...link, externalProjectId }])).toMatchObject([
-      { status: 'warning', says: expect.stringMatching(why) },
+    const [check] = checkWalls({ installs: shared, adapters: broken }, [{ ...link, externalProjectId }]);
+    expect(check).toMatchObject({ status: 'warning', says: expect.stringMatching(why) });
+  });
+
+  it('were silent about an install with * beside installs that name their projects', () => {
+    const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
+    expect(checkWalls({ installs: shared, adapters }, [])).toEqual([
+      {
+        name: 'walls',
+        status: 'warning',
+        says: 'globex may reach every project of the tool studio that acme does not name ("*" in installs.globex.projects)',
+        action: 'name the projects of globex in place of "*"',
+      },
     ]);
+    for (const projects of [['globex-*'], ['*', 'x']]) {
+      const other = new Map([
+        ['acme', { tool: 'studio', projects: projects }],
+        ['globex', { tool: 'studio', projects }],
+      ]);
+      expect(checkWalls({ installs: other, adapters }, [])).toMatchObject([{ status: 'ok' }]);
+    }
+    const apart = new Map([...installs, ['globex', { tool: 'roster', projects: ['*'] }]]);
+    expect(checkWalls({ installs: apart, adapters }, [])).toMatchObject([{ status: 'ok' }]);
   });
 
   it('warns where customers share a tool that has one group for all', () => {
-    const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['*'] }]]);
+    const shared = new Map([...installs, ['globex', { tool: 'studio', projects: ['globex-*'] }]]);
     const oneGroup = new Map<string, Adapter>([['studio', { ...adapter, groupFor: () => '1' }]]);
     expect(checkWalls({ installs: shared, adapters: oneGroup }, [])).toMatchObject([
       { status: 'warning', says: expect.stringMatching(/^acme, globex share the tool studio/) },

@@ -126,6 +126,8 @@ export function createStudioWorker(
     locks = createLockStore(database),
     claims = openClaims(engine, database),
     concurrency = 8,
+    isShared = false,
+    timeoutMs = 5000,
   } = {},
 ): Loop {
   const { metrics, logger, clock, alerts, managedDomains } = engine;
@@ -133,7 +135,8 @@ export function createStudioWorker(
     tool: 'studio',
     adapter: tool.adapter,
     concurrency,
-    timeoutMs: 5000,
+    isShared: () => isShared,
+    timeoutMs,
     claims,
     settling: createSettleStore(database, engine.box, engine.rules.routeLink),
     locks,

@@ -90,7 +90,7 @@ function toOwnUrl(link: string, from: string): string {
 
 /** RFC 8288, as far as tools use it: `<https://…>; rel="next"`. */
 export function nextLinkOf(header: string): string | undefined {
-  for (const [, link, parameters = ''] of header.matchAll(/<([^>]*)>([^<]*)/g)) {
+  for (const [, link, parameters = ''] of header.matchAll(/<([^<>]*)>([^<]*)/g)) {
     const [, relations = ''] = /;\s*rel\s*=\s*"?([^";,]*)/i.exec(parameters) ?? [];
     if (relations.toLowerCase().split(/\s+/).includes('next')) return link;
   }

@@ -103,9 +103,10 @@ function cookieIn(headers: Headers, name: string): string | undefined {
 }
 
 /** `<ul class="field_errors"><li>…</li></ul>`, and the same without a class in older pages. */
-function reasonsIn(page: string): string[] {
-  const lists = page.matchAll(/<ul class="(?:field_errors|errorlist)[^"]*">([\s\S]*?)<\/ul>/g);
-  return [...lists].flatMap(([, list = '']) =>
-    [...list.matchAll(/<li>([^<]*)<\/li>/g)].map(([, reason = '']) => reason.trim()),
-  );
+export function reasonsIn(page: string): string[] {
+  const [, ...parts] = page.split(/<ul class="(?:field_errors|errorlist)/);
+  return parts.flatMap((part) => {
+    const [list = ''] = part.split('</ul>', 1);
+    return [...list.matchAll(/<li>([^<]*)<\/li>/g)].map(([, reason = '']) => reason.trim());
+  });
 }

@@ -1,5 +1,6 @@
 import { readEnvironment, readVariable } from '../../config/environment.ts';
 import { AppError } from '../../domain/errors.ts';
+import { dropTrailing } from '../../lib/drop-trailing.ts';
 import { requestJson } from '../../lib/http-client.ts';
 import { isPlainBeyondLoopback } from '../../lib/loopback.ts';
 import type { OperationName, RemoteGiven, RemoteSession, Session } from '../session.ts';
@@ -64,7 +65,7 @@ function toRoot(session: Session, text: string): string {
   if (isPlainBeyondLoopback(url.href)) {
     return session.misuse('--remote would send the token in plain text: use https, or a tunnel to this machine');
   }
-  return url.href.replace(/\/+$/, '');
+  return dropTrailing(url.href, '/');
 }
 
 function toPath(path: string, { params = {}, query = {} }: RemoteGiven): string {

@@ -43,7 +43,7 @@ function listServed(document: OpenapiDocument, [first]: readonly ReliedOperation
 
 /** The name of a placeholder does not matter. */
 function toKey(operation: string): string {
-  return operation.replaceAll(/\{[^}]*\}/g, '{}').replace(/\/$/, '');
+  return operation.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '');
 }
 
 interface Position {
@@ -96,8 +96,9 @@ function schemasOf({ content }: Node): unknown[] {
 
 /** @param schemas alternatives, of which one has to fit */
 function compare(shape: Shape, schemas: unknown[], at: Position): Deviation[] {
+  const seen = new Set<Node>();
   const parts = schemas
-    .flatMap((schema) => partsOf(at.document, schema, combiners))
+    .flatMap((schema) => partsOf(at.document, schema, combiners, seen))
     .filter(({ type }) => type !== 'null');
   if (!parts.some((part) => valueKeys.some((key) => key in part))) return [toUnknown(at, 'it is not described')];
   const types = new Set(valuesOf(parts, 'type').filter((type) => type !== 'null'));

@@ -57,7 +57,7 @@ async function open(dialect: Dialect): Promise<Opened> {
     const { status, body } = await send(address, { method: 'POST', body: form.toString(), headers });
     check(`POST ${address} ${form}`, status, body);
     const mayAct = who === 'otto' && token === right.otto;
-    const isRefused = status === 403 || status === 404 || body.includes('This address cannot be read');
+    const isRefused = status === 403 || status === 404 || body.includes('This request cannot be read');
     assert.ok(mayAct || isRefused, `a forged act is answered ${status}: ${address} ${form}`);
     return `act ${status}`;
   }

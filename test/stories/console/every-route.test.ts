@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { acts, views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { askRaw, statusOf } from '../../support/raw-http.ts';
 import { cookieOf, createVisitor } from '../../support/visitor.ts';
+
+const assets = ['style.css', 'chart.css', 'table.css', 'live.js', 'icon.svg', 'idiomorph.js'];
 
 /** Every address of the console, so that a new page is tested with its first commit. */
 const gets = [...views.map(({ path }) => toAddress(path)), '/changes', '/sign-in', '/nothing/here'];
@@ -11,6 +13,11 @@ const posts = [...acts.map(({ path }) => toAddress(path)), '/sign-in', '/sign-ou
 
 function toAddress(path: string): string {
   return path.replaceAll(':name', 'acme').replaceAll(/:\w+/g, '1');
+}
+
+async function readWhole(answer: Response): Promise<Response> {
+  await answer.arrayBuffer();
+  return answer;
 }
 
 async function open() {
@@ -75,6 +82,33 @@ describe('every address of the console', () => {
       }
     }
     expect(await acts()).toEqual([]);
+  });
+
+  it('wrote an error and a stack for each asset it sent, and answered 500 for a range beyond its end', async () => {
+    const { visitor, consoleUrl, log } = await open();
+    const written = vi.spyOn(console, 'error');
+    onTestFinished(() => written.mockRestore());
+    const stranger = createVisitor(consoleUrl);
+    const expectQuiet = () => {
+      expect(written.mock.calls).toEqual([]);
+      expect(log.lines().filter(({ level }) => level === 'error' || level === 'warn')).toEqual([]);
+    };
+    const paths = [...gets.filter((path) => path !== '/changes'), ...assets.map((name) => `/assets/${name}`)];
+    for (const path of paths) {
+      for (const one of [visitor, stranger]) {
+        const { status } = await one.send(path).then(readWhole);
+        expect([path, status]).toEqual([path, expect.toBeOneOf([200, 303, 404])]);
+      }
+    }
+    expectQuiet();
+    for (const name of assets) {
+      const statusFor = async (headers: Record<string, string>) =>
+        (await stranger.send(`/assets/${name}`, { headers }).then(readWhole)).status;
+      expect(await statusFor({ range: 'bytes=99999999-' })).toBe(200);
+      expect(await statusFor({ range: 'bytes=0-1' })).toBe(200);
+      expect(await statusFor({ 'if-match': '"another"' })).toBe(412);
+    }
+    expectQuiet();
   });
 
   it('can be shown by no other site, is kept by no cache, and is what it says it is', async () => {

@@ -8,7 +8,6 @@ import { until } from '../../support/until.ts';
 
 const crowd = 100;
 const concurrency = 8;
-const callsEach = 3;
 const warmUp = 60;
 const installs = { acme: { projects: ['acme-*'] }, globex: { projects: ['globex-*'] } };
 
@@ -24,35 +23,26 @@ describeAnyDialect('installs that share a tool', (dialect) => {
     await bridge.storage.inbox.append(Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))));
     await until('all of one are due', count, (due) => due === warmUp + crowd);
     await until(
-      'it has all slots',
+      'it has its half of the slots',
       () => tool.calls.length,
-      (calls) => calls === concurrency,
+      (calls) => calls === concurrency / 2,
     );
 
     await bridge.deliver('globex', hired('globex', crowd));
-    await until('one of the other is due', count, (due) => due === warmUp + crowd + 1);
-    expect(tool.calls).toHaveLength(concurrency);
-    open();
     await until(
-      'it is called',
+      'the other is called before any of these calls has ended',
       () => tool.calls,
       (calls) => calls.some(isOfGlobex),
     );
-    const between = tool.calls.slice(concurrency, tool.calls.findIndex(isOfGlobex));
-    const underway = tool.calls.slice(0, concurrency);
-    const isNew = (call: string) => call.startsWith('find') && !underway.includes(call);
-    // What is under way is finished; where all of it ends in one moment, half of the slots are given
-    // to the crowd before the other half is given to the one.
-    expect(between.filter(isNew).length).toBeLessThanOrEqual(concurrency / 2);
-    expect(between.filter((call) => !isNew(call)).length).toBeLessThanOrEqual(concurrency * (callsEach - 1));
-
+    expect(tool.calls).toHaveLength(concurrency / 2 + 1);
+    open();
     await bridge.quiet();
     // On a busy machine a call may have been given up while it was held here.
     site.clock.advance(60_000);
     await bridge.quiet();
     expect(tool.members('acme-signs')).toHaveLength(warmUp + crowd);
     expect(tool.members('globex-signs')).toHaveLength(1);
-    expect(tool.mostAtOnce()).toBe(concurrency);
+    expect(tool.mostAtOnce()).toBeLessThanOrEqual(concurrency);
   });
 
   it('have half of it each while both have much to do', async () => {

@@ -19,10 +19,17 @@ describeAnyDialect('a customer links a project that is not theirs', (dialect) =>
     ],
     ["that is another's in another case", 'GLOBEX-signs', { acme: { projects: ['*'] }, globex }],
     ['that a server may resolve to another', 'acme-/../globex-signs', { acme, globex }],
+    [
+      'that a tool may parse as the number of another',
+      '01',
+      { acme: { projects: ['*'] }, globex: { projects: ['1'] } },
+    ],
   ])('no trainer gets in, and it is reported: one %s', async (_which, project, installs) => {
     const tool = createMemoryTool();
     const site = await openSite(dialect, ['acme', 'globex']);
     const bridge = await site.start({ installs, tools: { studio: tool.adapter } });
+    const isOpen = installs.acme.projects.includes('*');
+    expect(site.log.text().includes('acme may reach every project of the tool studio')).toBe(isOpen);
     // As a tool may do that takes ids for paths, in whatever case.
     for (const one of new Set([project, 'globex-signs'])) tool.seed(one, 'of-globex');
     const { jobId, link } = site.customer('acme');
