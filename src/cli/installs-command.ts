@@ -1,7 +1,7 @@
-import type { Install } from '../installs/install.ts';
 import { createInstallStore } from '../installs/install-store.ts';
+import { systemClock } from '../lib/clock.ts';
+import { type ListedInstall, listInstalls } from '../operator/list-installs.ts';
 import { removeInstall } from '../operator/remove-install.ts';
-import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
@@ -12,27 +12,12 @@ import { decidedBy, loadRegistry } from './with-storage.ts';
 
 export async function runInstallsList(_given: object, session: StorageSession): Promise<Printed> {
   const registry = await loadRegistry(session);
-  const rows = await createInstallStateStore(session.storage.database).list();
-  const states = new Map(rows.map((state) => [state.install, state]));
-  const installs = [...registry.installs].map(([install, { livesIn, tool, projects }]): ListedInstall => {
-    const { readBeganAt: readAt = null, failure = null } = states.get(install) ?? {};
-    return { install, livesIn, tool, projects, readAt, failure };
-  });
-  return printInstalls(installs);
+  return printInstalls(await listInstalls(session.storage.database, registry.installs, systemClock.now()));
 }
 
 export function printInstalls(installs: readonly ListedInstall[]): Printed {
   const whenEmpty = 'No customer is connected yet: gangway connect <a name for them>';
   return { data: { installs }, text: () => formatList(installs, columns, whenEmpty) };
-}
-
-/** An install as an operator may see it: without its token. */
-export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool' | 'projects'> {
-  install: string;
-  /** When the last complete reading began; null before the first. */
-  readAt: string | null;
-  /** Why it could not be read since. */
-  failure: string | null;
 }
 
 const columns: Columns<ListedInstall> = [
@@ -41,7 +26,7 @@ const columns: Columns<ListedInstall> = [
   ['tool', ({ tool }) => tool],
   ['projects', ({ projects }) => projects.join(', ')],
   ['last read', ({ readAt }) => readAt ?? 'never'],
-  ['trouble', ({ failure }) => failure],
+  ['trouble', ({ troubles }) => troubles.join('; ')],
 ];
 
 export async function runInstallsRemove(

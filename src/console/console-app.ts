@@ -7,6 +7,7 @@ import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
 import type { ConsoleParts } from './console-parts.ts';
+import { dropForwardedPorts } from './forwarded-for.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Operator } from './operator.ts';
 import { acts, views } from './pages.ts';
@@ -42,6 +43,7 @@ export function createConsoleApp(deps: ConsoleDeps): Express {
   // Nothing is kept by browsers but the assets.
   app.disable('etag');
   app.set('trust proxy', trustedProxies);
+  app.use(dropForwardedPorts);
 
   app.get('/healthz', (_request, response) => {
     const stalled = deps.loops.filter((loop) => !loop.isHealthy()).map((loop) => loop.name);

@@ -89,10 +89,11 @@ export function createToolTroubleStore(database: Database): ToolTroubleStore {
   };
 }
 
-function selectWaiting({ kysely }: Database) {
+/** Memberships whose call is due, or has failed and will be retried, and since when. */
+export function selectWaiting({ kysely }: Database) {
   return kysely
     .selectFrom('membership')
-    .select(['tool', 'trainerId', 'wanted', 'state', 'failure'])
+    .select(['id', 'install', 'tool', 'trainerId', 'wanted', 'state', 'failure'])
     .select((eb) =>
       eb.fn
         .coalesce(

@@ -55,9 +55,6 @@ function stateOf(instance: Instance, now: Date): ShownInstance['state'] {
   return isInstanceRunning(instance, now) ? 'running' : 'silent';
 }
 
-/** Versions without a heartbeat store once a minute that they are alive. */
-const olderVersionMs = 120_000;
-
 /** @param lastAliveAt when any version was last alive, to the minute */
 function aboutInstances(instances: readonly Instance[], lastAliveAt: string | undefined, now: Date): Attention[] {
   if (instances.some((instance) => isInstanceRunning(instance, now))) {
@@ -72,7 +69,6 @@ function aboutInstances(instances: readonly Instance[], lastAliveAt: string | un
   if (since === undefined) {
     return [{ says: 'nothing has run on this database yet', action: 'start it: gangway start' }];
   }
-  if (instances.length === 0 && now.getTime() - Date.parse(since) < olderVersionMs) return [];
   return [
     {
       says: `nothing runs since ${since}: no delivery is stored, and no member is added or removed`,

@@ -19,7 +19,7 @@ export interface ToolStanding {
 }
 
 /** A call that takes longer than usual is no trouble; a trainer who waits for longer than this is. */
-const patienceMs = 2 * 60_000;
+export const patienceMs = 2 * 60_000;
 const named = 3;
 
 export async function loadTools(

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
+import { inTransaction } from '../../src/db/database.ts';
+import { writeSetting } from '../../src/db/setting-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -38,6 +40,14 @@ describe('gangway status', () => {
         },
       ],
     });
+  });
+
+  it('said for two minutes after a command that nothing needs you, although nothing ran', async () => {
+    await workspace.withStorage(async ({ database }) => {
+      await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', new Date().toISOString()));
+    });
+    expect(await runOk('status')).toMatch(/^Needs you:\n +! nothing runs since \S+: no delivery is stored/);
+    expect((await runCommand('doctor', '--config', workspace.configFile)).stdout).toContain('nothing runs since');
   });
 
   it('says which tool is in trouble while an instance runs, and explain says it too', async () => {

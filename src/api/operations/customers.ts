@@ -2,6 +2,7 @@ import { AppError, toAppError } from '../../domain/errors.ts';
 import { describeSubscription } from '../../installs/subscription/describe-subscription.ts';
 import { listLinks } from '../../operator/links/list-links.ts';
 import { listContracts } from '../../operator/list-contracts.ts';
+import { listInstalls } from '../../operator/list-installs.ts';
 import { listTokens } from '../../operator/list-tokens.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { pageById, pageByKey } from '../cursor.ts';
@@ -22,22 +23,16 @@ import {
 
 const tag = 'customers';
 
-const listInstalls = defineOperation({
+const listAllInstalls = defineOperation({
   id: 'listInstalls',
   method: 'get',
   path: '/installs',
-  summary: 'The customers that are connected, and when each was last read',
+  summary: 'The customers that are connected, when each was last read, and what is wrong',
   tag,
   answer: installsAnswer,
-  async run(_asked, { installs, customers }) {
-    const states = new Map((await customers.installStates.list()).map((state) => [state.install, state]));
-    return {
-      installs: [...installs].map(([install, { livesIn, tool, projects }]) => {
-        const { readBeganAt: readAt = null, failure = null } = states.get(install) ?? {};
-        return { install, livesIn, tool, projects: [...projects], readAt, failure };
-      }),
-    };
-  },
+  run: async (_asked, { installs, database, clock }) => ({
+    installs: await listInstalls(database, installs, clock.now()),
+  }),
 });
 
 const linksOfInstalls = defineOperation({
@@ -144,7 +139,7 @@ export function pickInstall(parts: Pick<ApiParts, 'installs'>, named: string | u
 }
 
 export const customerOperations = [
-  listInstalls,
+  listAllInstalls,
   linksOfInstalls,
   contractsOfInstalls,
   listEndpoints,

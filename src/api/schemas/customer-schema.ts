@@ -20,7 +20,10 @@ const install = z
     tool: z.string(),
     projects: z.array(z.string()),
     readAt: maybeInstant.describe('When the last complete reading began.'),
-    failure: maybeText,
+    failure: maybeText.describe('Why it could not be read since.'),
+    troubles: z
+      .array(z.string())
+      .describe('What is wrong at the marketplace, with its endpoint, its tool and its people; empty if nothing is.'),
   })
   .meta({ id: 'Install' });
 

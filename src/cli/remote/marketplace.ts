@@ -13,6 +13,7 @@ import type { ComparedGuidelines } from '../../operator/guidelines/compare-guide
 import type { SyncedGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ListedLinks } from '../../operator/links/list-links.ts';
 import type { ListedContract } from '../../operator/list-contracts.ts';
+import type { ListedInstall } from '../../operator/list-installs.ts';
 import type { ListedTokens } from '../../operator/list-tokens.ts';
 import type { ToolServer } from '../../operator/tool-servers.ts';
 import { type AuditFilter, printActs } from '../audit-command.ts';
@@ -43,7 +44,7 @@ import {
   printShown,
   printSynced,
 } from '../guidelines-command.ts';
-import { type ListedInstall, printInstalls, printRemoved } from '../installs-command.ts';
+import { printInstalls, printRemoved } from '../installs-command.ts';
 import { type Linked, type NamedLink, type NewLink, printLinked, printLinks, printUnlinked } from '../links-command.ts';
 import { printNotifications, printTrials } from '../notifications-command.ts';
 import { pickInstall } from '../pick-install.ts';

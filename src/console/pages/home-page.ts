@@ -6,14 +6,14 @@ import { toInstant } from '../../lib/clock.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import type { Attention } from '../../operator/attention.ts';
+import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
-import type { InstallState } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
-import { healthOf } from './install-page.ts';
+import { healthOf, pathOf } from './install-page.ts';
 import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
@@ -30,8 +30,7 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
   const running = await loadRunning(database, clock);
   const present = await loadPresent(database, installs, toMailed(config, toInstant(new Date(now))));
-  const states = new Map(present.installs.map((state) => [state.install, state]));
-  const customers = [...installs.keys()].sort().map((name) => ({ name, state: states.get(name) }));
+  const customers = await listInstalls(database, [...installs].sort(), clock.now());
   const waits = toWaits(await listMetAfter(database.kysely, ago(30)), ago(1));
   return {
     title: 'Home',
@@ -85,16 +84,10 @@ async function workOf({ services }: ConsoleParts, since: Day): Promise<Html> {
     : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ on ${sayCount(days, 'day')} of the last 30</a></p>`;
 }
 
-interface Customer {
-  name: string;
-  /** Undefined before the first reading was asked for. */
-  state: InstallState | undefined;
-}
-
-const customerColumns: readonly Column<Customer>[] = [
-  ['customer', ({ name }) => html`<a href="/installs/${encodeURIComponent(name)}">${name}</a>`],
-  ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => healthOf(state)],
+const customerColumns: readonly Column<ListedInstall>[] = [
+  ['customer', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
+  ['last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
+  ['health', healthOf],
 ];
 
 const memberColumns: readonly Column<{ tool: string; state: string; count: number }>[] = [

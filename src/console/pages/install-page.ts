@@ -8,7 +8,7 @@ import type { Install } from '../../installs/install.ts';
 import { maskText } from '../../lib/mask.ts';
 import { outsideOf } from '../../memberships/wall.ts';
 import { explainCrossing } from '../../operator/explain-crossing.ts';
-import type { InstallState } from '../../reconcile/read/install-state-store.ts';
+import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { reportOf } from '../view/checks.ts';
@@ -22,14 +22,8 @@ export const installViews: readonly View<ConsoleParts>[] = [
   { path: '/installs/:name', show: showInstall },
 ];
 
-interface Customer extends Pick<Install, 'tool' | 'projects' | 'livesIn'> {
-  name: string;
-  state: InstallState | undefined;
-}
-
-async function showInstalls({ operator }: Asked, { installs, customers }: ConsoleParts): Promise<Page> {
-  const states = new Map((await customers.installStates.list()).map((state) => [state.install, state]));
-  const rows = [...installs].sort().map(([name, install]) => ({ name, ...install, state: states.get(name) }));
+async function showInstalls({ operator }: Asked, { installs, database, clock }: ConsoleParts): Promise<Page> {
+  const rows = await listInstalls(database, [...installs].sort(), clock.now());
   return {
     title: 'Installs',
     body: html`
@@ -39,26 +33,27 @@ async function showInstalls({ operator }: Asked, { installs, customers }: Consol
   };
 }
 
-const columns: readonly Column<Customer>[] = [
-  ['install', ({ name }) => html`<a href="${pathOf(name)}">${name}</a>`],
+const columns: readonly Column<ListedInstall>[] = [
+  ['install', ({ install }) => html`<a href="${pathOf(install)}">${install}</a>`],
   ['tool', ({ tool }) => tool],
   ['projects', ({ projects }) => projects.join(', ')],
-  ['last read', ({ state }) => instantOf(state?.readBeganAt) || 'not yet'],
-  ['health', ({ state }) => healthOf(state)],
+  ['last read', ({ readAt }) => instantOf(readAt) || 'not yet'],
+  ['health', healthOf],
   ['stands in', ({ livesIn }) => livesIn],
 ];
 
-export function healthOf(state: InstallState | undefined): Html | string {
-  if (state?.failure) return html`<span class="bad">${maskText(state.failure)}</span>`;
-  return state?.readBeganAt ? html`<span class="good">good</span>` : 'waits for its first reading';
+/** Good only if the marketplace, the endpoint, the tool and the people are. */
+export function healthOf({ readAt, troubles }: ListedInstall): Html | string {
+  if (troubles.length > 0) return html`<span class="bad">${troubles.join('; ')}</span>`;
+  return readAt === null ? 'waits for its first reading' : html`<span class="good">good</span>`;
 }
 
 async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Redirect> {
   // An address that is easily typed; a customer may be called so too.
   if (asked.params['name'] === 'connect' && !parts.installs.has('connect')) return { redirect: '/connect' };
   const { name, install } = findInstall(asked, parts);
-  const { customers, database, reports } = parts;
-  const state = await customers.installStates.find(name);
+  const { database, reports, clock } = parts;
+  const [listed] = await listInstalls(database, [[name, install]], clock.now());
   const links = (await createLinkStore(database).liveOf(name)).filter((link) => statusOfLink(link) === 'live');
   const report = reports.get(`connect ${name}`);
   return {
@@ -70,9 +65,9 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
         <dt>stands in</dt>
         <dd>${install.livesIn}</dd>
         <dt>last read</dt>
-        <dd>${instantOf(state?.readBeganAt) || 'not yet'}</dd>
+        <dd>${instantOf(listed?.readAt) || 'not yet'}</dd>
         <dt>health</dt>
-        <dd>${healthOf(state)}</dd>
+        <dd>${listed && healthOf(listed)}</dd>
       </dl>
       ${formOf(asked, `${pathOf(name)}/read`, html`<p><button>Read this customer now</button></p>`)}
       <h2>Links</h2>

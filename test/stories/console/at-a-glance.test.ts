@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createToolTroubleStore } from '../../../src/converge/tool-trouble-store.ts';
+import type { ToolTrouble } from '../../../src/domain/tool-trouble.ts';
+import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { createVisitor } from '../../support/visitor.ts';
@@ -40,6 +43,23 @@ describe('the home page', () => {
     const home = await createVisitor(consoleUrl).signIn('vera');
     expect(home.text).toContain('people without a work address: 1');
     expect(home.html.querySelector('main .cards a')?.getAttribute('href')).toBe('/access?state=waiting_email');
+  });
+
+  it('called a customer good while their tool was down', async () => {
+    const { consoleUrl, clock, storage } = await openJourney(sqlite);
+    const [since, asksAgainAt] = [0, minuteMs].map((ms) => new Date(clock.now().getTime() + ms).toISOString());
+    const trouble = { tool: 'list', errorCode: 'unavailable', message: 'no answer', since, asksAgainAt } as ToolTrouble;
+    await createToolTroubleStore(storage.database).record(trouble);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('otto');
+    await visitor.press(await visitor.visit('/'), 'Read every customer now');
+    for (const page of ['/', '/installs', '/installs/acme']) {
+      const { text } = await visitor.visit(page);
+      expect(text).toContain(`list does not answer as it should since ${since}: no answer`);
+      expect(text).not.toMatch(/\bgood\b/);
+    }
+    const { installs } = await createApiClient(consoleUrl).ask('listInstalls');
+    expect(installs).toMatchObject([{ install: 'acme', troubles: [expect.stringContaining('list does not answer')] }]);
   });
 
   it('has every customer read when an operator asks for it, and keeps who did', async () => {

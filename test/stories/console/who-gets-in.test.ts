@@ -186,6 +186,35 @@ describe('the console', () => {
     expect(await attempt('203.0.113.8', consoleTokens.otto.token)).toBe(303);
   });
 
+  it.each([
+    ['IPv4 with a port', (port: number) => `203.0.113.7:${port}`, '203.0.113.8:50000'],
+    ['IPv6 with a port, quoted', (port: number) => `"[2001:db8::1]:${port}"`, '"[2001:db8:0:1::1]:50000"'],
+    [
+      'an address behind two proxies that write ports',
+      (port: number) => `203.0.113.7, 127.0.0.1:${port}`,
+      '203.0.113.8',
+    ],
+  ])(
+    'limited no wrong token behind a proxy that writes %s, as each port was another client',
+    async (_, from, other) => {
+      const { consoleUrl } = await openJourney(sqlite, { console: { trustedProxies: ['127.0.0.1', '::1'] } });
+      const visitor = createVisitor(consoleUrl);
+      const signIn = async (address: string) => {
+        const body = new URLSearchParams({ token: consoleTokens.otto.token });
+        return (await visitor.send('/sign-in', { method: 'POST', body, headers: { 'x-forwarded-for': address } }))
+          .status;
+      };
+      // The console and the API count together.
+      const askWith = async (address: string, token: string) => {
+        const headers = { 'x-forwarded-for': address, authorization: `Bearer ${token}` };
+        return (await visitor.send('/api/v1/status', { headers })).status;
+      };
+      for (const port of [1, 2, 3, 4, 5]) expect(await askWith(from(port), `wrong ${port}`)).toBe(401);
+      expect(await signIn(from(6))).toBe(429);
+      expect(await signIn(other)).toBe(303);
+    },
+  );
+
   it('ends a session with the browser that signs out, and after 12 hours', async () => {
     const { consoleUrl, clock } = await openJourney(sqlite);
     const visitor = createVisitor(consoleUrl);

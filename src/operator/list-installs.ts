@@ -1,0 +1,63 @@
+import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
+import type { Database } from '../db/database.ts';
+import { describeToolTrouble, isTroubleCurrent } from '../domain/tool-trouble.ts';
+import type { Install } from '../installs/install.ts';
+import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
+import { toInstant } from '../lib/clock.ts';
+import { maskText } from '../lib/mask.ts';
+import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
+import { patienceMs } from './about-tools.ts';
+import { countPeopleInTrouble, type PeopleInTrouble } from './install-people-store.ts';
+
+/** An install as an operator may see it: without its token. */
+export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool'> {
+  install: string;
+  projects: string[];
+  /** When the last complete reading began; null before the first. */
+  readAt: string | null;
+  /** Why it could not be read since. */
+  failure: string | null;
+  /** What is wrong at the marketplace, with its endpoint, its tool and its people, in this order. */
+  troubles: string[];
+}
+
+/** @param installs these, in this order */
+export async function listInstalls(
+  database: Database,
+  installs: Iterable<[string, Install]>,
+  now: Date,
+): Promise<ListedInstall[]> {
+  const states = new Map((await createInstallStateStore(database).list()).map((state) => [state.install, state]));
+  const endpoints = await createSubscriptionStore(database).listTroubled();
+  const tools = (await createToolTroubleStore(database).list()).filter((trouble) => isTroubleCurrent(trouble, now));
+  const people = await countPeopleInTrouble(database, toInstant(new Date(now.getTime() - patienceMs)));
+  return [...installs].map(([install, { livesIn, tool, projects }]) => {
+    const state = states.get(install);
+    const isOf = (one: { install: string }) => one.install === install;
+    return {
+      install,
+      livesIn,
+      tool,
+      projects: [...projects],
+      readAt: state?.readBeganAt ?? null,
+      failure: state?.failure ?? null,
+      troubles: [
+        ...aboutReading(state),
+        ...endpoints.filter(isOf).map(({ trouble }) => trouble.says),
+        ...tools.filter((one) => one.tool === tool).map((one) => `${tool} ${describeToolTrouble(one)}: ${one.message}`),
+        ...people.filter(isOf).map(({ why, count }) => `${texts[why]}: ${count}`),
+      ],
+    };
+  });
+}
+
+function aboutReading(state: InstallState | undefined): string[] {
+  if (state?.failure) return [maskText(state.failure)];
+  return state?.heldSince ? [`nothing older than ${state.heldSince} is acted on before its next reading`] : [];
+}
+
+const texts: Record<PeopleInTrouble['why'], string> = {
+  failed: 'people refused by the tool',
+  waiting_email: 'people without a work address',
+  late: 'people waiting for the tool for more than two minutes',
+};

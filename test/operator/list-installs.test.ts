@@ -1,0 +1,77 @@
+import { beforeEach, expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import type { Install } from '../../src/installs/install.ts';
+import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
+import { listInstalls } from '../../src/operator/list-installs.ts';
+import { convergeDue, createStudioWorker } from '../support/converging.ts';
+import { openForTest } from '../support/databases.ts';
+import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
+import { fullEvent } from '../support/event-bodies.ts';
+import { createMemoryTool } from '../support/memory-tool.ts';
+import { describeAnyDialect } from '../support/tries.ts';
+import { until } from '../support/until.ts';
+
+const at = '2026-03-15T12:00:00.000Z';
+const install = { livesIn: 'configuration', tool: 'studio', projects: ['*'] } as unknown as Install;
+const installs = new Map([
+  ['acme', install],
+  ['beta', { ...install, tool: 'other' }],
+]);
+
+describeAnyDialect('the troubles of a customer', (dialect) => {
+  let engine: Engine;
+
+  beforeEach(async () => {
+    engine = createEngine(openForTest(await dialect.createMigrated()));
+  });
+
+  const hire = (change: object = {}) =>
+    engine.apply([fullEvent({ type: 'contract.started', createdAt: at, ...change })]);
+
+  async function troubles(): Promise<Record<string, string[]>> {
+    const listed = await listInstalls(engine.database, installs, engine.clock.now());
+    return Object.fromEntries(listed.map((one) => [one.install, one.troubles]));
+  }
+
+  it('were none while its tool was down and none of its people could get in', async () => {
+    const tool = createMemoryTool();
+    const fail = () => {
+      throw new AppError('unavailable', 'The tool did not answer within 5000 ms');
+    };
+    tool.before = fail;
+    tool.adapter.check = async () => fail();
+    for (const number of [1, 2, 3, 4, 5]) await hire({ contract: `c${number}`, trainer: `t${number}` });
+    startLoops(createStudioWorker(engine, tool));
+    const down = await until('it is seen', troubles, ({ acme = [] }) => acme.length > 0);
+    expect(down).toEqual({
+      acme: [`studio does not answer as it should since ${at}: The tool did not answer within 5000 ms`],
+      beta: [],
+    });
+    engine.clock.advance(2 * 60_000);
+    const { acme } = await troubles();
+    expect(acme).toContain('people waiting for the tool for more than two minutes: 5');
+  });
+
+  it('are those of the marketplace, its endpoint, and people who are refused or have no address', async () => {
+    const tool = createMemoryTool();
+    tool.before = () => {
+      throw new AppError('invalid', 'The tool refused the member');
+    };
+    await hire();
+    await convergeDue(engine, tool);
+    await hire({ contract: 'cmc2', trainer: 'cmu2', workEmail: null });
+    const trouble = { says: 'the endpoint of acme is disabled', action: 'enable it' };
+    await createSubscriptionStore(engine.database).check('acme', at, trouble);
+    const state = { install: 'acme', failure: 'The marketplace answered 401', attempts: 1 };
+    await engine.database.kysely.insertInto('installState').values(state).execute();
+    expect(await troubles()).toEqual({
+      acme: [
+        'The marketplace answered 401',
+        'the endpoint of acme is disabled',
+        'people refused by the tool: 1',
+        'people without a work address: 1',
+      ],
+      beta: [],
+    });
+  });
+});
