@@ -209,7 +209,12 @@ function findAttention(
       'gangway members --waiting, then ask the customer for consent to share it',
       '/access?state=waiting_email',
     ),
-    ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed', '/contracts?status=disputed'),
+    ...ifAny(
+      'disputed contracts',
+      disputed,
+      'gangway contracts list --status disputed; then gangway contracts reopen <id> if it goes on, or end it at the marketplace',
+      '/contracts?status=disputed',
+    ),
     ...ifAny(
       'deliveries that were given up',
       left('failed'),
