@@ -1,5 +1,6 @@
 import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
+import { toAppError } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
@@ -20,6 +21,7 @@ export interface MemberFilter {
   tool: string | undefined;
   state: MembershipState | undefined;
   waiting: boolean;
+  undecided: boolean;
   limit: number;
 }
 
@@ -27,13 +29,13 @@ export interface MemberFilter {
 export type Listed = ListedMembership & Partial<WaitingMember>;
 
 export async function runMembers(
-  { tool, state, waiting, limit }: MemberFilter,
+  { tool, state, waiting, undecided, limit }: MemberFilter,
   session: StorageSession,
 ): Promise<Printed> {
   const { config, storage } = session;
   const members: Listed[] = waiting
     ? await listWaiting(storage, { tool, limit, ...toReach(config) })
-    : await storage.memberships.list({ tool, state, limit });
+    : await storage.memberships.list({ tool, state, isUndecided: undecided, limit });
   if (members.length === 0) refuseUnknownTool(session, tool);
   return printMembers(members, waiting);
 }
@@ -58,23 +60,67 @@ const outcomes = {
 
 export type Outcome = keyof typeof outcomes;
 
-export interface Adoption {
-  membership: number;
+/** One membership, or else all that are undecided. */
+export interface Decided {
+  membership: number | undefined;
+  tool: string | undefined;
+}
+
+export interface Adoption extends Decided {
   account: boolean;
   address: string | undefined;
 }
 
+export type Releasing = Decided & Omit<Release, 'membership'>;
+
 export async function runMembersAdopt(adoption: Adoption, { storage }: StorageSession): Promise<Printed> {
-  return toDecided(adoption.membership, 'adopt', await adopt(storage, adoption));
+  return await decideEach(adoption, 'adopt', listUndecided(storage), (id) => adopt(storage, { ...adoption, id }));
 }
 
-export async function runMembersRelease(release: Release, { config, storage }: StorageSession): Promise<Printed> {
+export async function runMembersRelease(releasing: Releasing, { config, storage }: StorageSession): Promise<Printed> {
   const { managedDomains } = config.marketplace;
-  const outcome = await releaseMembership({ ...storage, managedDomains }, release, decidedBy());
-  return toDecided(release.membership, 'release', outcome);
+  return await decideEach(releasing, 'release', listUndecided(storage), (membership) =>
+    releaseMembership({ ...storage, managedDomains }, { ...releasing, membership }, decidedBy()),
+  );
 }
 
-export function toDecided(membership: number, decision: 'adopt' | 'release', outcome: Outcome): Printed {
+function listUndecided({ memberships }: Storage) {
+  return (tool: string | undefined) => memberships.list({ tool, isUndecided: true, limit: mostUndecided });
+}
+
+export const mostUndecided = 100_000;
+
+type Decision = 'adopt' | 'release';
+
+/** A membership for which the decision is refused does not keep the others from being decided. */
+export async function decideEach(
+  { membership, tool }: Decided,
+  decision: Decision,
+  list: (tool: string | undefined) => Promise<{ id: number }[]>,
+  decide: (membership: number) => Promise<Outcome>,
+): Promise<Printed> {
+  if (membership !== undefined) return toDecided(membership, decision, await decide(membership));
+  const decided: { membership: number; outcome: Outcome }[] = [];
+  const problems: string[] = [];
+  for (const { id } of await list(tool)) {
+    try {
+      decided.push({ membership: id, outcome: await decide(id) });
+    } catch (error) {
+      const { code, message } = toAppError(error);
+      if (code !== 'conflict') throw error;
+      problems.push(message);
+    }
+  }
+  const lines = decided.map((one) => `Membership ${one.membership} ${outcomes[one.outcome]}.`);
+  return {
+    data: { decision, decided, refused: problems },
+    text: () => (lines.length === 0 ? 'Nothing was decided.' : lines.join('\n')),
+    problems,
+    ...(problems.length > 0 && { status: 1 }),
+  };
+}
+
+function toDecided(membership: number, decision: Decision, outcome: Outcome): Printed {
   return {
     data: { membership, decision, outcome },
     text: () => `Membership ${membership} ${outcomes[outcome]}.`,
@@ -83,12 +129,12 @@ export function toDecided(membership: number, decision: 'adopt' | 'release', out
 
 async function adopt(
   { database, memberships, box }: Storage,
-  { membership, account: withAccount, address }: Adoption,
+  { id, account: withAccount, address }: Adoption & { id: number },
 ): Promise<Outcome> {
   if (address === undefined) {
-    return await createOwnershipStore(database, memberships).adopt(membership, decidedBy(), { withAccount });
+    return await createOwnershipStore(database, memberships).adopt(id, decidedBy(), { withAccount });
   }
-  await createDoubtStore(database, box).adopt(membership, address, decidedBy());
+  await createDoubtStore(database, box).adopt(id, address, decidedBy());
   return 'adopted';
 }
 

@@ -71,6 +71,11 @@ export function choice<Word extends string>(
 export function argument(term: `<${string}>`, description: string): Input<string>;
 export function argument<Value>(term: `<${string}>`, description: string, parse: Parse<Value>): Input<Value>;
 export function argument(term: `[${string}]`, description: string): Input<string | undefined>;
+export function argument<Value>(
+  term: `[${string}]`,
+  description: string,
+  parse: Parse<Value>,
+): Input<Value | undefined>;
 export function argument<Value>(term: string, description: string, parse?: Parse<Value>): Input<unknown> {
   return { term, description, absent: undefined, ...(parse && { parse }) };
 }

@@ -1,6 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
+import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
@@ -185,7 +186,7 @@ async function settleReceipt(
 
 async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
   const { id, token, generation, attempts } = claim;
-  const { outcome, state, memberId, isOurs, nextAttemptAt, message, isDoubtSettled } = result;
+  const { outcome, state, memberId, nextAttemptAt, message, isDoubtSettled } = result;
   // The member was removed, but another account of the trainer may be left.
   const hasFailed = outcome === 'failed' || outcome === 'refused' || state === 'failed';
   const settled = await tx
@@ -195,7 +196,7 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       ...toUnconfirmed(claim, result),
       state,
       ...(memberId !== undefined && { memberId }),
-      ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
+      ...toOwnership(result),
       // A look that knows the account as the trainer's ends the doubt of a list.
       ...((isDoubtSettled || memberId === claim.doubtedId) && { doubtedId: null }),
       ...(isMet(result) && { unmetSince: null }),
@@ -215,6 +216,14 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
     .where('generation', '=', generation)
     .executeTakeFirst();
   return settled.numUpdatedRows === 1n;
+}
+
+/** An operator's release is about a member who is in and not ours. */
+function toOwnership({ state, isOurs }: ConvergeResult): Partial<MembershipRow> {
+  return {
+    ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
+    ...((isOurs || state === 'removed') && { releasedBy: null }),
+  };
 }
 
 /** Whether the tool shows what is wanted, or is never to show it. */

@@ -18,6 +18,7 @@ export const statistics: Readonly<Record<string, Readonly<Record<string, string>
     membership_by_install: '100000 10000 1250',
     membership_by_group: '100000 50000 100',
     membership_by_seat: '100000 2 2 1',
+    membership_undecided: '1000 300 200',
   },
   membership_address: {
     membership_address_by_digest: '120000 2',

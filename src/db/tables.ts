@@ -162,6 +162,8 @@ export interface MembershipTable extends UnconfirmedColumns {
   doubtedId: string | null;
   /** Whether an intent found the trainer absent before adding them. */
   isOurs: number;
+  /** Who decided that the member stays; null until then. Only an operator's release outlasts a new contract. */
+  releasedBy: 'operator' | 'retirement' | 'marketplace' | null;
   attempts: number;
   /** When to converge (again); null when wanted and found agree. */
   nextAttemptAt: string | null;

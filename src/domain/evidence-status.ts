@@ -38,6 +38,23 @@ export function statusOfContract(contract: ContractRegisters): ContractStatus {
   return 'unknown';
 }
 
+/** A reading soon after may be older than the operator's word. */
+const contradictedAfterMs = 3_600_000;
+
+/** Whether the marketplace still lists a contract as active an hour after an operator ended it. Access stays ended. */
+export function isOperatorContradicted(contract: ContractRegisters): boolean {
+  const { endedReadAt, endedByOperatorAt, activeReadAt, reopenedAt, endedEventAt } = contract;
+  if (endedReadAt !== null || endedByOperatorAt === null || activeReadAt === null) return false;
+  const isDelivered = endedEventAt !== null && isAfter(endedEventAt, reopenedAt);
+  if (isDelivered || !isAfter(endedByOperatorAt, reopenedAt)) return false;
+  return Date.parse(activeReadAt) - Date.parse(endedByOperatorAt) >= contradictedAfterMs;
+}
+
+/** The status that people are shown. */
+export function shownStatusOf(contract: ContractRegisters): ContractStatus {
+  return isOperatorContradicted(contract) ? 'disputed' : statusOfContract(contract);
+}
+
 /** The latest event, read or operator's word that the contract is active. */
 export function confirmedAt(contract: ContractRegisters): Instant | null {
   const { startedEventAt, activeReadAt, reopenedAt } = contract;

@@ -4,7 +4,7 @@ import { onSame } from '../db/on-same.ts';
 import type { Tables } from '../db/tables.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
-import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
+import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
 
 /** The SQL of showing contracts to people. */
 export interface ContractStore {
@@ -36,11 +36,15 @@ export const pageSize = 500;
 
 type Condition = (eb: ExpressionBuilder<Tables, 'contract'>) => Expression<SqlBool>;
 
-/** What the status of a contract follows from is stored; the status itself is not (`statusOfContract`). */
+/** What the status of a contract follows from is stored; the status itself is not (`shownStatusOf`). */
 const registersOf: Record<ContractStatus, Condition> = {
   unknown: (eb) => eb.and([eb('startedEventAt', 'is', null), eb('activeReadAt', 'is', null)]),
   active: (eb) => eb('endedReadAt', 'is', null),
-  disputed: (eb) => eb.and([eb('endedReadAt', 'is', null), eb('activeReadAt', '>', eb.ref('endedEventAt'))]),
+  disputed: (eb) =>
+    eb.and([
+      eb('endedReadAt', 'is', null),
+      eb.or([eb('activeReadAt', '>', eb.ref('endedEventAt')), eb('activeReadAt', '>', eb.ref('endedByOperatorAt'))]),
+    ]),
   ended: (eb) =>
     eb.or([
       eb('endedReadAt', 'is not', null),
@@ -103,14 +107,8 @@ export function createContractStore({ kysely }: Pick<Database, 'kysely'>): Contr
     },
 
     async countDisputed() {
-      const contradicted = await kysely
-        .selectFrom('contract')
-        .selectAll()
-        .where('endedEventAt', 'is not', null)
-        .where('endedReadAt', 'is', null)
-        .whereRef('activeReadAt', '>', 'endedEventAt')
-        .execute();
-      return contradicted.filter((row) => statusOfContract(row) === 'disputed').length;
+      const contradicted = await kysely.selectFrom('contract').selectAll().where(registersOf.disputed).execute();
+      return contradicted.filter((row) => shownStatusOf(row) === 'disputed').length;
     },
   };
 }

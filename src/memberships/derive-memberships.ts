@@ -229,6 +229,7 @@ function toUpdate(
   const isDecidedAnew =
     generation !== before.generation || cause !== before.cause || removeAfter !== before.removeAfter;
   return {
+    ...(before.releasedBy !== 'operator' && { releasedBy: null }),
     ...toColumns(after, now),
     ...(isDecidedAnew && { unmetSince: toUnmetSince(after, receivedAt), traceContext }),
   };
@@ -255,7 +256,7 @@ function toColumns(core: MembershipCore, now: string) {
     failure: null,
     updatedAt: now,
     // The marketplace has taken these members over, so we do not remove them.
-    ...(state === 'released' && { isOurs: 0 }),
+    ...(state === 'released' && { isOurs: 0, releasedBy: 'marketplace' }),
   } satisfies Partial<MembershipRow>;
 }
 

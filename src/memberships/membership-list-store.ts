@@ -12,6 +12,8 @@ export interface MembershipFilter {
   state?: MembershipState | undefined;
   /** Only memberships that wait for a work email or for the delivery of an invitation. */
   isWaiting?: true | undefined;
+  /** Only members that Gangway did not add, while no operator has decided whether they stay. */
+  isUndecided?: boolean | undefined;
   /** Only what comes after this membership: the page after one that ended with it. */
   after?: Pick<MembershipRow, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
   limit: number;
@@ -52,13 +54,14 @@ export async function countStaying(db: Transaction, trainerIds: readonly string[
 
 export async function listMemberships(
   db: Transaction,
-  { tool, install, state, isWaiting, after, limit }: MembershipFilter,
+  { tool, install, state, isWaiting, isUndecided, after, limit }: MembershipFilter,
 ): Promise<ListedMembership[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
   if (install !== undefined) query = query.where('membership.install', '=', install);
   if (state !== undefined) query = query.where('state', '=', state);
   if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
+  if (isUndecided) query = query.where(undecided);
   if (after !== undefined) {
     const { tool: ofTool, groupId, trainerId, id } = after;
     const key = ['tool', 'groupId', 'membership.trainerId', 'id'] as const;
@@ -122,6 +125,25 @@ export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membershi
     eb(sql<string>`membership.state || ''`, 'in', ['invited', 'active']),
     eb('membership.id', 'in', undelivered),
   ]);
+}
+
+/**
+ * Protected members with a contract are left out: the configuration has decided about them. The first conditions are
+ * those of the index.
+ */
+const undecided = sql<SqlBool>`(is_ours = 0 and released_by is null and state in ('active', 'invited', 'released')
+  and (wanted = 0 or state <> 'released'))`;
+
+/** How many of the undecided are still wanted, and how many were left in after their last reason ended. */
+export async function countUndecided(db: Transaction): Promise<{ wanted: number; leftIn: number }> {
+  const rows = await db
+    .selectFrom('membership')
+    .select(({ fn }) => ['wanted', fn.countAll<number>().as('count')])
+    .where(undecided)
+    .groupBy('wanted')
+    .execute();
+  const count = (wanted: number) => Number(rows.find((row) => row.wanted === wanted)?.count ?? 0);
+  return { wanted: count(1), leftIn: count(0) };
 }
 
 export async function countByState(

@@ -71,6 +71,7 @@ export function createOwnershipStore(
         const isKept = membership.wanted === 1;
         await change(tx, membership, by.at, {
           isOurs: 1,
+          releasedBy: null,
           ...(!isKept && toRemoval(membership, by.at)),
         });
         const action = withAccount ? 'members adopt --account' : 'members adopt';
@@ -86,7 +87,7 @@ export function createOwnershipStore(
         // A removal that the brake released and that was not executed must not be counted.
         if (!isKept) await retractRemovals(tx, [id]);
         await endGivenAddresses(tx, id, by.at);
-        await change(tx, membership, by.at, { isOurs: 0, ...(!isKept && letGo) });
+        await change(tx, membership, by.at, { isOurs: 0, releasedBy: 'operator', ...(!isKept && letGo) });
         await writeAudit(tx, by, 'members release', `membership ${id}`);
         return 'released' as const;
       }),
@@ -108,7 +109,7 @@ export function createOwnershipStore(
         const isDone = await inTransaction(database, async (tx) => {
           const membership = await findOne(database, tx, id);
           if (membership.state !== 'orphaned') return false;
-          const next = isReachable ? toRetirement(by.at) : { ...letGo, isOurs: 0 };
+          const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: 0, releasedBy: 'retirement' } as const);
           if (!isReachable) await endGivenAddresses(tx, id, by.at);
           await change(tx, membership, by.at, { wanted: 0, ...next });
           await writeAudit(tx, by, 'retire', `membership ${id}`);
@@ -162,7 +163,7 @@ async function refuseReleasing(
   membership: MembershipRow,
   managedDomains: readonly string[],
 ): Promise<void> {
-  const { id, tool, trainerId, isOurs, doubtedId } = membership;
+  const { id, tool, trainerId, state, isOurs, releasedBy, doubtedId } = membership;
   if (doubtedId !== null) {
     throw new AppError(
       'conflict',
@@ -170,8 +171,10 @@ async function refuseReleasing(
     );
   }
   refuseAbsent(membership);
-  if (isOurs === 0) throw new AppError('conflict', `Membership ${id} counts as not ours already`);
-  if (managedDomains.length === 0) return;
+  if (isOurs === 0 && releasedBy !== null) {
+    throw new AppError('conflict', `Membership ${id} counts as not ours already`);
+  }
+  if (managedDomains.length === 0 || state === 'released') return;
   const managed = await tx
     .selectFrom('person')
     .select('workEmailDomain')

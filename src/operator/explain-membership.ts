@@ -118,7 +118,7 @@ function comesFirst(membership: MembershipRow, { hasEnded, trouble }: Circumstan
 
 function adviseOn(membership: MembershipRow, circumstances: Circumstances): string {
   const { plan } = circumstances;
-  const { id, tool, state, install, wanted, removeAfter } = membership;
+  const { id, tool, state, install, wanted, removeAfter, releasedBy } = membership;
   switch (state) {
     case 'active':
     case 'invited':
@@ -135,8 +135,9 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
     case 'orphaned':
       return `give the install, the tool or the project its name back, or end this with "gangway retire --install ${install}"`;
     case 'released':
-      return wanted === 1
-        ? `nothing: the account is protected (tools.${tool}.protected)`
+      if (wanted === 1) return `nothing: the account is protected (tools.${tool}.protected)`;
+      return releasedBy === null
+        ? `decide about it: gangway members adopt ${id} has them removed, gangway members release ${id} lets them stay`
         : `nothing: they stay; to have them removed: gangway members adopt ${id}`;
     default:
       return adviseOnMoving(membership, circumstances);

@@ -1,6 +1,6 @@
 import type { MembershipRow } from '../db/tables.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
-import { provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
+import { isOperatorContradicted, provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
 import { findEnds, type RemovalCause } from '../domain/standing.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
@@ -133,8 +133,7 @@ function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
         step: 'contract',
         holds: false,
         hasEnded: true,
-        says: `${says} (${sayEnd(ends)})`,
-        action: 'nothing: access ends with the contract',
+        ...explainEnd(contract, `${says} (${sayEnd(ends)})`),
       };
     default:
       return {
@@ -144,6 +143,14 @@ function judgeContract(contract: ContractEvidence, ends: Ends): Judged {
         action: 'wait for its event, or until the marketplace is read again',
       };
   }
+}
+
+function explainEnd(contract: ContractEvidence, says: string): { says: string; action: string } {
+  if (!isOperatorContradicted(contract)) return { says, action: 'nothing: access ends with the contract' };
+  return {
+    says: `${says}; the marketplace still lists it as active`,
+    action: `gangway contracts reopen ${contract.contractId} if it goes on, or end it at the marketplace`,
+  };
 }
 
 function sayEnd(ends: Ends): string {

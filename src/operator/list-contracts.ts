@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import { type ContractStatus, statusOfContract } from '../domain/evidence-status.ts';
+import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
 import { type CountedContract, createContractStore, pageSize } from '../evidence/contract-store.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 
@@ -64,7 +64,7 @@ function toListed(row: CountedContract, suspectSince: string | null): ListedCont
     suspectSince,
     budgetState,
     consumedFraction,
-    status: statusOfContract(row),
+    status: shownStatusOf(row),
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     people: row.people ?? 0,
   };

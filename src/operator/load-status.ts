@@ -9,6 +9,7 @@ import { countDeliveries, countTroubled } from '../inbox/delivery-count-store.ts
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import type { Trouble } from '../installs/subscription/troubles.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
+import { countUndecided } from '../memberships/membership-list-store.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
@@ -82,11 +83,13 @@ export async function loadPresent(
   };
   const disputed = await createContractStore(database).countDisputed();
   const troubled = await countTroubled(database.kysely);
+  const undecided = await countUndecided(database.kysely);
   const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(isConfigured);
   const suspects = await createSuspectStore(database).list([...configured.keys()], mostSuspects);
   const attention = [
     ...(configured.size === 0 ? [noInstall] : []),
     ...findAttention(present, disputed, troubled, endpoints),
+    ...aboutUndecided(undecided),
     ...aboutSuspects(suspects),
     ...(await aboutInvitations(database, mailed)),
     ...aboutBudgets(budgets),
@@ -104,6 +107,16 @@ export const noInstall: Attention = {
   action: 'gangway connect <a name for them>',
   page: '/connect',
 };
+
+/** Members that Gangway did not add, or does not know as its own after a restore. */
+function aboutUndecided({ wanted, leftIn }: { wanted: number; leftIn: number }): Attention[] {
+  const action =
+    'gangway members --undecided lists them; gangway members adopt <id> has them removed, gangway members release <id> lets them stay, and --undecided instead of <id> decides about all';
+  return [
+    ...ifAny('members who were left in after their contract ended', leftIn, action, '/access?state=released'),
+    ...ifAny('members who were in before Gangway added them, and stay when their contract ends', wanted, action),
+  ];
+}
 
 /** More than that are not counted: something is wrong with all of them. */
 const mostSuspects = 1000;
@@ -196,7 +209,12 @@ function findAttention(
       'gangway members --waiting, then ask the customer for consent to share it',
       '/access?state=waiting_email',
     ),
-    ...ifAny('disputed contracts', disputed, 'gangway contracts list --status disputed', '/contracts?status=disputed'),
+    ...ifAny(
+      'disputed contracts',
+      disputed,
+      'gangway contracts list --status disputed; then gangway contracts reopen <id> if it goes on, or end it at the marketplace',
+      '/contracts?status=disputed',
+    ),
     ...ifAny(
       'deliveries that were given up',
       left('failed'),

@@ -474,6 +474,29 @@ describe('commands of an operator', () => {
       expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });
     });
 
+    it('release and adopt decide at once about all who were in before', async () => {
+      const present = ['cmu1', 'cmu2'].map((id) => {
+        return { id, email: `${id}@opentrain.work`, displayName: 'Amara O.', status: 'active' };
+      });
+      writeFileSync(workspace.rosterFile, JSON.stringify({ groups: { 'street-signs': present } }));
+      await workspace.receive(hire(1), hire(2));
+      expect(await runOk('status')).toContain('members who were in before Gangway added them');
+      expect(await runOk('members', '--undecided')).toMatch(/cmu1.+\n.+cmu2/);
+      const misused = await run('members', 'release', '1', '--undecided');
+      expect(misused).toMatchObject({
+        status: 64,
+        stderr: expect.stringContaining('or use --undecided alone') as string,
+      });
+      expect(await runJson('members', 'adopt', '1')).toMatchObject({ outcome: 'kept' });
+      expect(await runJson('members', 'release', '--undecided', '--tool', 'list')).toEqual({
+        decision: 'release',
+        decided: [{ membership: 2, outcome: 'released' }],
+        refused: [],
+      });
+      expect(await runOk('members', '--undecided')).toBe('There are no memberships.\n');
+      expect(await runOk('members', 'adopt', '--undecided')).toBe('Nothing was decided.\n');
+    });
+
     it('release refuses an address that is managed', async () => {
       changeConfig((config) => ({
         ...config,

@@ -408,9 +408,14 @@ describe('explaining a membership', () => {
       /^mend what studio says; it is tried again when there is new evidence$/,
     ],
     [
-      { ...gone, state: 'released' },
+      { ...gone, state: 'released', releasedBy: 'operator' },
       /^kept in street-signs of studio/,
       /^nothing: they stay; to have them removed: gangway members adopt 7$/,
+    ],
+    [
+      { ...gone, state: 'released' },
+      /^kept in street-signs of studio/,
+      /^decide about it: gangway members adopt 7 has .+ gangway members release 7 lets/,
     ],
     [{ ...gone, state: 'held' }, /was rejected \(/, /^nothing: an operator decided to keep them/],
     [{ state: 'orphaned' }, /^kept in/, /or end this with "gangway retire --install acme"$/],

@@ -88,10 +88,26 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       },
       {
         says: 'disputed contracts: 1',
-        action: 'gangway contracts list --status disputed',
+        action: expect.stringMatching(/^gangway contracts list --status disputed; then gangway contracts reopen <id>/),
         page: '/contracts?status=disputed',
       },
     ]);
+  });
+
+  it("an operator's end that the marketplace contradicted for an hour is shown as disputed until it is reopened", async () => {
+    const endedByOperatorAt = '2026-03-15T10:00:00.000Z';
+    const read = async (activeReadAt: string) =>
+      await engine.merge({ ...emptyEvidence(), contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }] });
+    const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: hour, endedByOperatorAt };
+    await engine.merge({ ...emptyEvidence(), contracts: [ended] });
+    const shown = async () => (await listContracts(engine.database, { limit: 10 })).map(({ status }) => status);
+    await read('2026-03-15T10:59:59.000Z');
+    expect([await attention(), await shown()]).toEqual([[], ['ended']]);
+    await read('2026-03-15T11:00:00.000Z');
+    expect([await attention(), await shown()]).toEqual([['disputed contracts: 1'], ['disputed']]);
+    const reopened = { ...emptyContract('acme', 'cmc1'), reopenedAt: '2026-03-15T12:00:00.000Z' };
+    await engine.merge({ ...emptyEvidence(), contracts: [reopened] });
+    expect([await attention(), await shown()]).toEqual([[], ['active']]);
   });
 
   it('says what is orphaned or refused', async () => {

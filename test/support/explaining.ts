@@ -37,6 +37,7 @@ export const membership: MembershipRow = {
   failure: null,
   lateUntil: null,
   missedAt: null,
+  releasedBy: null,
   unmetSince: null,
   updatedAt: at,
   cause: null,

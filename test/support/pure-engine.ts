@@ -260,6 +260,7 @@ const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wan
   clearedGeneration: null,
   lateUntil: null,
   missedAt: null,
+  releasedBy: null,
   unmetSince: null,
 };
 

@@ -25,14 +25,14 @@ const listOfMemberships = defineOperation({
   tag,
   query: membershipQuery,
   answer: membershipPage,
-  async run({ query: { tool, install, state, ...wish } }, { database: { kysely } }) {
+  async run({ query: { tool, install, state, undecided, ...wish } }, { database: { kysely } }) {
     const { items, next } = await pageByKey(
       'listMemberships',
       { ...wish, parts: 4 },
       async (key, limit) => {
         const [ofTool = '', groupId = '', trainerId = '', id] = key ?? [];
         const after = key && { tool: ofTool, groupId, trainerId, id: Number(id) };
-        return await listMemberships(kysely, { tool, install, state, after, limit });
+        return await listMemberships(kysely, { tool, install, state, isUndecided: undecided, after, limit });
       },
       (row) => [row.tool, row.groupId, row.trainerId, String(row.id)],
     );

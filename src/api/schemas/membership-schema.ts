@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { membershipStates } from '../../domain/membership.ts';
-import { instant, maybeInstant, maybeText, pageSchema, paging, rowNumber, text } from './common-schema.ts';
+import { flag, instant, maybeInstant, maybeText, pageSchema, paging, rowNumber, text } from './common-schema.ts';
 
 /** Who is in which group of a tool, why, and what happened. */
 
@@ -31,6 +31,9 @@ export const membershipQuery = z.strictObject({
   tool: text.optional(),
   install: text.optional(),
   state: z.enum(membershipStates).optional(),
+  undecided: flag
+    .optional()
+    .describe('Only members whom Gangway did not add, while it is not decided whether they stay.'),
 });
 
 export const membershipPage = pageSchema(membership);

@@ -29,6 +29,20 @@ export const statusCommand = defineCommand({
 
 const membership = argument('<membership>', 'its number in the list', toRowNumber);
 
+const oneMembership = argument('[membership]', 'its number in the list', toRowNumber);
+const allUndecided = {
+  undecided: flag('all that "gangway members --undecided" lists'),
+  tool: option('<name>', 'of them only those of one tool'),
+};
+
+/** @param isOfOne whether another option only makes sense for one membership */
+function misuseOfDecision(
+  { membership: named, undecided }: { membership: number | undefined; undecided: boolean },
+  isOfOne: boolean,
+): string | false {
+  return (named === undefined) !== (undecided && !isOfOne) && 'name one membership, or use --undecided alone';
+}
+
 export const membersCommand = defineCommand({
   name: 'members',
   description: 'list the memberships: which trainer belongs to which group, and the state of each',
@@ -36,6 +50,7 @@ export const membersCommand = defineCommand({
     tool: option('<name>', 'only those of one tool'),
     state: choice('<state>', 'only those in one state:', membershipStates),
     waiting: flag('only those that wait: for a work email, or for their invitation to be handed over'),
+    undecided: flag('only members whom Gangway did not add, while it is not decided whether they stay'),
     limit: limit(500),
   },
   json: jsonInsteadOfTable,
@@ -62,14 +77,16 @@ export const membersCommand = defineCommand({
     defineCommand({
       name: 'adopt',
       description: 'count a member as added by Gangway: they are removed when no reason is left, which may be at once',
-      arguments: { membership },
+      arguments: { membership: oneMembership },
       options: {
+        ...allUndecided,
         account: flag('count their account too as made by Gangway, so that it may be changed or ended'),
         address: option(
           '<address>',
           'the address that their account shows now, if no source has reported it: the account is theirs',
         ),
       },
+      misuse: (given) => misuseOfDecision(given, given.address !== undefined),
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersAdopt,
       remote: async () => (await import('../remote/people.ts')).askAdopt,
@@ -77,10 +94,12 @@ export const membersCommand = defineCommand({
     defineCommand({
       name: 'release',
       description: 'count a member as not added by Gangway: they stay, whatever ends',
-      arguments: { membership },
+      arguments: { membership: oneMembership },
       options: {
+        ...allUndecided,
         doubted: flag('let go of the account whose owner is not known, and not of the member'),
       },
+      misuse: (given) => misuseOfDecision(given, given.doubted),
       opens: 'storage',
       run: async () => (await import('../members-command.ts')).runMembersRelease,
       remote: async () => (await import('../remote/people.ts')).askRelease,

@@ -207,6 +207,16 @@ export const migrateCommand = defineCommand({
   local: 'an instance migrates its database when it starts',
 });
 
+export const backupCommand = defineCommand({
+  name: 'backup',
+  description: 'copy the SQLite database to a new file, beside running instances',
+  arguments: { file: argument('<file>', 'the file to write') },
+  notes: `A copy of gangway.db alone lacks what is still in its log. The key is not in the backup.`,
+  opens: 'storage',
+  run: async () => (await import('../backup-command.ts')).runBackup,
+  local: 'it writes a file beside the database',
+});
+
 export const adapterCommand = defineGroup('adapter', 'try an adapter out', [
   defineCommand({
     name: 'test',

@@ -4,7 +4,6 @@ import type { InvitationContent } from '../../domain/invitation.ts';
 import type { OrphanedMembership, Retired } from '../../memberships/ownership-store.ts';
 import type { Approved } from '../../operator/approve-plan.ts';
 import type { Forecast } from '../../operator/forecast.ts';
-import type { Release } from '../../operator/release-membership.ts';
 import type { Forgotten } from '../../privacy/forget-person.ts';
 import type { ListedFinding, ListedGroupDrift } from '../../reconcile/drift/finding-store.ts';
 import type { Plan, PlanResult } from '../../removals/plan-store.ts';
@@ -16,11 +15,14 @@ import { type ForgetOptions, printForgotten } from '../forget-command.ts';
 import { printInvitation, printRenewed } from '../invitation-commands.ts';
 import {
   type Adoption,
+  type Decided,
+  decideEach,
   type Listed,
   type MemberFilter,
+  mostUndecided,
   type Outcome,
   printMembers,
-  toDecided,
+  type Releasing,
 } from '../members-command.ts';
 import {
   type Approval,
@@ -47,12 +49,12 @@ export async function askStatus({ since }: { since: number }, remote: RemoteSess
 type Answered = Omit<Listed, 'wanted'> & { wanted: boolean };
 
 export async function askMembers(
-  { tool, state, waiting, limit }: MemberFilter,
+  { tool, state, waiting, undecided, limit }: MemberFilter,
   remote: RemoteSession,
 ): Promise<Printed> {
   const found = waiting
     ? await listWaiting(remote, tool, limit)
-    : await remote.list<Answered>('GET /memberships', { tool, state }, limit);
+    : await remote.list<Answered>('GET /memberships', { tool, state, undecided: undecided || undefined }, limit);
   return printMembers(found.map(toListed), waiting);
 }
 
@@ -87,16 +89,30 @@ export async function askRenew({ membership }: OfMembership, remote: RemoteSessi
   return printRenewed(membership);
 }
 
-export async function askAdopt({ membership, account, address }: Adoption, remote: RemoteSession): Promise<Printed> {
-  const asked = { params: { membership }, body: { account, address } };
-  const { outcome } = await remote.ask<{ outcome: Outcome }>('POST /memberships/{membership}/adopt', asked);
-  return toDecided(membership, 'adopt', outcome);
+export async function askAdopt({ account, address, ...decided }: Adoption, remote: RemoteSession): Promise<Printed> {
+  return await askEach(decided, 'adopt', { account, address }, remote);
 }
 
-export async function askRelease({ membership, doubted }: Release, remote: RemoteSession): Promise<Printed> {
-  const asked = { params: { membership }, body: { doubted } };
-  const { outcome } = await remote.ask<{ outcome: Outcome }>('POST /memberships/{membership}/release', asked);
-  return toDecided(membership, 'release', outcome);
+export async function askRelease({ doubted, ...decided }: Releasing, remote: RemoteSession): Promise<Printed> {
+  return await askEach(decided, 'release', { doubted }, remote);
+}
+
+async function askEach(
+  decided: Decided,
+  decision: 'adopt' | 'release',
+  body: object,
+  remote: RemoteSession,
+): Promise<Printed> {
+  return await decideEach(
+    decided,
+    decision,
+    (tool) => remote.list<Answered>('GET /memberships', { tool, undecided: true }, mostUndecided),
+    async (membership) => {
+      const asked = { params: { membership }, body };
+      const { outcome } = await remote.ask<{ outcome: Outcome }>(`POST /memberships/{membership}/${decision}`, asked);
+      return outcome;
+    },
+  );
 }
 
 interface ExplainWish {

@@ -1,7 +1,11 @@
 import { copyFileSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openStorage } from '../../../src/app/storage.ts';
+import { backUp } from '../../../src/db/back-up.ts';
+import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { loadStatus } from '../../../src/operator/load-status.ts';
+import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -69,6 +73,58 @@ describe("yesterday's database, put back", () => {
     await expectRight(['fresh1', 'fresh2', 'fresh3', 'joined', 'stays', 'hired-unheard']);
   });
 });
+
+describe('a database copied beside a running bridge, and put back', () => {
+  const wereIn = 'members who were in before Gangway added them, and stay when their contract ends: 2';
+
+  it.each([
+    ['by gangway backup: nothing is lost, and nothing is shown', 'backup', [], ['added2']],
+    ['without its log: members of the lost time are listed as undecided', 'bare copy', [wereIn], ['added1', 'added2']],
+    ['as a new, empty database: all members are listed as undecided', 'nothing', [wereIn], ['added1', 'added2']],
+  ])('%s', async (_what, copied, needed, left) => {
+    const site = await openSite(sqlite, ['acme']);
+    const [tool, hands, file] = [createMemoryTool(), createHands(site), fileOf(site)];
+    const start = () => site.start({ tools: { studio: tool.adapter }, removals: { max: 1000, maxFraction: 1 } });
+    const needs = async ({ storage: { database } }: SiteBridge) => {
+      const status = await loadStatus(
+        database,
+        site.clock.now().toISOString(),
+        new Map([['acme', { tool: 'studio' }]]),
+      );
+      return status.attention.flatMap(({ says }) => (says.startsWith('members who') ? [says] : []));
+    };
+    const first = await start();
+    await site.customer('acme').link('signs');
+    await first.quiet();
+    // Everything since then is in the log alone.
+    await backUp(first.storage.database, `${file}.bare copy`);
+    for (const name of ['added1', 'added2']) hands.hire(name);
+    await first.quiet();
+    await backUp(first.storage.database, `${file}.backup`);
+    await first.stop();
+    for (const rest of ['', '-wal', '-shm']) rmSync(`${file}${rest}`, { force: true });
+    if (copied !== 'nothing') copyFileSync(`${file}.${copied}`, file);
+
+    site.clock.advance(5 * minuteMs);
+    const second = await start();
+    // As the schedule would.
+    const { database } = second.storage;
+    const installs = createInstallStateStore(database);
+    await inTransaction(database, (tx) => installs.wantRead(tx, ['acme'], site.clock.now().toISOString()));
+    await second.quiet();
+    expect([await needs(second), tool.members('signs')]).toEqual([needed, ['added1', 'added2']]);
+    hands.end('added1');
+    await second.quiet();
+    await second.pass(2 * minuteMs);
+    expect(tool.members('signs')).toEqual(left);
+    const isKnown = needed.length === 0;
+    expect(await needs(second)).toEqual(isKnown ? [] : [expect.stringMatching('left in after'), oneOf(wereIn)]);
+  });
+});
+
+function oneOf(many: string): string {
+  return many.replace('2', '1');
+}
 
 /**
  * A day in the life of a bridge whose database is then set back to that day's beginning. What lies
@@ -167,8 +223,12 @@ async function storeUnseen({ sandbox, clock, databaseUrl }: Site, happen: () => 
   await storage.database.close();
 }
 
-function copyDatabase({ databaseUrl }: Site, from: string, to: string): void {
-  const file = databaseUrl.slice('sqlite:'.length);
+function fileOf({ databaseUrl }: Site): string {
+  return databaseUrl.slice('sqlite:'.length);
+}
+
+function copyDatabase(site: Site, from: string, to: string): void {
+  const file = fileOf(site);
   for (const rest of ['-wal', '-shm']) rmSync(`${file}${to}${rest}`, { force: true });
   for (const part of [file, `${file}.key`]) copyFileSync(`${part}${from}`, `${part}${to}`);
 }
