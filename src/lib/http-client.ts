@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from './deadline.ts';
 import { maskText } from './mask.ts';
+import { stripBom } from './strip-bom.ts';
 
 export interface HttpRequest {
   method: string;
@@ -127,7 +128,7 @@ function toUnreachable(error: unknown, deadline: Deadline, purpose: string, time
 
 async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {
   const chunks = await Array.fromAsync(readBytes(response, maxBytes, purpose));
-  return Buffer.concat(chunks).toString('utf8');
+  return stripBom(Buffer.concat(chunks).toString('utf8'));
 }
 
 /** Leaving the loop early cancels the body and closes the connection. */

@@ -48,6 +48,16 @@ describe('a request', () => {
     expect(inspect(error)).not.toMatch(/hunter2|ö/);
   });
 
+  it('reads JSON and a refusal after the byte order mark of a tool that writes one', async () => {
+    const { url } = await openHttpFake((request, response) => {
+      const { status, text } =
+        request.url === '/no' ? { status: 409, text: '{"error":"full"}' } : { status: 200, text: '[1]' };
+      response.writeHead(status).end(`\ufeff${text}`);
+    });
+    expect((await ask(url)).body).toEqual([1]);
+    await expect(ask(`${url}/no`)).rejects.toThrow('answered 409: full');
+  });
+
   it('takes any answer where none is needed, and only then', async () => {
     const { url } = await openHttpFake((_, response) => void response.end('<p>Done'));
     await expect(ask(url, { isAnswerIgnored: true })).resolves.toMatchObject({ status: 200 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
+import { stripBom } from '../../lib/strip-bom.ts';
 import { Roster } from './roster-schema.ts';
 
 /** Reads the roster. A missing file is an empty roster. */
@@ -9,7 +10,7 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
   const text = await readText(file, signal);
   if (text === undefined) return { groups: new Map() };
   try {
-    return Roster.parse(JSON.parse(text));
+    return Roster.parse(JSON.parse(stripBom(text)));
   } catch (error) {
     throw new AppError('invalid', `The roster ${file} is not one, so it is left as it is`, {
       cause: error,

@@ -137,6 +137,12 @@ describe('the roster', () => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
   });
 
+  it('keeps its members where an editor has saved it with a byte order mark', async () => {
+    const roster = openRoster('\ufeff{"groups": {"signs": []}, "note": "ours"}');
+    await roster.add('signs', 'cmu1');
+    expect(roster.read()).toMatchObject({ groups: { signs: [{ id: 'cmu1' }] }, note: 'ours' });
+  });
+
   it('makes its folder', async () => {
     const file = path.join(createFolder(), 'new', 'deep', 'roster.json');
     await createRosterAdapter({ path: file }).addMember('p', person('cmu1'), signal);
