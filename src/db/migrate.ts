@@ -35,6 +35,7 @@ import { up as createPayments } from '../../migrations/0032-payments.ts';
 import { up as addBodyKey } from '../../migrations/0033-body-key.ts';
 import { up as addListsWaited } from '../../migrations/0034-lists-waited.ts';
 import { up as indexReasons } from '../../migrations/0035-reasons-of-contract.ts';
+import { up as addFeedFailingSince } from '../../migrations/0036-feed-failing-since.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -77,6 +78,7 @@ const migrations: Record<string, Migration> = {
   '0033-body-key': { up: addBodyKey },
   '0034-lists-waited': { up: addListsWaited },
   '0035-reasons-of-contract': { up: indexReasons },
+  '0036-feed-failing-since': { up: addFeedFailingSince },
 };
 
 /**

@@ -232,10 +232,12 @@ function isWebUrl(value: unknown): value is string {
 
 const longestRetryAfterMs = 3_600_000;
 
-/** Seconds or an HTTP date, at most an hour. */
+/** Seconds, which some servers give as a decimal, or a date; at most an hour. */
 function retryAfterOf({ headers }: Response): { retryAfterMs?: number } {
   const value = headers.get('retry-after');
   if (value === null) return {};
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  if (/^\d+(\.\d*)?$/.test(value)) return { retryAfterMs: Math.min(Number(value) * 1000, longestRetryAfterMs) };
+  // Of other texts `Date.parse` makes dates too: of "1.5" the fifth of January 2001.
+  const ms = /^[a-z]{3}|^\d{4}-/i.test(value) ? Date.parse(value) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? {} : { retryAfterMs: Math.min(Math.max(ms, 0), longestRetryAfterMs) };
 }
