@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
@@ -38,6 +39,16 @@ describe('gangway status', () => {
         },
       ],
     });
+  });
+
+  it('says that the configuration was changed while a bridge goes on by the old one', async () => {
+    const { configFile } = workspace;
+    await workspace.whileRunning(async () => {
+      expect(await runOk('status')).toMatch(/^Nothing needs you\./);
+      writeFileSync(configFile, readFileSync(configFile));
+      expect(await runOk('status')).toContain(`! ${configFile} has changed since the instance `);
+    });
+    expect(await runOk('status')).not.toContain('has changed');
   });
 
   it('says which tool is in trouble while an instance runs, and explain says it too', async () => {
