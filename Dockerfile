@@ -19,7 +19,7 @@ COPY --from=build /app/package.json /app/package.json
 COPY --from=build /app/node_modules /app/node_modules
 COPY --from=build /app/dist /app/dist
 # For `docker exec`, and as a command of its own: gangway status
-RUN ln -s /app/dist/main.js /usr/local/bin/gangway
+RUN printf '#!/bin/sh\nexec node -- /app/dist/main.js "$@"\n' > /usr/local/bin/gangway && chmod +x /usr/local/bin/gangway
 # Without a configured path the database is ./data/gangway.db, and the configuration is ./gangway.config.json.
 # To keep the configuration too, mount a folder as /gangway.
 RUN mkdir /data /gangway && ln -s /data /gangway/data && chown 10001:10001 /data /gangway
@@ -31,6 +31,7 @@ EXPOSE 8787 8788
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.GANGWAY_RECEIVER_PORT || 8787}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# V8 reserves less memory for short-lived values, because the bridge is mostly idle.
-ENTRYPOINT ["node", "--max-semi-space-size=2", "/app/dist/main.js"]
+# V8 reserves less memory for short-lived values, because the bridge is mostly idle. After `--`, Node leaves Gangway's
+# `--env-file` to Gangway.
+ENTRYPOINT ["node", "--max-semi-space-size=2", "--", "/app/dist/main.js"]
 CMD ["start"]

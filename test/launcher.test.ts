@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createFolder } from './support/folder.ts';
@@ -25,6 +25,19 @@ describe('the launcher of a checkout', () => {
 
   it('runs what was built', () => {
     expect(run(openCheckout(built))).toBe('bundle');
+  });
+
+  it('reads --env-file itself: Node ended with status 9 where the file was missing', () => {
+    const folder = openCheckout(built);
+    writeFileSync(path.join(folder, 'dist/main.js'), "console.log(process.argv.slice(2).join(' '));");
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'));
+    const image = /^ENTRYPOINT (.*)$/m.exec(readFileSync('Dockerfile', 'utf8'))?.[1] ?? '';
+    const commands = [scripts.start, scripts.gangway, JSON.parse(image).join(' ').replace('/app', '.')];
+    for (const command of commands) {
+      const [, ...argv] = `${command} --env-file missing`.split(' ');
+      const said = execFileSync(process.execPath, argv, { cwd: folder, encoding: 'utf8' });
+      expect(said).toMatch(/--env-file missing\n$/);
+    }
   });
 
   it('runs the sources where one of them is newer', () => {

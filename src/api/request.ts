@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import rawBody from 'raw-body';
 import { AppError } from '../domain/errors.ts';
+import { isCompressed } from '../lib/is-compressed.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Operation } from './operation-schema.ts';
 import { idempotencyKey } from './schemas/common-schema.ts';
@@ -34,9 +35,8 @@ export function hasBody({ headers }: Request): boolean {
 
 /** @returns an empty object where nothing was sent */
 export async function readJson(request: Request): Promise<unknown> {
-  const { 'content-encoding': encoding = 'identity' } = request.headers;
   if (!hasBody(request)) return {};
-  if (!request.is('application/json') || encoding !== 'identity') {
+  if (!request.is('application/json') || isCompressed(request.headers['content-encoding'])) {
     throw new AppError('unsupported_media_type', 'Send application/json in UTF-8, not compressed');
   }
   const text = await rawBody(request, { limit: bodyBytes, encoding: 'utf-8' });

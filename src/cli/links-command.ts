@@ -1,6 +1,7 @@
 import type { Services } from '../app/services.ts';
 import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
+import { examineLink } from '../operator/links/examine-link.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
@@ -89,8 +90,10 @@ export async function runLinksAdd(
     ...(managed && { provisioningMode: 'MANAGED_ADAPTER' as const }),
   };
   const deps = { ...services, adapters, by: decidedBy() };
-  const { id } = await addLink(deps, sourceOf(services, install), install, wanted, terminal.signal);
-  return printLinked({ install, linkId: id, project });
+  const source = sourceOf(services, install);
+  const link = await addLink(deps, source, install, wanted, terminal.signal);
+  const warnings = await examineLink(deps, source, install, link, terminal.signal);
+  return printLinked({ install, linkId: link.id, project, warnings });
 }
 
 export interface Linked {
@@ -99,8 +102,9 @@ export interface Linked {
   project: string;
 }
 
-export function printLinked(linked: Linked): Printed {
-  return { data: linked, text: () => `Linked ${linked.project}: ${linked.linkId}` };
+export function printLinked(linked: Linked & { warnings: string[] }): Printed {
+  const problems = linked.warnings.map((says) => `Warning: ${says}`);
+  return { data: linked, text: () => `Linked ${linked.project}: ${linked.linkId}`, problems };
 }
 
 export interface NamedLink {

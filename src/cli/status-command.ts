@@ -1,11 +1,15 @@
+import { statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { findConfiguration } from '../config/find-configuration.ts';
 import { instantIn, systemClock, toInstant } from '../lib/clock.ts';
-import { loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
+import { aboutChangedFile, loadRunning, type Running, type ShownInstance } from '../operator/about-instances.ts';
+import type { Attention } from '../operator/attention.ts';
 import { loadStatus, type Status, toMailed } from '../operator/load-status.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { formatTable } from './table.ts';
 import { toAttentionText } from './texts.ts';
-import { loadRegistry } from './with-storage.ts';
+import { loadRegistry, toQuery } from './with-storage.ts';
 
 /** `gangway status`: how Gangway is doing, and what needs an operator. */
 export async function runStatus({ since }: { since: number }, session: StorageSession): Promise<Printed> {
@@ -15,9 +19,18 @@ export async function runStatus({ since }: { since: number }, session: StorageSe
   const mailed = toMailed(config, toInstant(systemClock.now()));
   const status = await loadStatus(storage.database, from, installs, mailed);
   const running = await loadRunning(storage.database, systemClock);
-  const attention = [...running.attention, ...status.attention];
+  const attention = [...running.attention, ...aboutFile(session, running), ...status.attention];
   const all = { ...status, ...running, attention };
   return printStatus(all);
+}
+
+/** Only of the instances on this machine, because others have a file of their own. */
+function aboutFile(session: StorageSession, { instances }: Running): Attention[] {
+  const source = findConfiguration(toQuery(session));
+  if (source.kind !== 'file') return [];
+  const own = instances.filter(({ name }) => name.startsWith(`${hostname()}/`));
+  // Unlike the time of its content, which a copy may keep, this one cannot be set.
+  return aboutChangedFile(own, source.path, statSync(source.path).ctime);
 }
 
 export function printStatus(all: Status & Running): Printed {

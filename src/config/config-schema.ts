@@ -53,7 +53,7 @@ const limits = z
 
 const receiver = z
   .strictObject({
-    host: host.default('0.0.0.0').describe('The address the public listener binds to.'),
+    host: host.prefault('0.0.0.0').describe('The address the public listener binds to.'),
     port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
     publicUrl: httpUrl
       .optional()
@@ -83,7 +83,7 @@ const consoleToken = z
 
 const operatorConsole = z
   .strictObject({
-    host: host.default('127.0.0.1').describe('The address the operator listener binds to.'),
+    host: host.prefault('127.0.0.1').describe('The address the operator listener binds to.'),
     port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
     token: secret
       .optional()

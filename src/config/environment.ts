@@ -1,5 +1,6 @@
 import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
+import { stripBom } from '../lib/strip-bom.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, type Path, withValueAt } from './document.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
@@ -51,13 +52,17 @@ export function isSetUp(env: Environment): boolean {
   return [...meant.map(({ name }) => name), ...others].some((name) => isGiven(name, env));
 }
 
-/** The variables of a process, and, if they are not set there, those of an environment file. */
+/**
+ * The variables of a process, and, if they are not set there, those of an environment file. The byte order mark
+ * of a file that another program read, such as Node, is in the name or in the value.
+ */
 export function readEnvironment(
   file: string | undefined,
   env: Environment = process.env,
   cwd = process.cwd(),
 ): Environment {
-  return file === undefined ? env : { ...parseEnv(readSmallFile(file, cwd)), ...env };
+  const own = Object.entries(env).map(([name, value]) => [stripBom(name), value && stripBom(value)] as const);
+  return { ...(file !== undefined && parseEnv(readSmallFile(file, cwd))), ...Object.fromEntries(own) };
 }
 
 /** The value of a variable or of the file that `<name>_FILE` names. Throws `invalid`. */

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { name } from './values-schema.ts';
+import { httpUrl, name } from './values-schema.ts';
 
 /** A configuration to start from, and the variables that it refers to. */
 export interface InitialConfig {
@@ -93,7 +93,11 @@ export interface InitialWishes {
   marketplaceUrl?: string | undefined;
 }
 
-/** One tool, and the install if one is given, with every secret as a reference. */
+/**
+ * One tool, and the install if one is given, with every secret as a reference.
+ *
+ * @throws AppError `invalid` on a name or a URL that `start` would refuse
+ */
 export function initialConfig({
   adapter,
   offboarding,
@@ -101,6 +105,9 @@ export function initialConfig({
   publicUrl,
   marketplaceUrl,
 }: InitialWishes): InitialConfig {
+  refuseUnusable('--install', name, install);
+  refuseUnusable('--public-url', httpUrl, publicUrl);
+  refuseUnusable('--marketplace-url', httpUrl, marketplaceUrl);
   const settings = toolSettings.get(adapter);
   const tool = settings === undefined ? 'tool' : adapter;
   const own = install === undefined ? [] : variablesOf(install, tool);
@@ -125,12 +132,12 @@ export function initialConfig({
   };
 }
 
-/** @throws AppError `invalid` on a bad name */
+function refuseUnusable(option: string, schema: typeof name | typeof httpUrl, text: string | undefined): void {
+  const fault = text === undefined ? undefined : schema.safeParse(text).error;
+  if (fault !== undefined) throw new AppError('invalid', `${option}: ${fault.issues[0]?.message}`);
+}
+
 function variablesOf(install: string, tool: string): InitialConfig['variables'] {
-  const checked = name.safeParse(install);
-  if (!checked.success) {
-    throw new AppError('invalid', `--install: ${checked.error.issues[0]?.message}`);
-  }
   const prefix = variablePrefix(install, tool);
   return [
     { name: `${prefix}_TOKEN`, meaning: "the install's platform token" },

@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { stripBom } from '../lib/strip-bom.ts';
 
 /**
  * Parses JSON as `JSON.parse` does, with two helps for a file that was written by hand: a syntax error
@@ -6,7 +7,7 @@ import { AppError } from '../domain/errors.ts';
  * object is refused. A byte order mark is skipped. Throws `invalid`, also for what is nested more than 100 deep.
  */
 export function parseJson(source: string): unknown {
-  const text = source.replace(/^\uFEFF/, '');
+  const text = stripBom(source);
   const end = skipSpace(text, readValue(text, skipSpace(text, 0), 0));
   if (end < text.length) throw syntaxError(text, end, 'expected nothing more');
   return JSON.parse(text);

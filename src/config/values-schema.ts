@@ -85,13 +85,29 @@ export const databaseUrl = z
     /^sqlite:(?!\/\/(?!\/)).+$|^postgres(?:ql)?:\/\/.+$/,
     'write "sqlite:<file>" (such as "sqlite:./data/gangway.db") or "postgres://…"',
   )
+  .refine(
+    isDatabaseUrl,
+    'write "postgres://user:password@host/database", with "%23" for a "#" in the password, "%40" for an "@", "%2F" for a "/"',
+  )
   .meta({ secret: true });
+
+/** Without its encoding, a "#" or "/" in a password ends the host, so that another host would be called. */
+function isDatabaseUrl(text: string): boolean {
+  if (text.startsWith('sqlite:')) return true;
+  // A socket has no host.
+  const url = URL.parse(text.replace('@/', '@socket/'));
+  return url !== null && url.hash === '' && !url.pathname.includes('@');
+}
 
 export const port = z.int().min(0).max(65_535);
 
 export const fraction = z.number().min(0).max(1);
 
-export const host = z.string().regex(/^[^\s/]+$/, 'write a host name or an IP address');
+/** An address in brackets, as a URL has it, is given without them. */
+export const host = z
+  .string()
+  .transform((text) => (/^\[.*\]$/.test(text) ? text.slice(1, -1) : text))
+  .refine((text) => isIP(text) !== 0 || /^[\w.-]+$/.test(text), 'write a host name or an IP address, without a port');
 
 /** One IP address, or a range of them such as `10.0.0.0/8`. */
 export const network = z.string().refine(isNetwork, 'write an IP address or a range such as "10.0.0.0/8"');

@@ -51,6 +51,7 @@ export interface FeedTable {
   /** How many readings in a row have failed. */
   failures: number;
   failure: string | null;
+  failingSince: string | null;
 }
 
 /** A webhook endpoint that delivers here, for an install from the configuration or from the database. */

@@ -37,6 +37,7 @@ import { up as addListsWaited } from '../../migrations/0034-lists-waited.ts';
 import { up as indexReasons } from '../../migrations/0035-reasons-of-contract.ts';
 import { up as addReleasedBy } from '../../migrations/0036-released-by.ts';
 import { up as takeTurns } from '../../migrations/0037-turns-of-readings.ts';
+import { up as addFeedFailingSince } from '../../migrations/0038-feed-failing-since.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Database, inTransaction, type Transaction } from './database.ts';
 import { readSetting, writeSetting } from './setting-store.ts';
@@ -81,6 +82,7 @@ const migrations: Record<string, Migration> = {
   '0035-reasons-of-contract': { up: indexReasons },
   '0036-released-by': { up: addReleasedBy },
   '0037-turns-of-readings': { up: takeTurns },
+  '0038-feed-failing-since': { up: addFeedFailingSince },
 };
 
 /**

@@ -43,7 +43,7 @@ export const stampedColumns: StampedColumns = {
     dispatch: ['created_at', 'settled_at'],
     drift_finding: ['since'],
     drift_listing: ['listed_at'],
-    feed: ['next_read_at', 'read_at'],
+    feed: ['next_read_at', 'read_at', 'failing_since'],
     final_reading: ['wanted_at', 'reported_at', 'report_after'],
     forgotten_person: ['forgotten_at'],
     guideline: ['written_at', 'looked_at', 'since'],

@@ -14,7 +14,7 @@ export interface FeedStore {
    * @returns false if another process has moved it meanwhile
    */
   move(claimed: ClaimedFeed, to: string | null, at: { readAt: string; nextReadAt: string }): Promise<boolean>;
-  postpone(claimed: ClaimedFeed, failure: string, nextReadAt: string): Promise<void>;
+  postpone(claimed: ClaimedFeed, failure: string, at: { failingSince: string; nextReadAt: string }): Promise<void>;
   /** The cursor is not known to the marketplace (any more): the next reading begins with the first event. */
   startOver(claimed: ClaimedFeed): Promise<void>;
   /** Ends a claim. */
@@ -32,6 +32,7 @@ export interface FeedName {
 export interface ClaimedFeed extends FeedName {
   cursor: string | null;
   failures: number;
+  failingSince: string | null;
 }
 
 /** Forgets the feed of an install that is removed. */
@@ -75,7 +76,7 @@ export function createFeedStore(database: Database): FeedStore {
     },
 
     async claim({ install, grantId }, now, leasedUntil) {
-      const unread = { cursor: null, readAt: null, failures: 0, failure: null };
+      const unread = { cursor: null, readAt: null, failures: 0, failure: null, failingSince: null };
       const first = { install, grantId, nextReadAt: now, leasedUntil, ...unread };
       return await inTransaction(database, (tx) =>
         tx
@@ -88,15 +89,18 @@ export function createFeedStore(database: Database): FeedStore {
               .where('feed.nextReadAt', '<=', now)
               .where(isFree('feed', now)),
           )
-          .returning(['install', 'grantId', 'cursor', 'failures'])
+          .returning(['install', 'grantId', 'cursor', 'failures', 'failingSince'])
           .executeTakeFirst(),
       );
     },
 
-    move: (claimed, cursor, at) => update(claimed, { ...at, cursor, failures: 0, failure: null, leasedUntil: null }),
+    move(claimed, cursor, at) {
+      const answered = { failures: 0, failure: null, failingSince: null };
+      return update(claimed, { ...at, ...answered, cursor, leasedUntil: null });
+    },
 
-    async postpone(claimed, failure, nextReadAt) {
-      await update(claimed, { failure, nextReadAt, failures: claimed.failures + 1, leasedUntil: null });
+    async postpone(claimed, failure, at) {
+      await update(claimed, { ...at, failure, failures: claimed.failures + 1, leasedUntil: null });
     },
 
     async startOver(claimed) {

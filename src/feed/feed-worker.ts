@@ -1,6 +1,7 @@
 import type { NewDelivery } from '../domain/delivery.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { createLanes } from '../lib/lanes.ts';
@@ -31,6 +32,7 @@ export interface FeedDeps extends Polling {
   everyMs: number;
   /** Events that are older are counted and not stored: what they say may have been undone since. */
   staleAfterMs: number;
+  alerts: Alerts;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
@@ -42,6 +44,7 @@ const feedsAtOnce = 8;
 const leaseMs = 90_000;
 const stallMs = 5 * 60_000;
 const deferredMs = 60_000;
+const alertAfterMs = 3_600_000;
 
 export function createFeedWorker(deps: FeedDeps): FeedWorker {
   const { feeds, sources, logger, clock } = deps;
@@ -100,8 +103,8 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
  * the page is read again, and each of its events is known by its digest.
  */
 export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: AbortSignal): Promise<void> {
-  const { feeds, sources, clock, logger, everyMs } = deps;
-  const { install, failures } = claimed;
+  const { feeds, sources, clock, everyMs } = deps;
+  const { install } = claimed;
   try {
     const readUpdates = sources.get(install)?.readUpdates;
     if (readUpdates === undefined) throw new AppError('not_found', `The install ${install} has no feed any more`);
@@ -118,16 +121,32 @@ export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: Abo
   } catch (thrown) {
     const error = toAppError(thrown);
     if (signal.aborted) return await feeds.release(claimed);
-    logger.warn({ err: error, install }, 'The feed could not be read');
-    const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures + 1, error.retryAfterMs)));
-    await feeds.postpone(claimed, maskText(error.message), nextReadAt);
+    await postpone(deps, claimed, error);
     if (isRefusedCursor(claimed, error)) await feeds.startOver(claimed);
   }
 }
 
+async function postpone(deps: FeedDeps, claimed: ClaimedFeed, error: AppError): Promise<void> {
+  const { feeds, alerts, clock, logger, everyMs } = deps;
+  const { install, failures } = claimed;
+  logger.warn({ err: error, install }, 'The feed could not be read');
+  const failingSince = claimed.failingSince ?? toInstant(clock.now());
+  const alertInMs = Date.parse(failingSince) + alertAfterMs - clock.now().getTime();
+  if (alertInMs <= 0) {
+    const message = 'The feed of an install has not been read for an hour: what it alone says is not known yet';
+    alerts.raise('feed_unread', { install, reason: maskText(error.message) }, message);
+  }
+  const backoff = Math.min(backoffMs(failures + 1), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
+  const nextReadAt = instantIn(clock, Math.max(everyMs, backoff, error.retryAfterMs ?? 0));
+  await feeds.postpone(claimed, maskText(error.message), { failingSince, nextReadAt });
+}
+
+/** The statuses by which a server refuses a cursor: it is invalid, or no longer known. */
+const cursorRefusals: ReadonlySet<number | undefined> = new Set([400, 404, 410, 422]);
+
 /** What is stored already is known again, so nothing is lost by starting over. */
 function isRefusedCursor({ cursor }: ClaimedFeed, { status }: AppError): boolean {
-  return cursor !== null && status === 400;
+  return cursor !== null && cursorRefusals.has(status);
 }
 
 async function store(

@@ -12,6 +12,8 @@ export const alertKinds = [
   'marketplace_refuses',
   /** The contracts of a job are refused, while those of other jobs are answered. */
   'job_unread',
+  /** The updates feed of an install has not been read for an hour. */
+  'feed_unread',
   /** The token of an install expires soon, and could not be replaced. */
   'token_expires',
   /** An account has as many tokens as it may have, so that none can be replaced. */

@@ -1,6 +1,7 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import { createDeadline, type Deadline } from './deadline.ts';
 import { maskText } from './mask.ts';
+import { stripBom } from './strip-bom.ts';
 
 export interface HttpRequest {
   method: string;
@@ -127,7 +128,7 @@ function toUnreachable(error: unknown, deadline: Deadline, purpose: string, time
 
 async function readText(response: Response, maxBytes: number, purpose: string): Promise<string> {
   const chunks = await Array.fromAsync(readBytes(response, maxBytes, purpose));
-  return Buffer.concat(chunks).toString('utf8');
+  return stripBom(Buffer.concat(chunks).toString('utf8'));
 }
 
 /** Leaving the loop early cancels the body and closes the connection. */
@@ -231,10 +232,12 @@ function isWebUrl(value: unknown): value is string {
 
 const longestRetryAfterMs = 3_600_000;
 
-/** Seconds or an HTTP date, at most an hour. */
+/** Seconds, which some servers give as a decimal, or a date; at most an hour. */
 function retryAfterOf({ headers }: Response): { retryAfterMs?: number } {
   const value = headers.get('retry-after');
   if (value === null) return {};
-  const ms = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  if (/^\d+(\.\d*)?$/.test(value)) return { retryAfterMs: Math.min(Number(value) * 1000, longestRetryAfterMs) };
+  // Of other texts `Date.parse` makes dates too: of "1.5" the fifth of January 2001.
+  const ms = /^[a-z]{3}|^\d{4}-/i.test(value) ? Date.parse(value) - Date.now() : Number.NaN;
   return Number.isNaN(ms) ? {} : { retryAfterMs: Math.min(Math.max(ms, 0), longestRetryAfterMs) };
 }

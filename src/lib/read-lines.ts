@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { stripBom } from './strip-bom.ts';
 
 /** One line without its end; `fault` says why it cannot be read as text. */
 export type Line = { number: number; text: string } | { number: number; fault: string };
@@ -40,5 +41,5 @@ function toLine(number: number, bytes: Buffer, maxLineBytes: number): Line {
   if (bytes.length > maxLineBytes) return { number, fault: `is longer than ${maxLineBytes} bytes` };
   if (!isUtf8(bytes)) return { number, fault: 'is no text in UTF-8' };
   const text = bytes.toString('utf8').replace(/\r$/, '');
-  return { number, text: number === 1 ? text.replace(/^\ufeff/, '') : text };
+  return { number, text: number === 1 ? stripBom(text) : text };
 }

@@ -9,6 +9,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   absence_unproven: "remove the trainer's account in the tool, and protect the others",
   marketplace_refuses: 'gangway connect <install> with a new token',
   job_unread: 'see that the job belongs to your account, or: gangway links remove',
+  feed_unread: 'gangway doctor says what is refused; what is read on schedule goes on',
   token_expires: 'gangway token rotate <install> says what is in the way',
   tokens_full: 'revoke tokens that are not used in the settings of the account: gangway token list <install>',
   other_customer: 'put the right token back, or: gangway connect <install> --accept-other-customer',

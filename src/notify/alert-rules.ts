@@ -70,6 +70,9 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   absence_unproven: asked(['membership'], isStillToGo),
   marketplace_refuses: asked(['install'], isInstallUnread),
   job_unread: observed(['install', 'job'], ['install'], isInstallConfigured),
+  feed_unread: asked(['install'], async ({ store, walls }, { install = '' }) => {
+    return walls.installs.has(install) && (await store.isFeedFailing(install));
+  }),
   token_expires: observed(['install'], ['install'], isInstallConfigured),
   tokens_full: observed(['install'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),

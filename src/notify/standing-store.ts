@@ -16,6 +16,8 @@ export interface StandingStore {
   isToolTroubled(tool: string): Promise<boolean>;
   /** Whether the last try to read an install failed. */
   isUnread(install: string): Promise<boolean>;
+  /** Whether the last try to read the feed of the account that the install is bound to failed. */
+  isFeedFailing(install: string): Promise<boolean>;
   isEndpointTroubled(install: string): Promise<boolean>;
   /** Whether installs have accesses of one trainer in one tool under different addresses. */
   doAddressesDiffer(tool: string, trainerId: string): Promise<boolean>;
@@ -131,6 +133,20 @@ function createWorkQuestions(
     async isUnread(install) {
       const state = kysely.selectFrom('installState').select('failure').where('install', '=', install);
       return ((await state.executeTakeFirst())?.failure ?? null) !== null;
+    },
+
+    async isFeedFailing(install) {
+      const feed = kysely
+        .selectFrom('feed')
+        .innerJoin('installBinding', (join) =>
+          join
+            .onRef('installBinding.install', '=', 'feed.install')
+            .onRef('installBinding.grantId', '=', 'feed.grantId'),
+        )
+        .select('feed.install')
+        .where('feed.install', '=', install)
+        .where('failingSince', 'is not', null);
+      return (await feed.executeTakeFirst()) !== undefined;
     },
 
     async isEndpointTroubled(install) {

@@ -40,6 +40,20 @@ export async function loadRunning(database: Database, local: Clock): Promise<Run
   };
 }
 
+/**
+ * A configuration is read only at the start.
+ *
+ * @param instances those that read this file
+ */
+export function aboutChangedFile(instances: readonly ShownInstance[], file: string, changedAt: Date): Attention[] {
+  return instances
+    .filter(({ state, startedAt }) => state === 'running' && Date.parse(startedAt) < changedAt.getTime())
+    .map(({ name, startedAt }) => ({
+      says: `${file} has changed since the instance ${name} started at ${startedAt}, which goes on by the old one`,
+      action: 'restart it to have the change take effect',
+    }));
+}
+
 function toShown(instance: Instance, now: Date): ShownInstance {
   const { id: _, ...shown } = instance;
   const silentForMs = Math.max(0, now.getTime() - Date.parse(instance.beatAt));

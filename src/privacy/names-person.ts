@@ -1,3 +1,5 @@
+import { stripBom } from '../lib/strip-bom.ts';
+
 /** What a delivery may name a person by. */
 export interface Names {
   trainerId: string;
@@ -11,7 +13,7 @@ export interface Names {
  * person's contracts. A body that is not JSON is searched as text.
  */
 export function namesPerson(body: Uint8Array, names: Names): boolean {
-  const text = Buffer.from(body).toString('utf8');
+  const text = stripBom(Buffer.from(body).toString('utf8'));
   const json = tryParse(text);
   if (json === undefined) return isInText(text, names);
   const strings = [...stringsOf(json)];

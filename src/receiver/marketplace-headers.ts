@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 export interface MarketplaceHeaders {
   /** In lower case, as in Node. */
   readonly names: readonly string[];
-  /** The values of every signature header. */
+  /** The different values of the signature headers: a sender may send the same one under each prefix. */
   signaturesOf(headers: IncomingHttpHeaders): string[];
   deliveryIdOf(headers: IncomingHttpHeaders): string | null;
 }
@@ -19,7 +19,7 @@ export function createMarketplaceHeaders(prefixes: readonly string[]): Marketpla
   const events = named('Event');
   return {
     names: [...signatures, ...deliveries, ...events, 'user-agent', 'content-type'],
-    signaturesOf: (headers) => signatures.flatMap((name) => headers[name] ?? []),
+    signaturesOf: (headers) => [...new Set(signatures.flatMap((name) => headers[name] ?? []))],
     deliveryIdOf(headers) {
       const [id = ''] = deliveries.flatMap((name) => headers[name] ?? []);
       return id === '' ? null : id.slice(0, maxValueLength);

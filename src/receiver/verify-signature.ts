@@ -42,7 +42,7 @@ export function createSigningKeys(installs: ReadonlyMap<string, { webhookSecrets
  * Reads `t=<unix seconds>,v1=<hex>` (docs/design.md, Receiving). This is all that can be checked before
  * the body is read.
  *
- * @param headers every value of the signature header; more than one is malformed
+ * @param headers the different values of the signature header; more than one is malformed
  * @param now Unix seconds
  */
 export function readSignature(headers: readonly string[], now: number): ReadSignature {

@@ -4,6 +4,7 @@ import { type Appended, maxBodyBytes } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
+import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Quiet } from '../lib/quiet.ts';
@@ -184,7 +185,7 @@ function findFault({ headers }: Request): AppError | undefined {
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     return new AppError('unsupported_media_type', 'The content type must be application/json');
   }
-  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+  if (isCompressed(headers['content-encoding'])) {
     return new AppError('unsupported_media_type', 'The body must not be compressed');
   }
   return Number(headers['content-length'] ?? 0) > maxBodyBytes ? tooLarge() : undefined;

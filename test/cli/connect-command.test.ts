@@ -59,6 +59,13 @@ describe('gangway connect', { timeout: 30_000 }, () => {
     expect(stored.includes(customer.token)).toBe(false);
   });
 
+  it('warns of a link without a job, by which no trainer is ever hired', async () => {
+    await connect();
+    const warned = await run('links', 'add', 'street-signs');
+    expect(warned).toMatchObject({ status: 0, stderr: expect.stringContaining('Warning: the link has no job') });
+    expect(await run('links', 'add', 'street-lamps', '--job', jobId)).toMatchObject({ status: 0, stderr: '' });
+  });
+
   it('needs no configuration but variables', async () => {
     const before = process.cwd();
     process.chdir(createFolder());

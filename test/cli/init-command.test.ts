@@ -147,6 +147,16 @@ describe('gangway init', () => {
     expect(warnings).toEqual([]);
   });
 
+  it.each(['--public-url', '--marketplace-url'])(
+    'refuses a %s without a scheme, which start refused',
+    async (option) => {
+      const file = path.join(createWorkspace(), 'gangway.config.json');
+      const refusal = `${option}: write an http(s) URL without credentials, query or fragment`;
+      await expect(init(file, option, 'bridge.example.com')).rejects.toThrow(refusal);
+      expect(existsSync(file)).toBe(false);
+    },
+  );
+
   it('keeps the configuration to its owner and puts the schema beside it', async () => {
     const folder = path.join(createWorkspace(), 'new');
     await init(path.join(folder, 'g.json'));

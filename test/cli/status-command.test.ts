@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
@@ -48,6 +49,16 @@ describe('gangway status', () => {
     });
     expect(await runOk('status')).toMatch(/^Needs you:\n +! nothing runs since \S+: no delivery is stored/);
     expect((await runCommand('doctor', '--config', workspace.configFile)).stdout).toContain('nothing runs since');
+  });
+
+  it('says that the configuration was changed while a bridge goes on by the old one', async () => {
+    const { configFile } = workspace;
+    await workspace.whileRunning(async () => {
+      expect(await runOk('status')).toMatch(/^Nothing needs you\./);
+      writeFileSync(configFile, readFileSync(configFile));
+      expect(await runOk('status')).toContain(`! ${configFile} has changed since the instance `);
+    });
+    expect(await runOk('status')).not.toContain('has changed');
   });
 
   it('says which tool is in trouble while an instance runs, and explain says it too', async () => {

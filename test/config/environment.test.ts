@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readEnvironment } from '../../src/config/environment.ts';
 import { findConfiguration } from '../../src/config/find-configuration.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { otherVariables, variables } from '../../src/config/variables.ts';
@@ -144,10 +147,32 @@ describe('the variables alone', () => {
     expect(() => loadConfig({ env, cwd })).toThrow(`${name}: the file ${cwd}/absent does not exist`);
   });
 
-  it('come with what is in their files, without the trailing newline', () => {
-    const cwd = createWorkspace({ token: 'ot_ptk_9\n' });
+  it('come with what is in their files, without a byte order mark and the trailing newline', () => {
+    const cwd = createWorkspace({ token: '\ufeffot_ptk_9\n' });
     const { config } = loadConfig({ env: { GANGWAY_TOKEN_FILE: 'token' }, cwd });
     expect(config.installs.get('default')?.token).toBe('ot_ptk_9');
+  });
+
+  it.each(['--env-file', 'Node'])(
+    'keep a wall that is the first line after a byte order mark, read by %s',
+    (reader) => {
+      const cwd = createWorkspace({ variables: '\ufeffGANGWAY_PROJECTS=signs\r\nGANGWAY_TOKEN=ot_ptk_1\r\n' });
+      const env =
+        reader === 'Node'
+          ? readEnvironment(undefined, { '\ufeffGANGWAY_PROJECTS': 'signs', GANGWAY_TOKEN: '\ufeffot_ptk_1' })
+          : readEnvironment('variables', {}, cwd);
+      const { config } = loadConfig({ env, cwd });
+      expect(config.installs.get('default')).toMatchObject({ projects: ['signs'], token: 'ot_ptk_1' });
+    },
+  );
+
+  it('are refused in a file that PowerShell wrote as UTF-16, in which no name would be found', () => {
+    const cwd = createWorkspace();
+    const lines = Buffer.from('GANGWAY_PROJECTS=signs\r\n', 'utf16le');
+    for (const mark of [[0xff, 0xfe], []]) {
+      writeFileSync(path.join(cwd, 'variables'), Buffer.concat([Buffer.from(mark), lines]));
+      expect(() => readEnvironment('variables', {}, cwd)).toThrow(`${cwd}/variables is not UTF-8; save it as UTF-8`);
+    }
   });
 
   it.each<[Record<string, string>, RegExp]>([

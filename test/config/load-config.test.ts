@@ -156,6 +156,9 @@ describe('loadConfig with a file', () => {
     ['sqlite:///var/lib/g.db', 'sqlite:/var/lib/g.db'],
     ['postgres://u@h/db', 'postgres://u@h/db'],
     ['postgresql://u@h/db', 'postgresql://u@h/db'],
+    ['postgres://u:p%23@[::1]:5432/db?sslmode=require', 'postgres://u:p%23@[::1]:5432/db?sslmode=require'],
+    ['postgres://u:p@/db?host=/run/postgresql', 'postgres://u:p@/db?host=/run/postgresql'],
+    ['postgres:///db', 'postgres:///db'],
   ])('reads the database URL %s', (url, expected) => {
     const variables = { ...env, GANGWAY_SECRET_KEY: key.toString('base64') };
     expect(load({ ...small, database: { url } }, variables).config.database.url).toBe(expected);
@@ -258,6 +261,25 @@ describe('loadConfig refuses', () => {
   it.each(['constructor', 'a', '3m', 'a-b_c', 'a'.repeat(63)])('not the install name %j', (name) => {
     expect([...load(withInstall(name)).config.installs.keys()]).toEqual([name]);
   });
+
+  it('takes "[::1]" as a host, which passed and could not be listened on, and refuses a port in it', () => {
+    const { config } = load({ ...small, receiver: { host: '[::1]' }, console: { host: '[::1]' } });
+    expect([config.receiver.host, config.console.host]).toEqual(['::1', '::1']);
+    for (const host of ['localhost:8787', '[::1]:8787', '[::1', '']) {
+      expect(() => load({ ...small, receiver: { host } })).toThrow(
+        /receiver\.host: write a host name or an IP address/,
+      );
+    }
+  });
+
+  it.each(['p#a', '1#a', '1/a', 'p@a/b'])(
+    'names the key of a database whose password "%s" is not encoded, which was an "Invalid URL"',
+    (password) => {
+      const url = `postgres://u:${password}@h/db`;
+      const attempt = () => load({ ...small, database: { url: { env: 'URL' } } }, { ...env, URL: url });
+      expect(attempt).toThrow(/database\.url: write "postgres:.*with "%23" for a "#"/);
+    },
+  );
 
   it.each(['0.0.0.0', '::', '10.0.0.1', 'bridge.example.com'])('a console on %s without a token', (host) => {
     const open = { ...small, console: { host } };

@@ -7,12 +7,14 @@ import { createInbox } from '../../src/inbox/inbox.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createBindingStore } from '../../src/installs/binding-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { createAlerts } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { CreatedAccount } from '../../src/sandbox/employer/account-control.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createEmployerSource } from '../../src/sources/employer/create-employer-source.ts';
 import { fixedLinks } from '../../src/sources/job-links.ts';
+import type { Alerting } from '../support/alerting.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { type Front, openFront } from '../support/front.ts';
 import { createLogLines, type LogLines } from '../support/log-lines.ts';
@@ -42,7 +44,9 @@ const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
 const install = 'own';
 const dayMs = 86_400_000;
 
-export async function openFeedWorld(database: Database): Promise<FeedWorld> {
+/** @param hears what hears of its alerts */
+export async function openFeedWorld(database: Database, hears?: Alerting['hears']): Promise<FeedWorld> {
+  const metrics = createMetrics();
   const clock = createFakeClock();
   const log = createLogLines();
   const sandbox = createSandbox({ timeScale: 0, clock });
@@ -68,7 +72,8 @@ export async function openFeedWorld(database: Database): Promise<FeedWorld> {
     wouldDefer: async () => undefined,
     everyMs: 30_000,
     staleAfterMs: 30 * dayMs,
-    metrics: createMetrics(),
+    alerts: createAlerts(log.logger, metrics, hears?.({ database, clock, logger: log.logger })),
+    metrics,
     logger: log.logger,
     clock,
   };

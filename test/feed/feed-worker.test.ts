@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
 import type { FeedDeps } from '../../src/feed/feed-worker.ts';
 import { instantIn } from '../../src/lib/clock.ts';
+import { createAlerting } from '../support/alerting.ts';
 import { createRandom } from '../support/random.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
 import { type FeedWorld, openFeedWorld } from './feed-harness.ts';
 
+const inStudio = { tool: 'studio', projects: ['*'] };
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describeAnyDatabase('the feed', (openFresh) => {
@@ -78,6 +80,42 @@ describeAnyDatabase('the feed', (openFresh) => {
     clock.advance(3_600_000);
     await readAll();
     expect(await stored()).toEqual(upTo(4));
+  });
+
+  it.each([404, 410, 422])(
+    'starts over where its cursor is refused with %i, which was sent for ever',
+    async (status) => {
+      const { raise, readAll, stored, row, clock, front } = await open();
+      raise(3);
+      await readAll();
+      raise(1);
+      clock.advance(30_000);
+      front.meddle(({ query }) => (query.has('cursor') ? { status } : undefined));
+      await readAll();
+      expect(await row()).toMatchObject({ cursor: null, failures: 1 });
+      clock.advance(3_600_000);
+      await readAll();
+      expect(await stored()).toEqual(upTo(4));
+    },
+  );
+
+  it('raises an alert after an hour of failures, not before, and says when it is read again', async () => {
+    const alerting = createAlerting({ walls: { installs: new Map([['own', inStudio]]), adapters: new Map() } });
+    const { read, clock, front } = await openFeedWorld(await openFresh(), alerting.hears);
+    front.meddle(() => ({ status: 404 }));
+    for (let minute = 0; minute < 60; minute += 1) {
+      await read();
+      clock.advance(60_000);
+    }
+    expect(await alerting.announced('feed_unread')).toEqual([]);
+    expect(await read()).toBe(true);
+    await alerting.ask();
+    expect(await alerting.announced('feed_unread')).toEqual(['raised']);
+    front.meddle();
+    clock.advance(3_600_000);
+    await read();
+    await alerting.ask();
+    expect(await alerting.announced('feed_unread')).toEqual(['raised', 'over']);
   });
 
   it('counts what is older than is kept, and stores it no more', async () => {

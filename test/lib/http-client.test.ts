@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { AppError } from '../../src/domain/errors.ts';
 import { type HttpRequest, requestBytes, requestJson } from '../../src/lib/http-client.ts';
 import { openHttpFake, sendJson } from '../support/http-fake.ts';
 
@@ -46,6 +47,33 @@ describe('a request', () => {
     const error: unknown = await call.catch((failed: unknown) => failed);
     expect(error).toMatchObject({ code: 'invalid' });
     expect(inspect(error)).not.toMatch(/hunter2|ö/);
+  });
+
+  it('reads JSON and a refusal after the byte order mark of a tool that writes one', async () => {
+    const { url } = await openHttpFake((request, response) => {
+      const { status, text } =
+        request.url === '/no' ? { status: 409, text: '{"error":"full"}' } : { status: 200, text: '[1]' };
+      response.writeHead(status).end(`\ufeff${text}`);
+    });
+    expect((await ask(url)).body).toEqual([1]);
+    await expect(ask(`${url}/no`)).rejects.toThrow('answered 409: full');
+  });
+
+  it.each([
+    ['7', 7000],
+    ['20.5', 20_500],
+    ['1.5', 1500],
+    ['9000', 3_600_000],
+    ['Wed, 21 Oct 2099 07:28:00 GMT', 3_600_000],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['-5', undefined],
+    ['soon', undefined],
+  ])('waits for "Retry-After: %s", of which 20.5 was ignored and 1.5 read as a date', async (value, expected) => {
+    const { url } = await openHttpFake((_, response) => {
+      sendJson(response, {}, 429, { 'retry-after': value });
+    });
+    const failure: AppError = await ask(url).catch((error) => error);
+    expect(failure.retryAfterMs).toBe(expected);
   });
 
   it('takes any answer where none is needed, and only then', async () => {

@@ -16,6 +16,11 @@ it.each<[string, string, boolean]>([
   ['another person on their contract', fullEvent(other), false],
   ['their address, however it is written', fullEvent({ ...other, workEmail: 'Amara.O@OpenTrain.work' }), true],
   ['no person by id, on their contract', '{"resourceId":"cmc1","data":{"freelancer":{}}}', true],
+  [
+    'no person by id, on their contract, after a byte order mark',
+    '\ufeff{"resourceId":"cmc1","data":{"freelancer":{}}}',
+    true,
+  ],
   ['no person by id, on another contract', '{"resourceId":"cmc9","data":{"freelancer":{}}}', false],
   ['no person at all, on their contract', '{"resourceId":"cmc1","data":{}}', false],
   ['them with no id, on another contract', minimalEvent('contract.started', 'cmc9'), true],

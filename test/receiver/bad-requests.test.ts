@@ -79,6 +79,7 @@ describe('a request', () => {
   it.each([
     ['in upper case with parameters', { 'content-type': 'Application/JSON ; charset=utf-8' }],
     ['and the encoding that is none', { 'content-encoding': 'identity' }],
+    ['and the encoding that is none, in capitals, which was answered 415', { 'content-encoding': 'IDENTITY' }],
   ])('with its type %s is accepted', async (_, headers) => {
     expect((await receiver.deliver(body, { headers })).body).toEqual({ status: 'accepted' });
   });

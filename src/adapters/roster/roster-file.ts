@@ -1,7 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import type { BigIntStats } from 'node:fs';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
 import path from 'node:path';
 import { AppError } from '../../domain/errors.ts';
+import { stripBom } from '../../lib/strip-bom.ts';
 import { Roster } from './roster-schema.ts';
 
 /** Reads the roster. A missing file is an empty roster. */
@@ -9,7 +22,7 @@ export async function readRoster(file: string, signal: AbortSignal): Promise<Ros
   const text = await readText(file, signal);
   if (text === undefined) return { groups: new Map() };
   try {
-    return Roster.parse(JSON.parse(text));
+    return Roster.parse(JSON.parse(stripBom(text)));
   } catch {
     // The parser's error would quote the file, and with it addresses.
     throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
@@ -20,7 +33,7 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
   try {
     return await readFile(file, { encoding: 'utf8', signal });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
   }
 }
@@ -36,8 +49,8 @@ async function readText(file: string, signal: AbortSignal): Promise<string | und
  *
  * @throws AppError `unavailable` if another process changed the file meanwhile: look again, then try again
  */
-export async function changeRoster(file: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
-  await withDraft(file, async (draft, handle) => {
+export async function changeRoster(named: string, signal: AbortSignal, edit: (roster: Roster) => void): Promise<void> {
+  await withDraft(named, async ({ file, draft, handle }) => {
     await removeOtherDrafts(file, draft);
     const before = await stampOf(file);
     const roster = await readRoster(file, signal);
@@ -54,26 +67,77 @@ export async function changeRoster(file: string, signal: AbortSignal, edit: (ros
   });
 }
 
-/** Proves that the roster could be written. Changes nothing. */
-export async function checkWritable(file: string): Promise<void> {
-  await withDraft(file, (_draft, handle) => handle.sync());
+/** Proves that the roster could be replaced. Changes nothing. */
+export async function checkWritable(named: string): Promise<void> {
+  await withDraft(named, ({ handle }) => handle.sync());
+}
+
+interface Draft {
+  /** The file to be replaced: where a symbolic link leads, so that the link stays. */
+  file: string;
+  /** Beside it, with its mode and owner. */
+  draft: string;
+  handle: FileHandle;
 }
 
 /** No draft stays behind, because it contains addresses: it becomes the file or is deleted. */
-async function withDraft(file: string, use: (draft: string, handle: FileHandle) => Promise<void>): Promise<void> {
-  const draft = `${file}.${randomUUID()}.tmp`;
+async function withDraft(named: string, use: (draft: Draft) => Promise<void>): Promise<void> {
+  let draft: string | undefined;
   let handle: FileHandle | undefined;
   try {
+    const file = await targetOf(named);
+    draft = `${file}.${randomUUID()}.tmp`;
+    await refuseMount(file);
     await mkdir(path.dirname(file), { recursive: true });
-    handle = await open(draft, 'wx', 0o644);
-    await use(draft, handle);
+    const replaced = await statOf(file);
+    handle = await open(draft, 'wx', replaced === null ? 0o644 : 0o600);
+    if (replaced !== null) await takeOver(handle, replaced, file);
+    await use({ file, draft, handle });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    throw new AppError('unavailable', `The roster ${file} could not be written`, { cause: error });
+    throw new AppError('unavailable', `The roster ${named} could not be written`, { cause: error });
   } finally {
     await handle?.close();
-    await rm(draft, { force: true }).catch(() => undefined);
+    if (draft !== undefined) await rm(draft, { force: true }).catch(() => undefined);
   }
+}
+
+/** Where a symbolic link leads, also if that file does not exist yet. */
+async function targetOf(file: string): Promise<string> {
+  try {
+    return await realpath(file);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  const link = await readlink(file).catch(() => null);
+  return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
+}
+
+/** A file that is mounted by itself, as into a container, cannot be replaced (EBUSY). */
+async function refuseMount(file: string): Promise<void> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  if (!listMountPoints(mounts).includes(file)) return;
+  const why = 'cannot be replaced, because the file is mounted by itself: mount its folder instead';
+  throw new AppError('unavailable', `The roster ${file} ${why}`);
+}
+
+/** @param mountinfo as Linux lists mounts: a space or a backslash in a path is written in octal */
+export function listMountPoints(mountinfo: string): string[] {
+  const escaped = mountinfo.split('\n').map((line) => line.split(' ')[4] ?? '');
+  return escaped.map((point) => point.replace(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(parseInt(octal, 8))));
+}
+
+/** Readers of the file may depend on its owner and mode. */
+async function takeOver(draft: FileHandle, { uid, gid, mode }: BigIntStats, file: string): Promise<void> {
+  const made = await draft.stat({ bigint: true });
+  try {
+    if (made.uid !== uid || made.gid !== gid) await draft.chown(Number(uid), Number(gid));
+  } catch (error) {
+    const remedy = 'run Gangway as that user, or change the owner of the file';
+    const why = `cannot be replaced without a change of its owner (user ${uid}, group ${gid}): ${remedy}`;
+    throw new AppError('unavailable', `The roster ${file} ${why}`, { cause: error });
+  }
+  await draft.chmod(Number(mode) & 0o7777);
 }
 
 /** Drafts of processes that were killed, or that are changing the file at this moment. */
@@ -92,20 +156,28 @@ async function replace(file: string, draft: string): Promise<boolean> {
     await rename(draft, file);
     return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if (isMissing(error)) return false;
     throw error;
   }
 }
 
 /** It differs for every version of the file. */
 async function stampOf(file: string): Promise<string | null> {
+  const stats = await statOf(file);
+  return stats && `${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+}
+
+async function statOf(file: string): Promise<BigIntStats | null> {
   try {
-    const { ino, mtimeNs, size } = await stat(file, { bigint: true });
-    return `${ino} ${mtimeNs} ${size}`;
+    return await stat(file, { bigint: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (isMissing(error)) return null;
     throw error;
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 /** A rename is durable only after the folder is. */

@@ -13,6 +13,7 @@ import { type Connecting, settleWish, toToken } from '../../operator/connect/set
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
+import { examineLink } from '../../operator/links/examine-link.ts';
 import { previewAll } from '../../operator/preview-all.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
@@ -209,8 +210,9 @@ const linkProject = defineOperation({
       ...(managed === true && { provisioningMode: 'MANAGED_ADAPTER' as const }),
     };
     const api = sourceOf(parts.customers.subscription, install);
-    const { id } = await addLink({ ...parts, ...parts.customers, by }, api, install, wanted, signal);
-    return { install, linkId: id, project };
+    const walls = { ...parts, ...parts.customers, by };
+    const link = await addLink(walls, api, install, wanted, signal);
+    return { install, linkId: link.id, project, warnings: await examineLink(walls, api, install, link, signal) };
   },
 });
 

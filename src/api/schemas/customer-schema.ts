@@ -70,9 +70,13 @@ export const linkBody = z.strictObject({
   managed: z.boolean().optional().describe('The marketplace provisions it by itself, and Gangway does not.'),
 });
 
-export const linkedAnswer = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
+const unlinked = z.object({ install: z.string(), linkId: z.string(), project: z.string() });
 
-export const unlinkedAnswer = linkedAnswer.extend({ isRemoved: z.literal(true) });
+export const linkedAnswer = unlinked.extend({
+  warnings: z.array(z.string()).describe('Why no trainer would get in by the link.'),
+});
+
+export const unlinkedAnswer = unlinked.extend({ isRemoved: z.literal(true) });
 
 export const contractParams = z.strictObject({ contract: text });
 

@@ -68,7 +68,8 @@ export async function askLinksAdd(
 ): Promise<Printed> {
   const install = await pickRemote(remote, named);
   const body = { project, job, name, url, managed };
-  return printLinked(await remote.ask<Linked>('POST /installs/{install}/links', { params: { install }, body }));
+  const asked = { params: { install }, body };
+  return printLinked(await remote.ask<Linked & { warnings: string[] }>('POST /installs/{install}/links', asked));
 }
 
 export async function askLinksRemove(

@@ -15,7 +15,8 @@ export function createCsvReader(): (line: Line) => ReadValues {
   let header: Header | undefined;
   return (line) => {
     if ('fault' in line) return header === undefined ? { badHeader: line.fault } : line;
-    if (line.text.trim() === '') return 'nothing';
+    // A spreadsheet writes an empty row as delimiters.
+    if (/^[\s,;]*$/.test(line.text)) return 'nothing';
     if (header !== undefined) return readRow(line.text, header);
     const read = readHeader(line.text);
     if ('fault' in read) return { badHeader: read.fault };

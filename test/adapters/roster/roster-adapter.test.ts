@@ -1,10 +1,24 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
 import type { Person } from '../../../src/adapters/adapter.ts';
 import { createRosterAdapter } from '../../../src/adapters/roster/roster-adapter.ts';
+import { listMountPoints } from '../../../src/adapters/roster/roster-file.ts';
 import { createFolder } from '../../support/folder.ts';
 import { listAll } from '../../support/list-all.ts';
 
@@ -136,6 +150,73 @@ describe('the roster', () => {
       id: 'cmu1',
     });
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
+  });
+
+  it('keeps its members where an editor has saved it with a byte order mark', async () => {
+    const roster = openRoster('\ufeff{"groups": {"signs": []}, "note": "ours"}');
+    await roster.add('signs', 'cmu1');
+    expect(roster.read()).toMatchObject({ groups: { signs: [{ id: 'cmu1' }] }, note: 'ours' });
+  });
+
+  it('is written where its symbolic link leads, which was replaced by a file while the real one stayed empty', async () => {
+    const real = path.join(createFolder(), 'members.json');
+    const roster = openRoster();
+    symlinkSync(real, roster.file);
+    await roster.adapter.check(signal);
+    await roster.add('signs', 'cmu1');
+    await roster.add('signs', 'cmu2');
+    expect(readlinkSync(roster.file)).toBe(real);
+    expect(JSON.parse(readFileSync(real, 'utf8')).groups.signs).toMatchObject([{ id: 'cmu1' }, { id: 'cmu2' }]);
+    expect(roster.files()).toEqual(['roster.json']);
+    expect(readdirSync(path.dirname(real))).toEqual(['members.json']);
+  });
+
+  it('keeps its mode and owner: 0640 became 0644, which showed the addresses to all', async () => {
+    const roster = openRoster('{"groups": {}}');
+    // Only root can give a file away.
+    const owner = process.getuid?.() === 0 ? 12_345 : statSync(roster.file).uid;
+    chownSync(roster.file, owner, statSync(roster.file).gid);
+    chmodSync(roster.file, 0o640);
+    await roster.add('signs', 'cmu1');
+    expect(statSync(roster.file)).toMatchObject({ mode: 0o100640, uid: owner });
+  });
+
+  it('is refused by a check where the file is mounted by itself, which a change failed at with EBUSY', () => {
+    const mountinfo = '812 640 8:1 /srv/people.json /data/my\\040roster.json rw,relatime - ext4 /dev/sda1 rw\n';
+    expect(listMountPoints(mountinfo)).toContain('/data/my roster.json');
+
+    const folder = createFolder();
+    const [real, mounted] = [path.join(folder, 'real.json'), path.join(folder, 'my roster.json')];
+    for (const file of [real, mounted]) writeFileSync(file, '{"groups": {}}');
+    const adapter = new URL('../../../src/adapters/roster/roster-adapter.ts', import.meta.url).href;
+    const code = `
+      const [file, adapter] = process.argv.slice(1);
+      const { createRosterAdapter } = await import(adapter);
+      const { message } = await createRosterAdapter({ path: file })
+        .check(new AbortController().signal)
+        .then(() => ({ message: 'passed' }), (error) => error);
+      process.stdout.write(message);`;
+    const script = 'mount --bind "$1" "$2" && echo mounted && exec "$3" --input-type=module -e "$4" "$2" "$5"';
+    const argv = [
+      '--map-root-user',
+      '--mount',
+      'sh',
+      '-c',
+      script,
+      'sh',
+      real,
+      mounted,
+      process.execPath,
+      code,
+      adapter,
+    ];
+    const { stdout } = spawnSync('unshare', argv, { encoding: 'utf8' });
+    // A kernel may allow a mount to root alone. The list of mounts was checked above all the same.
+    if (!stdout?.startsWith('mounted')) {
+      process.stderr.write('No file was mounted: unshare --map-root-user --mount is not allowed here\n');
+      return;
+    }
+    expect(stdout).toMatch(/my roster\.json cannot be replaced, because the file is mounted by itself/);
   });
 
   it('makes its folder', async () => {

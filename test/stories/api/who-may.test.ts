@@ -134,6 +134,7 @@ describe('the API', () => {
       expectProblem(await post(json, '[1]'), 400, 'invalid');
       expectProblem(await post(json, '{"__proto__":{"a":1},"no such field":1}'), 400, 'invalid');
       expectProblem(await post({ ...json, 'content-encoding': 'gzip' }, '{}'), 415, 'unsupported_media_type');
+      expectProblem(await post({ ...json, 'content-encoding': 'Identity' }, '{'), 400, 'invalid');
       expectProblem(await post({ 'content-type': 'text/plain' }, '{}'), 415, 'unsupported_media_type');
       expectProblem(
         await post({ 'content-type': 'application/x-www-form-urlencoded' }, 'a=1'),

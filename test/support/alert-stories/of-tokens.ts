@@ -1,4 +1,5 @@
 import { lookAtToken } from '../../../src/installs/tokens/token-worker.ts';
+import { openFeedWorld } from '../../feed/feed-harness.ts';
 import { createAlerting } from '../alerting.ts';
 import type { OpenFresh } from '../databases.ts';
 import { createFakeClock } from '../fake-clock.ts';
@@ -22,7 +23,7 @@ async function open(openFresh: OpenFresh) {
   return { ...world, registry, clock, alerting, look };
 }
 
-/** The tokens of an employer's own account. */
+/** The tokens and the feed of an employer's own account. */
 export const tokenStories = {
   async token_expires(openFresh) {
     const { sandbox, accountId, registry, clock, alerting, look } = await open(openFresh);
@@ -49,6 +50,26 @@ export const tokenStories = {
       async end() {
         await registry.sources.get('own')?.revokeToken?.(active().at(-1)?.id ?? '', signal);
         await look();
+      },
+    };
+  },
+
+  async feed_unread(openFresh) {
+    const walls = { installs: new Map([['own', { tool: 'studio', projects: ['*'] }]]), adapters: new Map() };
+    const alerting = createAlerting({ walls });
+    const { front, clock, read } = await openFeedWorld(await openFresh(), alerting.hears);
+    const readLater = async () => {
+      clock.advance(3_600_000);
+      await read();
+    };
+    front.meddle(() => ({ status: 404 }));
+    await read();
+    return {
+      alerting,
+      find: readLater,
+      async end() {
+        front.meddle();
+        await readLater();
       },
     };
   },

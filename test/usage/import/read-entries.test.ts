@@ -35,6 +35,11 @@ describe('a CSV file of work', () => {
     ]);
   });
 
+  it('is read past the empty rows of a spreadsheet, commas alone, for which it was refused', async () => {
+    const text = ',,\nworkDate,contractId,totalSeconds\n2026-03-14,cmc1,60\n,,\n , ,\r\n,,,,\n';
+    expect(await read(text)).toEqual([{ line: 3, entry }]);
+  });
+
   it('is read with semicolons', async () => {
     expect(await read('workDate;contractId;totalSeconds\n2026-03-14;"cm;c""1";60\n')).toEqual([
       { line: 2, entry: { ...entry, workedOn: { by: 'contract', id: 'cm;c"1' } } },
