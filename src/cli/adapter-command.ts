@@ -96,7 +96,7 @@ async function conclude(
 }
 
 function findTool(session: Session, name: string): ToolConfig {
-  const { tools } = loadCommandConfig(session).config;
+  const { tools } = loadCommandConfig(session, [`tools.${name}`]).config;
   const tool = tools.get(name);
   if (tool !== undefined) return tool;
   const known = [...tools.keys()].join(', ');

@@ -64,8 +64,8 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   subcommands?: readonly CreateCommand[];
   /** What is open while it runs; nothing by default. */
   opens?: Opens;
-  /** Whether the services call tools: these then need their secrets. */
-  callsTools?: boolean;
+  /** The parts of the configuration whose secrets it uses, such as `tools`; by default only those of the database. */
+  uses?: readonly string[] | ((given: Given<Arguments, Options>) => readonly string[]);
   /** Whether the services must not write anything. */
   isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
   /** @returns why the given values do not fit together; false or undefined if they do */
@@ -198,14 +198,15 @@ async function openFor<Arguments extends Inputs, Options extends Inputs, Opens e
   session: Session,
   work: (session: Sessions[Opens]) => Promise<void>,
 ): Promise<void> {
-  const { opens, callsTools = false, isDry = false } = declaration;
+  const { opens, isDry = false } = declaration;
+  const uses = typeof declaration.uses === 'function' ? declaration.uses(given) : (declaration.uses ?? []);
   const workWith = work as (session: Session) => Promise<void>;
   if (opens === 'storage') {
     const { withStorage } = await import('./with-storage.ts');
-    await withStorage(session, workWith);
+    await withStorage(session, workWith, { uses });
   } else if (opens === 'services') {
     const { withServices } = await import('./with-services.ts');
-    const needs = { callsTools, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
+    const needs = { uses, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
     await withServices(session, needs, workWith);
   } else await workWith(session);
 }

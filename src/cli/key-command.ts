@@ -15,14 +15,14 @@ import { loadCommandConfig, noteAct, secretKeyOf, withStorage } from './with-sto
 /** `gangway key`: shows the key that everything is sealed with, and replaces it. */
 
 export async function runKeyShow(_given: object, session: Session): Promise<Printed> {
-  const loaded = loadCommandConfig(session);
+  const loaded = loadCommandConfig(session, []);
   const { key } = findKeyRing(loaded.config.database.url, secretKeyOf(loaded), loaded.previousSecretKeys);
   const { fingerprint } = createSecretBox(key);
   return { data: { fingerprint }, text: () => fingerprint };
 }
 
 export async function runKeyRotate(_given: object, session: Session): Promise<Printed> {
-  const file = prepareNextKey(loadCommandConfig(session));
+  const file = prepareNextKey(loadCommandConfig(session, []));
   return await withStorage(session, async ({ terminal, storage }) => {
     const { database, box } = storage;
     const clock = createDatabaseClock(database, systemClock);

@@ -30,7 +30,8 @@ export async function runNotificationsTest(
   { channel }: { channel: string | undefined },
   session: Session,
 ): Promise<Printed> {
-  const { config } = loadCommandConfig(session);
+  const uses = channel === undefined ? ['notifications'] : [`notifications.channels.${channel}`];
+  const { config } = loadCommandConfig(session, [...uses, 'mail']);
   const channels = createConfiguredChannels({ config, clock: systemClock });
   const trials = await tryChannels(pick(channels, channel), systemClock, session.terminal.signal);
   return printTrials(trials);

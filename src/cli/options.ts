@@ -167,3 +167,8 @@ export function toInstantOption(text: string): string {
   if (isInstant && !Number.isNaN(Date.parse(text))) return new Date(text).toISOString();
   throw new InvalidArgumentError('write an instant with its offset: 2026-03-15T12:00:00Z');
 }
+
+/** The secrets that a command about one install uses, or about all where none is named. */
+export function usesInstall({ install }: { install: string | undefined }): string[] {
+  return [install === undefined ? 'installs' : `installs.${install}`];
+}

@@ -12,8 +12,8 @@ import type { ServicesSession, Session } from './session.ts';
 import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
 
 interface ServiceNeeds {
-  /** Whether a tool will be called. If not, the secrets of tools may be missing. */
-  callsTools: boolean;
+  /** The parts of the configuration whose secrets are used. */
+  uses: readonly string[];
   /** Whether nothing must be written. */
   isDry: boolean;
 }
@@ -23,11 +23,11 @@ const quieterThanWarn: ReadonlySet<string> = new Set(['error', 'fatal', 'silent'
 /** Opens the services, for a command that does the work of a running bridge or helps one with it. */
 export async function withServices(
   session: Session,
-  { callsTools, isDry }: ServiceNeeds,
+  { uses, isDry }: ServiceNeeds,
   work: (session: ServicesSession) => Promise<void>,
 ): Promise<void> {
   keepHeapSmall();
-  const loaded = loadCommandConfig(session, { callsTools });
+  const loaded = loadCommandConfig(session, uses);
   const { config } = loaded;
   const adapters = await loadAdapters(config);
   const storage = await openConfigured(loaded);

@@ -20,21 +20,20 @@ export function toQuery({ line: { config, envFile } }: Session): ConfigurationQu
   return { path: config, env: readEnvironment(envFile) };
 }
 
-/** The configuration that a command was given, or that is found by default. */
-export function loadCommandConfig(session: Session, { callsTools = true } = {}): LoadedConfig {
-  return loadConfig({ ...toQuery(session), callsTools });
+/** The configuration that a command was given, or that is found by default. @param uses as `ConfigurationQuery` */
+export function loadCommandConfig(session: Session, uses?: readonly string[]): LoadedConfig {
+  return loadConfig({ ...toQuery(session), ...(uses && { uses }) });
 }
 
 /**
- * Opens the configured database for one command: the command line is one more instance. The command
- * calls no tool, and needs no tool's secrets.
+ * Opens the configured database for one command: the command line is one more instance.
  */
 export async function withStorage<Result>(
   session: Session,
   work: (session: StorageSession) => Promise<Result>,
-  { mayBeFirst = false } = {},
+  { mayBeFirst = false, uses = [] }: { mayBeFirst?: boolean; uses?: readonly string[] } = {},
 ): Promise<Result> {
-  const loaded = loadCommandConfig(session, { callsTools: false });
+  const loaded = loadCommandConfig(session, uses);
   if (!mayBeFirst) refuseElsewhere(loaded);
   const storage = await openConfigured(loaded);
   try {

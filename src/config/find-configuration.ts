@@ -11,8 +11,11 @@ export interface ConfigurationQuery {
   env?: Environment;
   /** The working directory by default. */
   cwd?: string;
-  /** Whether a tool will be called. If not, its secrets may be missing. */
-  callsTools?: boolean;
+  /**
+   * The parts whose secrets are used, such as `tools` or `installs.acme`; by default all. A missing secret of another
+   * part is no fault. Those of the database are always used.
+   */
+  uses?: readonly string[];
 }
 
 export const configFileName = 'gangway.config.json';

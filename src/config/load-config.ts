@@ -45,7 +45,7 @@ export interface LoadedConfig extends SecretKeys {
  * and what to do.
  */
 export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
-  const { env = process.env, cwd = process.cwd(), callsTools = true } = query;
+  const { env = process.env, cwd = process.cwd(), uses } = query;
   const source = findConfiguration(query);
   if (source.kind === 'none' || (source.kind === 'environment' && !isSetUp(env))) {
     throw new AppError('invalid', sayNone(env, cwd));
@@ -53,7 +53,7 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
   const folder = source.kind === 'file' ? path.dirname(source.path) : cwd;
   const file = source.kind === 'file' ? readDocument(source.path) : undefined;
   const layered = layerVariables(file, env, folder);
-  const resolved = resolveReferences(layered.document, env, folder, ([section]) => callsTools || section !== 'tools');
+  const resolved = resolveReferences(layered.document, env, folder, (at) => isUsed(at, uses));
   const template = readTemplate(resolved.document, folder);
   const checked = checkSchema(template.document);
   const keys = loadSecretKeys(env, folder, isPostgres(resolved.document));
@@ -108,6 +108,12 @@ function sayNone(env: Environment, cwd: string): string {
   const names = Object.keys(env).filter((name) => name.startsWith('GANGWAY_'));
   const set = names.length === 0 ? '' : `, and ${names.join(', ')} alone are none`;
   return `there is no configuration: no ${configFileName} in ${cwd}${set}. Run this in its folder, name the file with --config or GANGWAY_CONFIG, write one with "gangway init", or set variables for the install or the tool (GANGWAY_TOKEN, GANGWAY_TOOL_ADAPTER)`;
+}
+
+/** Only `start`, which uses everything, checks signatures. */
+function isUsed(secret: Path, uses: ConfigurationQuery['uses']): boolean {
+  if (uses === undefined || secret[0] === 'database') return true;
+  return secret[2] !== 'webhookSecrets' && uses.some((part) => startsWith(secret, part.split('.')));
 }
 
 /** A reference that could not be read is reported already, so the missing text is no second fault. */

@@ -3,7 +3,7 @@ import { deliveryStates } from '../../domain/delivery.ts';
 import { contractStatuses } from '../../domain/evidence-status.ts';
 import { dispatchStates } from '../../domain/notice.ts';
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber } from '../options.ts';
+import { argument, choice, flag, limit, option, repeatedArgument, toRowNumber, usesInstall } from '../options.ts';
 
 /** What the marketplace says, what is sent to it, and who is connected to it. */
 
@@ -41,6 +41,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     options: { install: ofInstall },
     json: jsonInsteadOfTable,
     opens: 'services',
+    uses: usesInstall,
     isDry: true,
     run: async () => (await import('../links-command.ts')).runLinksList,
     remote: async () => (await import('../remote/marketplace.ts')).askLinksList,
@@ -57,6 +58,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
       managed: flag('the marketplace provisions it by itself, and Gangway does not'),
     },
     opens: 'services',
+    uses: usesInstall,
     run: async () => (await import('../links-command.ts')).runLinksAdd,
     remote: async () => (await import('../remote/marketplace.ts')).askLinksAdd,
   }),
@@ -66,6 +68,7 @@ export const linksCommand = defineGroup('links', 'which projects are linked at t
     arguments: { link: argument('<link>', 'its id, or the project') },
     options: { install: installOfSeveral, yes: flag('do it; without, it is only shown') },
     opens: 'services',
+    uses: usesInstall,
     isDry: ({ yes }) => !yes,
     run: async () => (await import('../links-command.ts')).runLinksRemove,
     remote: async () => (await import('../remote/marketplace.ts')).askLinksRemove,
@@ -94,7 +97,7 @@ export const guidelinesCommand = defineGroup(
       options: { install: ofInstall, project: onlyProject },
       notes: `${guidelinesStatus} Ends with 2 if a sync would write something.`,
       opens: 'services',
-      callsTools: true,
+      uses: ['installs', 'tools'],
       isDry: true,
       run: async () => (await import('../guidelines-command.ts')).runGuidelinesDiff,
       remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesDiff,
@@ -110,7 +113,7 @@ export const guidelinesCommand = defineGroup(
       json: jsonInsteadOfTable,
       notes: guidelinesStatus,
       opens: 'services',
-      callsTools: true,
+      uses: ['installs', 'tools'],
       run: async () => (await import('../guidelines-command.ts')).runGuidelinesSync,
       remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesSync,
     }),
@@ -120,7 +123,7 @@ export const guidelinesCommand = defineGroup(
       arguments: { project: argument('<project>', "the tool's id of it") },
       options: { install: ofInstall },
       opens: 'services',
-      callsTools: true,
+      uses: ['installs', 'tools'],
       isDry: true,
       run: async () => (await import('../guidelines-command.ts')).runGuidelinesShow,
       remote: async () => (await import('../remote/marketplace.ts')).askGuidelinesShow,
@@ -165,6 +168,7 @@ export const contractsCommand = defineGroup(
       misuse: ({ atMarketplace, confirm, leave }) =>
         !atMarketplace && (confirm !== undefined || leave) && '--confirm and --leave are for --at-marketplace',
       opens: 'storage',
+      uses: ({ atMarketplace, install }) => (atMarketplace ? usesInstall({ install }) : []),
       run: async () => (await import('../contracts-command.ts')).runContractsEnd,
       remote: async () => (await import('../remote/marketplace.ts')).askContractsEnd,
     }),
@@ -221,7 +225,7 @@ export const toolsCommand = defineGroup(
       description: 'take the server that a tool leads to now as the one that its people are in',
       arguments: { tool: argument('<tool>', 'its name in the configuration') },
       opens: 'services',
-      callsTools: true,
+      uses: ({ tool }) => [`tools.${tool}`],
       run: async () => (await import('../tools-command.ts')).runToolsAccept,
       remote: async () => (await import('../remote/marketplace.ts')).askToolsAccept,
     }),
@@ -279,6 +283,7 @@ export const endpointCommand = defineGroup(
       description: 'ask the marketplace how the endpoints are doing',
       arguments: { install: argument('[install]', 'only the endpoint of this install') },
       opens: 'services',
+      uses: usesInstall,
       isDry: true,
       run: async () => (await import('../endpoint-command.ts')).runEndpointStatus,
       remote: async () => (await import('../remote/marketplace.ts')).askEndpointStatus,
@@ -288,6 +293,7 @@ export const endpointCommand = defineGroup(
       description: 'replace an endpoint and its secret, without a gap: both are accepted in between',
       arguments: { install },
       opens: 'services',
+      uses: usesInstall,
       run: async () => (await import('../endpoint-command.ts')).runEndpointRotate,
       remote: async () => (await import('../remote/marketplace.ts')).askEndpointRotate,
     }),
@@ -297,6 +303,7 @@ export const endpointCommand = defineGroup(
       arguments: { install },
       options: { delivery: option('<id>', 'this delivery, whether it failed or not: its id at the marketplace') },
       opens: 'services',
+      uses: usesInstall,
       isDry: true,
       run: async () => (await import('../endpoint-command.ts')).runEndpointRedeliver,
       remote: async () => (await import('../remote/marketplace.ts')).askEndpointRedeliver,

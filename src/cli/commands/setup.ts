@@ -66,7 +66,7 @@ another token it connects a customer again who has disconnected. A personal toke
 payments:read, messages:read, participant_work_email:read and webhooks:manage; what it may do beyond that
 is said before it is stored. Exit status: as of gangway reconcile.`,
   opens: 'services',
-  callsTools: true,
+  uses: ['installs', 'tools'],
   run: async () => (await import('../connect-command.ts')).runConnect,
   remote: async () => (await import('../remote/reconcile.ts')).askConnect,
 });

@@ -1,5 +1,5 @@
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, repeatedOption } from '../options.ts';
+import { argument, repeatedOption, usesInstall } from '../options.ts';
 
 export const tokenCommand = defineGroup('token', "the tokens of an employer's own account", [
   defineCommand({
@@ -8,6 +8,7 @@ export const tokenCommand = defineGroup('token', "the tokens of an employer's ow
     arguments: { install: argument('[install]', 'only those of the account of this install') },
     json: jsonInsteadOfTable,
     opens: 'services',
+    uses: usesInstall,
     isDry: true,
     run: async () => (await import('../token-command.ts')).runTokenList,
     remote: async () => (await import('../remote/marketplace.ts')).askTokenList,
@@ -18,6 +19,7 @@ export const tokenCommand = defineGroup('token', "the tokens of an employer's ow
     arguments: { install: argument('[install]', 'its name; not needed where there is one') },
     options: { keep: repeatedOption('<scope>', 'a scope of the old one to keep beside them, such as payments:write') },
     opens: 'services',
+    uses: usesInstall,
     run: async () => (await import('../token-command.ts')).runTokenRotate,
     remote: async () => (await import('../remote/marketplace.ts')).askTokenRotate,
   }),

@@ -1,5 +1,5 @@
 import { defineCommand, defineGroup, jsonInsteadOfTable } from '../define-command.ts';
-import { argument, flag, limit, option, toDay, toRowNumber, wait } from '../options.ts';
+import { argument, flag, limit, option, toDay, toRowNumber, usesInstall, wait } from '../options.ts';
 
 /** The work done in the tools, and what is reported of it to the marketplace. */
 
@@ -19,7 +19,7 @@ const report = defineCommand({
   notes: `Exit status: 0 clean or applied, 1 failed or unfinished, 2 changes pending (dry run),
 3 held for an operator, 64 used wrongly.`,
   opens: 'services',
-  callsTools: true,
+  uses: ['installs', 'tools'],
   isDry: ({ dryRun }) => dryRun,
   run: async () => (await import('../usage-command.ts')).runUsageReport,
   remote: async () => (await import('../remote/usage.ts')).askUsageReport,
@@ -50,6 +50,7 @@ const show = defineCommand({
   options: { install: option('<name>', 'of which install, where several have one of this id') },
   json: jsonInsteadOfTable,
   opens: 'services',
+  uses: usesInstall,
   isDry: true,
   run: async () => (await import('../usage-show-command.ts')).runUsageShow,
   remote: async () => (await import('../remote/usage.ts')).askUsageShow,

@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { runCommand } from '../support/run-command.ts';
+
+const unset = (name: string) => ({ env: `UNSET_${name}` });
+const cvat = { adapter: 'cvat', organization: 'acme' };
+const missing = {
+  tool: 'tools.list.token: the variable UNSET_LIST is not set',
+  otherTool: 'tools.other.token: the variable UNSET_OTHER is not set',
+  install: 'installs.acme.token: the variable UNSET_ACME is not set',
+  otherInstall: 'installs.beta.token: the variable UNSET_BETA is not set',
+  channel: 'notifications.channels.ops.url: the variable UNSET_SLACK is not set',
+  others: [
+    'console.token: the variable UNSET_METRICS is not set',
+    'console.tokens.ada.token: the variable UNSET_ADA is not set',
+    'installs.acme.webhookSecrets[0]: the variable UNSET_SIGNING is not set',
+    'mail.smtp: the variable UNSET_SMTP is not set',
+    'notifications.channels.signed.secret: the variable UNSET_CHANNEL is not set',
+  ],
+};
+const { tool, otherTool, install, otherInstall, channel, others } = missing;
+const all = [tool, otherTool, install, otherInstall, channel, ...others].sort();
+
+describe('a second terminal, where no variable of the configuration is set', () => {
+  let configFile: string;
+
+  beforeEach(() => {
+    ({ configFile } = createBridgeWorkspace({
+      console: { token: unset('METRICS'), tokens: { ada: { token: unset('ADA'), role: 'viewer' } } },
+      installs: {
+        acme: { token: unset('ACME'), webhookSecrets: [unset('SIGNING')], tool: 'list' },
+        beta: { token: unset('BETA'), tool: 'other' },
+      },
+      tools: {
+        list: { ...cvat, url: 'http://127.0.0.1:9', token: unset('LIST') },
+        other: { ...cvat, url: 'http://127.0.0.1:9', token: unset('OTHER') },
+      },
+      mail: { smtp: unset('SMTP'), from: 'ops@example.com' },
+      notifications: {
+        channels: {
+          ops: { type: 'slack', url: unset('SLACK') },
+          signed: { type: 'webhook', url: 'https://example.com', secret: unset('CHANNEL') },
+        },
+      },
+    }));
+  });
+
+  const run = async (command: string) => await runCommand(...command.split(' '), '--config', configFile);
+
+  async function missingFor(command: string): Promise<string[]> {
+    const { status, stdout, stderr } = await run(command);
+    expect(status).not.toBe(0);
+    const lines = `${stdout}${stderr}`.matchAll(/[\w.[\]]+: the variable \w+ is not set/g);
+    return [...lines].map(([line]) => line).sort();
+  }
+
+  it('had no status, members, plans or explanations, because the token of a colleague was not set', async () => {
+    for (const command of ['status', 'members', 'plans list', 'installs list', 'usage held', 'key show']) {
+      expect([command, await run(command)]).toMatchObject([command, { status: 0, stderr: '' }]);
+    }
+    expect((await run('explain cmu1')).stderr).not.toContain('is not set');
+  });
+
+  it('is told by start and doctor of all that are missing at once', async () => {
+    for (const command of ['start', 'doctor']) expect(await missingFor(command)).toEqual(all);
+  });
+
+  it.each([
+    ['tools accept other', [otherTool]],
+    ['adapter test --tool list --group 1 --yes', [tool]],
+    ['endpoint status acme', [install]],
+    ['contracts end cmc1 --install beta --at-marketplace --confirm cmc1', [otherInstall]],
+    ['links list', [install, otherInstall]],
+    ['notifications test --channel ops', [channel, 'mail.smtp: the variable UNSET_SMTP is not set']],
+    ['reconcile', [tool, otherTool, install, otherInstall]],
+  ])('is told by "%s" of what it uses', async (command, lines) => {
+    expect(await missingFor(command)).toEqual([...lines].sort());
+  });
+});
