@@ -164,10 +164,10 @@ describe('the configuration', () => {
   it('takes variables from --env-file, wherever it stands, under those that are set', async () => {
     const { configFile } = createBridgeWorkspace({
       tools: { list: { adapter: 'roster', path: './roster.json' } },
-      installs: { acme: { token: { env: 'SOME_TOKEN' }, tool: 'list' } },
+      database: { url: { env: 'SOME_URL' } },
     });
     const file = path.join(folder, 'variables');
-    writeFileSync(file, '# of acme\nSOME_TOKEN="ot_ptk_1"\nGANGWAY_LOG_LEVEL=warn\n');
+    writeFileSync(file, '# of acme\nSOME_URL="sqlite:./gangway.db"\nGANGWAY_LOG_LEVEL=warn\n');
     const line = ['members', '--config', configFile, '--json'];
     expect(await runCommand(...line)).toMatchObject({ status: 1 });
     for (const argv of [
@@ -176,10 +176,10 @@ describe('the configuration', () => {
     ]) {
       expect(await runCommand(...argv)).toMatchObject({ status: 0, stdout: '{"members":[]}\n' });
     }
-    vi.stubEnv('SOME_TOKEN', 'not a token');
+    vi.stubEnv('SOME_URL', 'not a database');
     expect(await runCommand(...line, '--env-file', file)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('installs.acme.token'),
+      stderr: expect.stringContaining('database.url'),
     });
     const missing = await runCommand(...line, '--env-file', path.join(folder, 'none'));
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') });
