@@ -15,5 +15,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const { stdin, stdout, stderr } = process;
+let lost: NodeJS.ErrnoException | undefined;
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader had enough, as `head` has.
+  if (error.code !== 'EPIPE') lost = error;
+});
+// A log that cannot be written stops no work.
+stderr.on('error', () => undefined);
+process.once('exit', () => {
+  if (lost === undefined) return;
+  stderr.write(`gangway: stdout could not be written: ${lost.message}\n`);
+  process.exitCode ||= 1;
+});
 const terminal = { stdin, stdout, stderr, signal: stopping.signal };
 process.exitCode = await runCli(process.argv.slice(2), terminal);
