@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+// First, and everything else is imported later: old versions of Node.js refuse to load what they lack.
+import '../bin/check-node.js';
 
+const { enableCompileCache } = await import('node:module');
 // A short command spends most of its time on loading modules.
 enableCompileCache();
 const { runCli } = await import('./cli/cli.ts');
