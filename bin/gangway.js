@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // `gangway` in a checkout runs the bundle, or the sources if one of them is newer. This file is JavaScript, because Node
 // needs a while to prepare itself for TypeScript.
+import './check-node.js';
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 

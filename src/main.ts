@@ -1,6 +1,8 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module';
+// First, and everything else is imported later: old versions of Node.js refuse to load what they lack.
+import '../bin/check-node.js';
 
+const { enableCompileCache } = await import('node:module');
 // A short command spends most of its time on loading modules.
 enableCompileCache();
 const { runCli } = await import('./cli/cli.ts');
@@ -15,5 +17,17 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 
 const { stdin, stdout, stderr } = process;
+let lost: NodeJS.ErrnoException | undefined;
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader had enough, as `head` has.
+  if (error.code !== 'EPIPE') lost = error;
+});
+// A log that cannot be written stops no work.
+stderr.on('error', () => undefined);
+process.once('exit', () => {
+  if (lost === undefined) return;
+  stderr.write(`gangway: stdout could not be written: ${lost.message}\n`);
+  process.exitCode ||= 1;
+});
 const terminal = { stdin, stdout, stderr, signal: stopping.signal };
 process.exitCode = await runCli(process.argv.slice(2), terminal);

@@ -1,14 +1,15 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { programFile } from './support/built-program.ts';
 import { createFolder } from './support/folder.ts';
 
 /** A checkout whose programs say which they are. */
 function openCheckout(changed: Record<string, number>): string {
   const folder = createFolder();
   for (const name of ['bin', 'dist', 'src', 'migrations']) mkdirSync(path.join(folder, name));
-  copyFileSync('bin/gangway.js', path.join(folder, 'bin/gangway.js'));
+  for (const name of ['gangway.js', 'check-node.js']) copyFileSync(`bin/${name}`, path.join(folder, 'bin', name));
   writeFileSync(path.join(folder, 'package.json'), '{ "type": "module" }');
   writeFileSync(path.join(folder, 'dist/main.js'), "console.log('bundle');");
   writeFileSync(path.join(folder, 'src/main.ts'), "console.log('sources' as string);");
@@ -46,5 +47,30 @@ describe('the launcher of a checkout', () => {
 
   it('runs the sources where one of them was taken away', () => {
     expect(run(openCheckout({ ...built, migrations: 3000 }))).toBe('sources');
+  });
+});
+
+describe('a Node.js that is too old', () => {
+  const { version, versions } = process;
+  const isOld = Object.assign({ ...versions }, { node: '20.20.2' });
+  const pretend = `Object.defineProperty(process, 'versions', { value: ${JSON.stringify(isOld)} })`;
+
+  it.each(['bin/gangway.js', programFile])('is refused with the version that is needed: %s', (program) => {
+    const preload = `data:text/javascript,${encodeURIComponent(pretend)}`;
+    const { status, stderr } = spawnSync(process.execPath, ['--import', preload, program, '--version'], {
+      encoding: 'utf8',
+    });
+    const { engines } = JSON.parse(readFileSync('package.json', 'utf8')) as { engines: { node: string } };
+    const needed = engines.node.replace('>=', '');
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining(`Gangway needs Node.js ${needed} or newer, and this is ${version}`),
+    });
+  });
+
+  it('loads the check before anything that it may lack', () => {
+    // A static import of what an old Node.js lacks fails before the first line runs.
+    expect(readFileSync(programFile, 'utf8')).not.toMatch(/^import\b(?!\()/m);
+    expect(readFileSync('bin/check-node.js', 'utf8')).not.toMatch(/^import\b/m);
   });
 });

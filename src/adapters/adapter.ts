@@ -175,6 +175,11 @@ export interface Capabilities {
   /** What two calls must not change at the same time. */
   exclusive: 'membership' | 'group' | 'tool';
   /**
+   * Whether a call can no longer take effect once the process that made it has ended, as one that changes a local file.
+   * A request to a server can.
+   */
+  endsWithProcess?: boolean;
+  /**
    * How a person without a login gets one. `none`: they have one, or the tool invites them by itself;
    * `own`: an invitation for each; `shared`: one link for all, and the tool does not know who has it;
    * `password`: an account with `Person.newPassword`. `none` by default.

@@ -28,7 +28,7 @@ import { describeOpenWall, findOpenWalls } from '../memberships/wall.ts';
 import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
-import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
+import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
@@ -147,7 +147,11 @@ export function createApp({
     loops: loops.all,
     clock: leaseClock,
   });
-  const alive = createAliveLock(storage.database, leaseClock);
+  const alive = createAliveLock({
+    database: storage.database,
+    clock: leaseClock,
+    localTools: findLocalTools(adapters),
+  });
   let watch: DatabaseWatch | undefined;
   return {
     async start() {

@@ -27,7 +27,7 @@ export async function runKeyRotate(_given: object, session: Session): Promise<Pr
     const { database, box } = storage;
     const clock = createDatabaseClock(database, systemClock);
     await clock.correct();
-    const alive = createAliveLock(database, clock);
+    const alive = createAliveLock({ database, clock, localTools: [] });
     await alive.hold();
     const { signal } = terminal;
     const rotating = rotateKey({ database, box, clock, signal, onProgress: createProgressLine(terminal) });

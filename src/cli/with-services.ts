@@ -8,6 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { keepHeapSmall } from '../lib/small-heap.ts';
+import { findLocalTools } from '../tools/account-rules.ts';
 import type { ServicesSession, Session } from './session.ts';
 import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
 
@@ -37,7 +38,7 @@ export async function withServices(
     const logger = createLogger({ level, destination: session.terminal.stderr });
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
-    alive = createAliveLock(storage.database, clock);
+    alive = createAliveLock({ database: storage.database, clock, localTools: findLocalTools(adapters) });
     if (!isDry) await alive.hold();
     const registry = await loadRegistry({ config, storage });
     const metrics = createMetrics();

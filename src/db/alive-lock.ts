@@ -24,8 +24,16 @@ const patienceMs = 10_000;
 const probeMs = 5000;
 const probeFile = new URL(`./alive-probe${extname(import.meta.url)}`, import.meta.url);
 
-/** @param isSeen whether other processes see the lock; if not, leases run out by themselves */
-export function createAliveLock(database: Database, clock: Clock, isSeen = isSeenByOthers): AliveLock {
+interface AliveLockDeps {
+  database: Database;
+  clock: Clock;
+  /** The tools whose calls end with their process. */
+  localTools: readonly string[];
+  /** Whether other processes see the lock; if not, leases run out by themselves. */
+  isSeen?: (aliveFile: string) => Promise<boolean>;
+}
+
+export function createAliveLock({ database, clock, localTools, isSeen = isSeenByOthers }: AliveLockDeps): AliveLock {
   const file = database.dialect === 'sqlite' ? sqliteFileOf(database.url) : undefined;
   let lock: SqliteDatabase.Database | undefined;
   return {
@@ -36,7 +44,7 @@ export function createAliveLock(database: Database, clock: Clock, isSeen = isSee
       if (!existsSync(aliveFile)) createPrivately(aliveFile);
       lock = new SqliteDatabase(aliveFile, { timeout: 0 });
       const isAlone = takeAlone(lock);
-      if (isAlone) await freeDead(database, aliveFile, toInstant(clock.now()), isSeen);
+      if (isAlone) await freeDead({ database, clock, localTools, isSeen }, aliveFile);
       if (isAlone) lock.exec('commit');
       lock.pragma(`busy_timeout = ${patienceMs}`);
       // A read in a transaction locks the file until the transaction ends.
@@ -59,15 +67,14 @@ function takeAlone(lock: SqliteDatabase.Database): boolean {
 }
 
 async function freeDead(
-  database: Database,
+  { database, clock, localTools, isSeen }: Required<AliveLockDeps>,
   aliveFile: string,
-  now: string,
-  isSeen: typeof isSeenByOthers,
 ): Promise<void> {
+  const now = toInstant(clock.now());
   if (!(await hasLeases(database.kysely, now))) return;
   // On some network file systems locks have no effect.
   if (!(await isSeen(aliveFile))) return;
-  await inTransaction(database, (tx) => voidLeases(tx, now));
+  await inTransaction(database, (tx) => voidLeases(tx, now, localTools));
 }
 
 /** Asks another process, because a lock never stops the process that has it. */

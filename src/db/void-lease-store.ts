@@ -28,8 +28,15 @@ export async function hasLeases(db: Transaction, now: string): Promise<boolean> 
 /**
  * Ends all leases. One under which a call to a tool may be under way ends when the call can no longer arrive: such a
  * call outlives its process, and no look may be made before.
+ *
+ * @param localTools whose calls end with their process
  */
-export async function voidLeases(tx: Transaction, now: string): Promise<void> {
+export async function voidLeases(tx: Transaction, now: string, localTools: readonly string[] = []): Promise<void> {
+  if (localTools.length > 0) {
+    await sql`update membership set leased_until = ${now},
+      late_until = case when late_until > ${now} then ${now} else late_until end
+      where leased_until > ${now} and tool in (${sql.join(localTools)})`.execute(tx);
+  }
   for (const [table, column] of Object.entries(leases)) {
     const endsAt = table === 'membership' ? arrivedBy(now) : now;
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${endsAt}

@@ -77,3 +77,8 @@ export function describeSharedAccounts({ tool, installs, stillIn, isForGood }: S
 export function isProtected(accounts: readonly string[], { id, email }: Member): boolean {
   return accounts.some((account) => account === id || isSameAddress(account, email));
 }
+
+/** The tools whose calls end with the process that made them. */
+export function findLocalTools(adapters: ReadonlyMap<string, Adapter>): string[] {
+  return [...adapters].filter(([, { capabilities }]) => capabilities.endsWithProcess).map(([tool]) => tool);
+}

@@ -6,6 +6,7 @@ const capabilities: Adapter['capabilities'] = {
   removal: { effect: 'locks_out' },
   readding: 'yes',
   exclusive: 'tool',
+  endsWithProcess: true,
 };
 
 /**

@@ -83,8 +83,8 @@ describe('killed and started again, on SQLite', () => {
         const rows = (await engine.membershipRows()).filter(({ leasedUntil }) => (leasedUntil ?? '') > now);
         return new Map(rows.map(({ id, leasedUntil }) => [id, leasedUntil]));
       },
-      async startNext(isSeen?: () => Promise<boolean>) {
-        const lock = createAliveLock(database, clock, isSeen);
+      async startNext({ isSeen, localTools = [] }: { isSeen?: () => Promise<boolean>; localTools?: string[] } = {}) {
+        const lock = createAliveLock({ database, clock, localTools, ...(isSeen && { isSeen }) });
         await lock.hold();
         onTestFinished(lock.release);
       },
@@ -100,6 +100,14 @@ describe('killed and started again, on SQLite', () => {
     expect(await leased()).toHaveProperty('size', 2);
     await startNext();
     expect(await leased()).toEqual(new Map([[calling.id, endsAt]]));
+  });
+
+  it('waits for no call that died with its process, as the write of a file', async () => {
+    const { settling, calling, now, leaseEnd, leased, membershipRows, startNext } = await openWithLeases();
+    await settling.begin(calling, adding, now(), leaseEnd());
+    await startNext({ localTools: [calling.tool] });
+    expect(await leased()).toEqual(new Map());
+    expect((await membershipRows()).find(({ id }) => id === calling.id)).toMatchObject({ lateUntil: now() });
   });
 
   it('waits for a call without an intent of its own, by which assignments end', async () => {
@@ -136,7 +144,7 @@ describe('killed and started again, on SQLite', () => {
 
   it('waits for all leases where no lock keeps another process out', async () => {
     const { leased, startNext } = await openWithLeases();
-    await startNext(async () => false);
+    await startNext({ isSeen: async () => false });
     expect(await leased()).toHaveProperty('size', 2);
   });
 });
