@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
+import { readHires } from '../inbox/storage-store.ts';
 
 /** The SQL that counts how much an install has said about a contract or a trainer. */
 
@@ -37,8 +38,12 @@ export async function countStored(
   bound: EvidenceBound,
   of: readonly BoundedSubject[],
 ): Promise<Map<string, number>> {
-  const { table, id } = countedBy[bound];
   const counts = new Map<string, number>();
+  if (bound === 'hires_of_install') {
+    for (const one of of) counts.set(subjectKey(one), await readHires(tx, one.install));
+    return counts;
+  }
+  const { table, id } = countedBy[bound];
   for (const part of inParts(of)) {
     const rows = part.map((one) => ({ install: one.install, [id]: one.id }));
     const found = await sql<BoundedSubject & { count: number }>`
@@ -54,8 +59,7 @@ export function subjectKey({ install, id }: BoundedSubject): string {
 }
 
 const countedBy = {
-  hires_of_install: { table: 'participation', id: 'install' },
   trainers_of_contract: { table: 'participation', id: 'contractId' },
   contracts_of_trainer: { table: 'participation', id: 'trainerId' },
   links_of_contract: { table: 'contractLink', id: 'contractId' },
-} as const satisfies Record<EvidenceBound, { table: string; id: string }>;
+} as const satisfies Record<Exclude<EvidenceBound, 'hires_of_install'>, { table: string; id: string }>;

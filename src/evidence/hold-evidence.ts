@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence, PairEvidence, ParticipationEvidence } from '../domain/evidence.ts';
-import { createCountStored, sumByInstall } from '../inbox/storage-store.ts';
+import { countHires } from '../inbox/storage-store.ts';
 import { type BoundedSubject, countStored, type EvidenceBound, findNewRows, subjectKey } from './bound-store.ts';
 
 /**
@@ -14,9 +14,6 @@ const bounds: Record<EvidenceBound, number> = {
   contracts_of_trainer: 500,
   links_of_contract: 10,
 };
-
-/** What the rows about a hire take in the end: evidence, membership, receipts. */
-const bytesOfHire = 8 * 1024;
 
 /** Evidence that is not taken in because it exceeds a bound. */
 export interface HeldEvidence {
@@ -84,7 +81,10 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
   });
   const left = new Set(held.map(evidenceKey));
   const hires = added.filter((one) => !left.has(evidenceKey(one)));
-  await createCountStored(tx)(tx, sumByInstall(hires.map(({ install }) => ({ install, bytes: bytesOfHire }))));
+  await countHires(
+    tx,
+    hires.map(({ install }) => install),
+  );
   return held;
 }
 

@@ -15,6 +15,11 @@ import { rowOverheadBytes } from '../domain/delivery.ts';
 /** Only PostgreSQL has several writers at the same time, but both databases use the same code. */
 const parts = 8;
 
+/** The part in which only hires are counted, always in transactions that exclude each other. */
+const hiresPart = -1;
+/** What the rows about a hire take in the end: evidence, membership, receipts. */
+const bytesOfHire = 8 * 1024;
+
 /** How many bytes a row counts for. */
 export function bytesOf({ headers, body }: Pick<DeliveryRow, 'headers' | 'body'>): number {
   return body.length + Buffer.byteLength(headers) + rowOverheadBytes;
@@ -24,7 +29,7 @@ export function bytesOf({ headers, body }: Pick<DeliveryRow, 'headers' | 'body'>
 const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
 
 /** @param changes bytes by install, below zero if deliveries were deleted */
-export type CountStored = (tx: Transaction, changes: ReadonlyMap<string, number>) => Promise<void>;
+export type CountStored = (tx: Transaction, changes: ReadonlyMap<string, number>, part?: number) => Promise<void>;
 
 export function createCountStored(kysely: Transaction): CountStored {
   const upsert = oncePerSize((size) =>
@@ -38,9 +43,8 @@ export function createCountStored(kysely: Transaction): CountStored {
       )
       .compile(),
   );
-  return async (tx, changes) => {
+  return async (tx, changes, part = randomInt(parts)) => {
     if (changes.size === 0) return;
-    const part = randomInt(parts);
     // In the same order in every transaction, so that no two can deadlock.
     const rows = [...changes].sort(([a], [b]) => (a < b ? -1 : 1));
     const parameters = rows.flatMap(([install, bytes]) => [install, part, bytes]);
@@ -53,6 +57,19 @@ export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>)
   const sums = new Map<string, number>();
   for (const { install, bytes } of rows) sums.set(install, (sums.get(install) ?? 0) + bytes);
   return sums;
+}
+
+/** @param installs of each new hire */
+export async function countHires(tx: Transaction, installs: readonly string[]): Promise<void> {
+  const bytes = sumByInstall(installs.map((install) => ({ install, bytes: bytesOfHire })));
+  await createCountStored(tx)(tx, bytes, hiresPart);
+}
+
+/** How many hires an install has. */
+export async function readHires(tx: Transaction, install: string): Promise<number> {
+  const counted = tx.selectFrom('installStorage').select('bytes').where('install', '=', install);
+  const row = await counted.where('part', '=', hiresPart).executeTakeFirst();
+  return (row?.bytes ?? 0) / bytesOfHire;
 }
 
 /** How many bytes each install has stored. */

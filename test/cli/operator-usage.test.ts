@@ -24,12 +24,12 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
     ],
     ['contracts reopen', ['<contract>', '--install <name>', '--json']],
     ['retire', ['--install <name>', '--tool <name>', '--all', '--yes', '--json']],
-    ['members adopt', ['<membership>', '--account', '--address <address>', '--json']],
-    ['members release', ['<membership>', '--doubted', '--json']],
+    ['members adopt', ['[membership]', '--undecided', '--tool <name>', '--account', '--address <address>', '--json']],
+    ['members release', ['[membership]', '--undecided', '--tool <name>', '--doubted', '--json']],
   ])('%s --help mentions all it takes', async (words, options) => {
     const { status, stdout } = await runCommand(...words.split(' '), '--help');
     expect(status).toBe(0);
-    const mentioned = [...stdout.matchAll(/^Usage:.*? (<[a-z|]+>)$|^ {2}(--\S+(?: <\S+>)?)/gm)];
+    const mentioned = [...stdout.matchAll(/^Usage:.*? (<[a-z|]+>|\[(?!options)[a-z]+\])$|^ {2}(--\S+(?: <\S+>)?)/gm)];
     expect(mentioned.map(([, argument, option]) => argument ?? option)).toEqual(options);
   });
 

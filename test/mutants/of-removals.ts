@@ -29,8 +29,13 @@ export const mutantsOfRemovals: readonly Mutant[] = [
     'src/domain/awaited-reading.ts',
     ['test/domain/awaited-reading.test.ts'],
     [
-      ["An operator's decision needs no reading", 'if (isByOperator(due.cause)) return true;', ''],
-      ["An operator's decision needs no list", 'if (isByOperator(due.cause) || !isExplicit', 'if (!isExplicit'],
+      ["An operator's decision needs no reading", 'if (isDecided(due, [...sources, ...others])) return true;', ''],
+      ["An operator's decision needs no list", 'isDecided(due, [...sources, ...others]) || !isExplicit', '!isExplicit'],
+      [
+        'A pause after an approval is read first',
+        'return isApproved === true && derivedAt >=',
+        'return isApproved === true || derivedAt >=',
+      ],
       [
         'After an end the active contracts are listed once',
         'return activeListedAt !== null && activeListedAt >=',
@@ -85,11 +90,7 @@ export const mutantsOfRemovals: readonly Mutant[] = [
         'ready.push(...passing.due.map(({ membershipId }) => membershipId));',
         'ready.splice(0, Infinity, ...passing.due.map(({ membershipId }) => membershipId));',
       ],
-      [
-        'The work is read after what a pause has hidden',
-        'const passing = await mayPass(tx, readDue, now);',
-        'const passing = await mayPass(tx, all, now);',
-      ],
+      ['The work is read after what a pause has hidden', 'read.map((one) => one.due).filter(', 'all.filter('],
     ],
   ),
   ...mutate(

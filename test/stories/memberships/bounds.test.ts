@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
@@ -60,12 +59,12 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
   it('of hires is held, and an end is taken in', async () => {
     const engine = createEngine(await openFresh());
     await engine.apply([started({ contract: 'c1', trainer: 'in' })]);
-    await sql`
-      insert into participation (install, contract_id, trainer_id, seen_at)
-        with recursive hire (number) as (select 1 union all select number + 1 from hire where number < 49999)
-        select 'acme', 'many-' || number, 't-' || number, '2026-03-15T11:00:00.000Z' from hire`.execute(
-      engine.database.kysely,
-    );
+    const { kysely } = engine.database;
+    await kysely
+      .updateTable('installStorage')
+      .set({ bytes: 50_000 * 8 * 1024 })
+      .where('part', '=', -1)
+      .execute();
     await engine.deliver([started({ contract: 'c2', trainer: 'out' })]);
     await engine.takeIn();
     expect(await stateOf(engine, 'out')).toBeUndefined();
