@@ -29,6 +29,8 @@ import { createApprovals } from '../operator/approvals.ts';
 import { examineBridge } from '../operator/examine-bridge.ts';
 import { listRemoved } from '../removals/removal-total-store.ts';
 import { describeSharedAccounts, findLocalTools, findSharedAccounts } from '../tools/account-rules.ts';
+import { refuseTwins } from '../tools/bind-tool.ts';
+import { carryTools } from '../tools/carry-tools.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
 import { openRegistry, type Storage } from './storage.ts';
@@ -157,7 +159,9 @@ export function createApp({
     async start() {
       checkpointer.start();
       await leaseClock.correct();
+      refuseTwins(config.tools, adapters);
       await alive.hold();
+      await carryTools(storage.database, config.tools, logger);
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
       await loops.prepare({ acceptsOrphans, isRestored });

@@ -37,7 +37,7 @@ export function bindTools(
   { config, storage: { database }, clock, isDry, ...given }: ToolsDeps,
   alerts: Alerts,
 ): Map<string, Adapter> {
-  const deps = { database, alerts, clock, isDry };
+  const deps = { database, alerts, clock, isDry, configured: new Set(config.tools.keys()) };
   const addressOf = (tool: string) => locationOf(config.tools.get(tool)?.settings ?? {});
   const traced = ([tool, adapter]: [string, Adapter]): [string, Adapter] => {
     const server = hostOf(config.tools.get(tool)?.settings ?? {});

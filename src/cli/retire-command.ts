@@ -35,10 +35,16 @@ export function printRetired(orphans: readonly OrphanedMembership[], retired: Re
 
 const noOrphans = 'There is no trainer to retire: people are orphaned once "gangway start --accept-orphans" has run.';
 
-function toText({ removing, released }: Retired): string {
-  if (removing + released === 0) return noOrphans;
+function toText({ removing, released, kept }: Retired): string {
+  if (removing + released + kept === 0) return noOrphans;
   const left = released === 0 ? '' : ` ${released} are kept: their tool is not configured.`;
-  return `${removing} will be removed.${left}`;
+  const wanted = kept === 0 ? '' : ` ${kept} stay: they are wanted in the same group by another membership.`;
+  return `${removing} will be removed.${left}${wanted}`;
+}
+
+function sayFate({ tool, wantedBy }: OrphanedMembership, tools: ReadonlySet<string>): string {
+  if (!tools.has(tool)) return 'kept';
+  return wantedBy === null ? 'removed' : `kept: wanted by membership ${wantedBy}`;
 }
 
 function toTable(orphans: readonly OrphanedMembership[], tools: ReadonlySet<string>): string {
@@ -51,7 +57,7 @@ function toTable(orphans: readonly OrphanedMembership[], tools: ReadonlySet<stri
       ['tool', ({ tool }) => tool],
       ['group', ({ groupId }) => groupId],
       ['trainer', ({ trainerId }) => trainerId],
-      ['would be', ({ tool }) => (tools.has(tool) ? 'removed' : 'kept')],
+      ['would be', (orphan) => sayFate(orphan, tools)],
     ],
     noOrphans,
   );

@@ -9,6 +9,8 @@ import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
 import { keepHeapSmall } from '../lib/small-heap.ts';
 import { findLocalTools } from '../tools/account-rules.ts';
+import { refuseTwins } from '../tools/bind-tool.ts';
+import { carryTools } from '../tools/carry-tools.ts';
 import type { ServicesSession, Session } from './session.ts';
 import { loadCommandConfig, loadRegistry, openConfigured } from './with-storage.ts';
 
@@ -39,7 +41,11 @@ export async function withServices(
     const clock = createDatabaseClock(storage.database, systemClock);
     await clock.correct();
     alive = createAliveLock({ database: storage.database, clock, localTools: findLocalTools(adapters) });
-    if (!isDry) await alive.hold();
+    refuseTwins(config.tools, adapters);
+    if (!isDry) {
+      await alive.hold();
+      await carryTools(storage.database, config.tools, logger);
+    }
     const registry = await loadRegistry({ config, storage });
     const metrics = createMetrics();
     const notice = createSealerNotice({

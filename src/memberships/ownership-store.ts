@@ -1,7 +1,8 @@
+import type { ExpressionBuilder } from 'kysely';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { MembershipRow, Tables } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
 import { endGivenAddresses } from '../memberships/address-store.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
@@ -27,7 +28,7 @@ export interface OwnershipStore {
   orphans(filter: OrphanFilter): Promise<OrphanedMembership[]>;
   /**
    * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
-   * longer orphaned are left alone.
+   * longer orphaned are left alone, and those whose trainer is wanted in the same group.
    *
    * @param tools the configured tools
    */
@@ -48,6 +49,8 @@ export interface OrphanedMembership {
   tool: string;
   groupId: string;
   trainerId: string;
+  /** The id of another membership by which the trainer is wanted in the same group; null if there is none. */
+  wantedBy: number | null;
 }
 
 export interface Retired {
@@ -55,6 +58,8 @@ export interface Retired {
   removing: number;
   /** How many are released, because their tool is no longer configured. */
   released: number;
+  /** How many stay orphaned, because another membership wants them in the same group. */
+  kept: number;
 }
 
 export function createOwnershipStore(
@@ -96,6 +101,7 @@ export function createOwnershipStore(
       let orphans = database.kysely
         .selectFrom('membership')
         .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
+        .select((eb) => wantedBeside(eb).as('wantedBy'))
         .where('state', '=', 'orphaned');
       if (install !== undefined) orphans = orphans.where('install', '=', install);
       if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
@@ -103,23 +109,71 @@ export function createOwnershipStore(
     },
 
     async retire(orphans, tools, by) {
-      const retired: Retired = { removing: 0, released: 0 };
+      const retired: Retired = { removing: 0, released: 0, kept: 0 };
       for (const { id, tool } of orphans) {
-        const isReachable = tools.has(tool);
-        const isDone = await inTransaction(database, async (tx) => {
+        const outcome = await inTransaction(database, async (tx) => {
           const membership = await findOne(database, tx, id);
-          if (membership.state !== 'orphaned') return false;
-          const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: 0, releasedBy: 'retirement' } as const);
-          if (!isReachable) await endGivenAddresses(tx, id, by.at);
-          await change(tx, membership, by.at, { wanted: 0, ...next });
-          await writeAudit(tx, by, 'retire', `membership ${id}`);
-          return true;
+          return await retireOne(tx, membership, tools.has(tool), by);
         });
-        if (isDone) retired[isReachable ? 'removing' : 'released'] += 1;
+        if (outcome !== null) retired[outcome] += 1;
       }
       return retired;
     },
   };
+}
+
+/** @returns null if the membership is no longer orphaned */
+async function retireOne(
+  tx: Transaction,
+  membership: MembershipRow,
+  isReachable: boolean,
+  by: By,
+): Promise<keyof Retired | null> {
+  const { id, state } = membership;
+  if (state !== 'orphaned') return null;
+  if (isReachable && (await isWantedBeside(tx, id))) return 'kept';
+  const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: 0, releasedBy: 'retirement' } as const);
+  if (!isReachable) await endGivenAddresses(tx, id, by.at);
+  await change(tx, membership, by.at, { wanted: 0, ...next });
+  await writeAudit(tx, by, 'retire', `membership ${id}`);
+  return isReachable ? 'removing' : 'released';
+}
+
+/** By another name of the same server, too. */
+function wantedBeside(eb: ExpressionBuilder<Tables, 'membership'>) {
+  const sameServer = eb
+    .selectFrom('toolBinding as own')
+    .innerJoin('toolBinding as twin', (join) =>
+      join.on((on) =>
+        on.or([
+          on('own.identity', '=', on.ref('twin.identity')),
+          on.and([
+            on('own.location', '=', on.ref('twin.location')),
+            on.or([on('own.identity', 'is', null), on('twin.identity', 'is', null)]),
+          ]),
+        ]),
+      ),
+    )
+    .select('twin.tool')
+    .whereRef('own.tool', '=', 'membership.tool');
+  return eb
+    .selectFrom('membership as other')
+    .select((of) => of.fn.min('other.id').as('id'))
+    .whereRef('other.groupId', '=', 'membership.groupId')
+    .whereRef('other.trainerId', '=', 'membership.trainerId')
+    .whereRef('other.id', '!=', 'membership.id')
+    .where('other.wanted', '=', 1)
+    .where('other.state', '!=', 'orphaned')
+    .where((of) => of.or([of('other.tool', '=', of.ref('membership.tool')), of('other.tool', 'in', sameServer)]));
+}
+
+async function isWantedBeside(tx: Transaction, id: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('membership')
+    .select((eb) => wantedBeside(eb).as('wantedBy'))
+    .where('membership.id', '=', id)
+    .executeTakeFirst();
+  return row?.wantedBy != null;
 }
 
 /** Locks the row until the transaction ends. */

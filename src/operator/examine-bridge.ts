@@ -34,12 +34,13 @@ export async function examineTools(
   signal: AbortSignal,
 ): Promise<Check[]> {
   const waiting = database === undefined ? [] : await createToolTroubleStore(database).listWaiting();
+  const configured = new Set(config.tools.keys());
   const checks = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = config.tools.get(tool) ?? {};
     return [
       ...(await checkTool(tool, adapter, signal)),
       ...checkShown(tool, waiting),
-      ...(database === undefined ? [] : await checkServer(database, { tool, adapter, settings }, signal)),
+      ...(database === undefined ? [] : await checkServer(database, { tool, adapter, settings }, configured, signal)),
     ];
   });
   return (await Promise.all(checks)).flat();

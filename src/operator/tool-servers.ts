@@ -2,7 +2,7 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
-import { askServer, describeOtherServer, locationOf } from '../tools/bind-tool.ts';
+import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
@@ -59,13 +59,18 @@ export async function acceptServer(
 export async function checkServer(
   database: Database,
   { tool, adapter, settings }: ConfiguredTool,
+  configured: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Check[]> {
   const bound = await createToolBindingStore(database).find(tool);
   const server = await ask(adapter, settings, signal).catch(() => undefined);
-  if (bound === undefined || server === undefined || !isOtherServer(bound, server)) return [];
-  const action = 'until then no member is added or removed in it';
-  return [failure(`tool ${tool}`, new Error(describeOtherServer(tool, bound, server)), action)];
+  if (server === undefined) return [];
+  const fail = (why: string) => [
+    failure(`tool ${tool}`, new Error(why), 'until then no member is added or removed in it'),
+  ];
+  if (bound !== undefined && isOtherServer(bound, server)) return fail(describeOtherServer(tool, bound, server));
+  const twin = await findTwin({ database, configured }, tool, server);
+  return twin === undefined ? [] : fail(describeTwin(tool, twin));
 }
 
 function ask(adapter: Adapter, settings: object, stopping: AbortSignal): Promise<Server> {

@@ -5,12 +5,15 @@ import { AppError } from '../domain/errors.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dropTrailing } from '../lib/drop-trailing.ts';
+import { isSameServer } from './same-server.ts';
 import { createToolBindingStore } from './tool-binding-store.ts';
 
 export interface BindToolDeps {
   database: Database;
   alerts: Alerts;
   clock: Clock;
+  /** The names of the configured tools. */
+  configured: ReadonlySet<string>;
   /** A dry run writes nothing. */
   isDry?: boolean | undefined;
 }
@@ -34,17 +37,18 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, loc
     if (deps.clock.now().getTime() < believedUntilMs) return;
     const server = await askServer(adapter, location, signal);
     const bound = await bindings.find(tool);
-    if (bound !== undefined && isOtherServer(bound, server)) throw refuse(bound, server);
+    if (bound !== undefined && isOtherServer(bound, server)) throw refuse(describeOtherServer(tool, bound, server));
+    const twin = await findTwin(deps, tool, server);
+    if (twin !== undefined) throw refuse(describeTwin(tool, twin));
     if (!deps.isDry) await bindings.learn(tool, server);
     isAlerted = false;
     if (!deps.isDry) deps.alerts.observe('other_server', { tool }, []);
     believedUntilMs = deps.clock.now().getTime() + believedForMs;
   }
 
-  function refuse(bound: Server, server: Server): AppError {
-    const reason = describeOtherServer(tool, bound, server);
+  function refuse(reason: string): AppError {
     if (!isAlerted) {
-      const message = 'A tool is another server than before: no member is added or removed there';
+      const message = 'A tool is not the server that it should be: no member is added or removed there';
       deps.alerts.raise('other_server', { tool, reason }, message);
     }
     isAlerted = true;
@@ -52,6 +56,43 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, loc
   }
 
   return withFirst(adapter, verify);
+}
+
+/** @returns another configured tool that is bound to the same server */
+export async function findTwin(
+  { database, configured }: Pick<BindToolDeps, 'database' | 'configured'>,
+  tool: string,
+  server: Server,
+): Promise<string | undefined> {
+  const bindings = await createToolBindingStore(database).list();
+  return bindings.find((one) => one.tool !== tool && configured.has(one.tool) && isSameServer(one, server))?.tool;
+}
+
+/** A message for operators that says what to do. */
+export function describeTwin(tool: string, twin: string): string {
+  return (
+    `The tools ${twin} and ${tool} are the same server, so the people of one would be taken out for the other: ` +
+    `keep tools.${twin}, and connect the installs of ${tool} to it`
+  );
+}
+
+/**
+ * Refuses two names of one server before anything is asked. Tools that tell an identity may share an address.
+ *
+ * @throws AppError `invalid`
+ */
+export function refuseTwins(
+  tools: ReadonlyMap<string, { settings: object }>,
+  adapters: ReadonlyMap<string, Adapter>,
+): void {
+  const seen: [string, Server][] = [];
+  for (const [tool, { settings }] of tools) {
+    if (adapters.get(tool)?.identify !== undefined) continue;
+    const server = { identity: null, location: locationOf(settings) };
+    const twin = seen.find(([, other]) => isSameServer(other, server));
+    if (twin !== undefined) throw new AppError('invalid', describeTwin(tool, twin[0]));
+    seen.push([tool, server]);
+  }
 }
 
 /** What the server says about itself, and its configured address. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Server } from '../domain/binding.ts';
 
@@ -9,6 +10,12 @@ export interface ToolBindingStore {
   bind(tx: Transaction, tool: string, server: Server): Promise<void>;
   /** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
   learn(tool: string, server: Server): Promise<void>;
+  /**
+   * Changes the name of a tool in every table.
+   *
+   * @returns false if the new name has members already
+   */
+  rename(tx: Transaction, from: string, to: string): Promise<boolean>;
 }
 
 export function createToolBindingStore(database: Database): ToolBindingStore {
@@ -26,6 +33,17 @@ export function createToolBindingStore(database: Database): ToolBindingStore {
     bind,
     find: (tool) => find(kysely, tool),
     list: () => kysely.selectFrom('toolBinding').selectAll().orderBy('tool').execute(),
+
+    async rename(tx, from, to) {
+      const used = await tx.selectFrom('membership').select('id').where('tool', '=', to).limit(1).executeTakeFirst();
+      if (used !== undefined) return false;
+      const tables = await tx.introspection.getTables();
+      const withTool = tables.filter(({ columns, isView }) => !isView && columns.some(({ name }) => name === 'tool'));
+      for (const { name } of withTool) {
+        await sql`update ${sql.table(name)} set tool = ${to} where tool = ${from}`.execute(tx);
+      }
+      return true;
+    },
 
     async learn(tool, server) {
       const bound = await find(kysely, tool);

@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
+import type { MembershipRow } from '../../src/db/tables.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { RouteLink } from '../../src/memberships/link-router.ts';
 import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
@@ -195,10 +196,31 @@ describeEachDatabase('whose a member is', (openFresh) => {
     engine.limits = { ...engine.limits, max: 0 };
     await addOne();
     await orphanAll();
-    expect(await retire('studio')).toEqual({ removing: 1, released: 0 });
+    expect(await retire('studio')).toEqual({ removing: 1, released: 0, kept: 0 });
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(await engine.rows('removal')).toMatchObject([{ cause: 'retired', clearance: 'approved' }]);
     expect(await audited()).toEqual(['ada: retire membership 1']);
+  });
+
+  it('retired by an old name of the same server, a member with an active contract was taken out', async () => {
+    await addOne();
+    const { kysely } = engine.database;
+    const { id: _, ...row } = (await engine.membershipRows())[0] as MembershipRow;
+    await kysely
+      .insertInto('membership')
+      .values({ ...row, tool: 'old', state: 'orphaned' })
+      .execute();
+    const server = { identity: null, location: 'tool.example' };
+    await kysely
+      .insertInto('toolBinding')
+      .values([
+        { tool: 'old', ...server },
+        { tool: 'studio', ...server },
+      ])
+      .execute();
+    expect(await ownership.orphans({})).toMatchObject([{ tool: 'old', wantedBy: 1 }]);
+    expect(await retire('old', 'studio')).toEqual({ removing: 0, released: 0, kept: 1 });
+    expect((await engine.membershipRows()).map(({ state }) => state)).toEqual(['active', 'orphaned']);
   });
 
   it('retired, a member who was not ours stays', async () => {
@@ -212,7 +234,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
   it('retired from a tool that is not configured, a member is released', async () => {
     await addOne();
     await orphanAll();
-    expect(await retire('other')).toEqual({ removing: 0, released: 1 });
+    expect(await retire('other')).toEqual({ removing: 0, released: 1, kept: 0 });
     expect(await one()).toMatchObject({ state: 'released', isOurs: 0, wanted: 0 });
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
@@ -227,7 +249,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
       await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
       await engine.apply([ended]);
       expect(await one()).toEqual(before);
-      expect(await retire(configured)).toEqual({ removing: 0, released: 0 });
+      expect(await retire(configured)).toEqual({ removing: 0, released: 0, kept: 0 });
     },
   );
 
@@ -263,7 +285,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     const listed = await ownership.orphans({});
     routes = (project) => project ?? undefined;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
-    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({ removing: 0, released: 0 });
+    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({ removing: 0, released: 0, kept: 0 });
     expect(await audited()).toEqual([]);
   });
 
@@ -274,7 +296,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await convergeDue(engine, tool);
     expect(await ownership.orphans({})).toEqual([]);
     await orphanAll();
-    const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2' };
+    const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2', wantedBy: null };
     expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...seat }]);
     expect(await ownership.orphans({ tool: 'studio' })).toHaveLength(2);
     expect(await ownership.orphans({ tool: 'other' })).toEqual([]);

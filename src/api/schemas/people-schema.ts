@@ -10,6 +10,7 @@ const orphan = z
     tool: z.string(),
     groupId: z.string(),
     trainerId: z.string(),
+    wantedBy: z.int().nullable().describe('Another membership that wants them in the same group.'),
   })
   .meta({ id: 'OrphanedMembership' });
 
@@ -28,6 +29,7 @@ export const retiredAnswer = z.object({
   retired: z.object({
     removing: count.describe('How many will be removed from their tool.'),
     released: count.describe('How many are kept, because their tool is not configured.'),
+    kept: count.describe('How many stay orphaned, because another membership wants them in the same group.'),
   }),
 });
 

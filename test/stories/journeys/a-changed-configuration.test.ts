@@ -97,6 +97,22 @@ describeAnyDialect('a configuration that no longer leads to people', (dialect) =
   });
 });
 
+describeAnyDialect('a tool that has a new name at the same address', (dialect) => {
+  it('left its people in when their contract ended, as another that it did not know', async () => {
+    const { tool, site, active, contracts } = await openStaffedSite(dialect, { studio: 'https://tool.example/' });
+    const installs = { acme: { ...acme, tool: 'atelier' }, globex: { ...globex, tool: 'atelier' } };
+    const renamed = { installs, tools: { atelier: tool.adapter }, urls: { atelier: 'https://tool.example' } };
+    const bridge = await site.start({ ...renamed, removals: { maxFraction: 1 } });
+    await bridge.quiet();
+    expect(await bridge.memberships()).toEqual(active);
+    expectUntouched(tool);
+    site.sandbox.endContract(contracts[0] ?? '');
+    await bridge.quiet();
+    expect(await bridge.memberships()).toEqual(['of-acme removed', 'of-acme removed', 'of-globex active']);
+    expect([tool.members('acme-signs'), tool.members('globex-signs')]).toEqual([[], ['of-globex']]);
+  });
+});
+
 describeAnyDialect('an install that was renamed, with its people kept', (dialect) => {
   const renamed: Configuration = { acme2: acme, globex };
 
@@ -187,10 +203,10 @@ describeAnyDialect('a configuration that leads elsewhere', (dialect) => {
 });
 
 /** One person of acme in two projects, one of globex in another. */
-async function openStaffedSite(dialect: Dialect) {
+async function openStaffedSite(dialect: Dialect, urls: Record<string, string> = {}) {
   const tool = createMemoryTool();
   const site = await openSite(dialect, ['acme', 'globex']);
-  const bridge = await site.start({ installs: usual, tools: { studio: tool.adapter } });
+  const bridge = await site.start({ installs: usual, tools: { studio: tool.adapter }, urls });
   for (const project of ['acme-signs', 'acme-lamps']) await site.customer('acme').link(project);
   await site.customer('globex').link('globex-signs');
   const contracts = ['acme', 'globex'].map((name) => {

@@ -189,7 +189,7 @@ export const toolStories = {
     let identity = 'org 1';
     const named = { ...tool.adapter, identify: async () => identity };
     const bound = bindTool(
-      { database: engine.database, alerts: engine.alerts, clock: engine.clock },
+      { ...engine, configured: new Set(['studio']) },
       'studio',
       named,
       null,

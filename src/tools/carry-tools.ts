@@ -1,0 +1,32 @@
+import { type Database, inTransaction } from '../db/database.ts';
+import type { Logger } from '../lib/logger.ts';
+import { locationOf } from './bind-tool.ts';
+import { isSameServer } from './same-server.ts';
+import { createToolBindingStore } from './tool-binding-store.ts';
+
+/**
+ * Gives what is stored of a tool to its new name: a tool is its server, so what is ours in it stays ours. Nothing is
+ * carried to a name that was used before, nor where several names could be meant.
+ */
+export async function carryTools(
+  database: Database,
+  tools: ReadonlyMap<string, { settings: object }>,
+  logger: Logger,
+): Promise<void> {
+  const bindings = createToolBindingStore(database);
+  const bound = await bindings.list();
+  const unused = bound.filter(({ tool }) => !tools.has(tool));
+  if (unused.length === 0) return;
+  const known = new Set(bound.map(({ tool }) => tool));
+  const added = [...tools]
+    .filter(([tool]) => !known.has(tool))
+    .map(([tool, { settings }]) => ({ tool, server: { identity: null, location: locationOf(settings) } }));
+  for (const { tool: from, ...server } of unused) {
+    const matches = added.filter((one) => isSameServer(server, one.server));
+    const isOnly = unused.filter((other) => isSameServer(server, { ...other, identity: null })).length === 1;
+    const [to] = matches;
+    if (to === undefined || matches.length > 1 || !isOnly) continue;
+    const isCarried = await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool));
+    if (isCarried) logger.warn({ from, to: to.tool }, 'A tool has a new name: its members are carried over');
+  }
+}
