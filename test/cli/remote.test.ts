@@ -57,7 +57,10 @@ describe('a command with --remote', () => {
         runPlansList({ install: 'acme', state: none, all: true }, session),
       ],
       [['plans', 'show', '1'], runPlansShow({ plan: 1 }, session)],
-      [['members', '--limit', '3'], runMembers({ tool: none, state: none, waiting: false, undecided: false, limit: 3 }, session)],
+      [
+        ['members', '--limit', '3'],
+        runMembers({ tool: none, state: none, waiting: false, undecided: false, limit: 3 }, session),
+      ],
       [['drift'], runDrift({ tool: none, group: none, limit }, session)],
       [['deliveries'], runDeliveriesList({ install: none, state: none, limit }, session)],
       [['deliveries', 'show', '1'], runDeliveriesShow({ id: 1, raw: false }, session)],
