@@ -249,7 +249,7 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     listRemoved: () => listRemoved(database),
     listInstances: createInstanceStore(database).list,
   });
-  return createHttpServer({ host, port, listener });
+  return createHttpServer({ host, port, section: 'console', listener });
 }
 
 /** What is loaded for a page is routed by the loop that loads installs, which is woken. */

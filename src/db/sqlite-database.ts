@@ -2,6 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
+import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
 import { withKeptStatements } from './kept-statements.ts';
@@ -47,13 +48,7 @@ export function openSqlite(
   { ownsThread = false, writeTurns = createWriteTurns(), sync }: OpenOptions,
 ): Database {
   const file = sqliteFileOf(url);
-  if (file !== undefined) createPrivately(file);
-  const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-  // This setting only has an effect before the first table is created. Setting it takes the write lock,
-  // and so would wait for other writers.
-  const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
-  if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
-  sqlite.pragma('journal_mode = WAL');
+  const sqlite = openFile(file);
   // Deleted content is overwritten in the file too, as far as that needs no extra write.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
@@ -109,6 +104,25 @@ export function openSqlite(
       sqlite.close();
     },
   };
+}
+
+/** @throws AppError `unavailable` where the file or its folder cannot be used */
+function openFile(file: string | undefined): SqliteDatabase.Database {
+  try {
+    if (file !== undefined) createPrivately(file);
+    const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
+    // This setting only has an effect before the first table is created. Setting it takes the write lock,
+    // and so would wait for other writers.
+    const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
+    if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
+    sqlite.pragma('journal_mode = WAL');
+    return sqlite;
+  } catch (cause) {
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|PERM).*)$/.test(code)) throw cause;
+    const advice = 'Set database.url to a file in a folder that this user can write';
+    throw new AppError('unavailable', `Could not open the database ${file}: ${message}. ${advice}`, { cause });
+  }
 }
 
 /** The version changes when another connection writes: of a thread or of another process. */
