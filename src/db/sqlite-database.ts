@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
@@ -49,6 +49,7 @@ export function openSqlite(
 ): Database {
   const file = sqliteFileOf(url);
   const sqlite = openFile(file);
+  const checkFile = createFileCheck(file);
   // Deleted content is overwritten in the file too, as far as that needs no extra write.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
@@ -98,6 +99,7 @@ export function openSqlite(
       }, everyMs);
       return { stop: async () => clearInterval(timer) };
     },
+    checkFile,
     async close() {
       log?.close();
       await kysely.destroy();
@@ -123,6 +125,29 @@ function openFile(file: string | undefined): SqliteDatabase.Database {
     const advice = 'Set database.url to a file in a folder that this user can write';
     throw new AppError('unavailable', `Could not open the database ${file}: ${message}. ${advice}`, { cause });
   }
+}
+
+/**
+ * Until it is closed, SQLite goes on with files that were deleted. The log is recorded at the first check: only from the
+ * first query on is it the same file as long as the connection is open.
+ */
+function createFileCheck(file: string | undefined): () => void {
+  const opened = new Map<string, string>();
+  function isLost(name: string): boolean {
+    const stat = statSync(name, { throwIfNoEntry: false });
+    const found = stat && `${stat.dev}/${stat.ino}`;
+    if (found !== undefined && !opened.has(name)) opened.set(name, found);
+    return found !== opened.get(name);
+  }
+  const files = file === undefined ? [] : [file, `${file}-wal`];
+  function checkFile(): void {
+    const lost = files.find(isLost);
+    if (lost === undefined) return;
+    const advice = 'Stop Gangway, put a backup in place, and start with "gangway start --restored"';
+    throw new AppError('unavailable', `${lost} was deleted or replaced while the database was open. ${advice}`);
+  }
+  if (file !== undefined) isLost(file);
+  return checkFile;
 }
 
 /** The version changes when another connection writes: of a thread or of another process. */
