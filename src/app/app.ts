@@ -90,7 +90,14 @@ export function createApp({
   const metrics = createMetrics();
   const append = createAppend(storage, hasThreads);
   const checkpointer = createCheckpointer(hasThreads ? sqliteFileOf(storage.database.url) : undefined, logger);
-  const inbox = createInbox({ append: append.append, onAppended: () => loops.wakeIntake() });
+  const inbox = createInbox({
+    async append(deliveries) {
+      // A thread that starts now would open what is at the path, and this process would never see what it stores.
+      storage.database.checkFile?.();
+      return await append.append(deliveries);
+    },
+    onAppended: () => loops.wakeIntake(),
+  });
   const registry = openRegistry({ config, storage });
   const storageGate = createStorageGateOf({ config, storage, clock, installs: registry.installs });
   const loops = createLoops({
@@ -253,7 +260,7 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     listRemoved: () => listRemoved(database),
     listInstances: createInstanceStore(database).list,
   });
-  return createHttpServer({ host, port, listener });
+  return createHttpServer({ host, port, section: 'console', listener });
 }
 
 /** What is loaded for a page is routed by the loop that loads installs, which is woken. */

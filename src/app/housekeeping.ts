@@ -1,5 +1,6 @@
 import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
 import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
+import { createFileWatch } from '../db/file-watch.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createJournalStore } from '../journal/journal-store.ts';
@@ -14,7 +15,7 @@ import { createClearImportsWorker } from '../usage/import/clear-imports-worker.t
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import type { Services, ServicesDeps } from './services.ts';
 
-/** The loops that delete what its retention time is over for, keep the database small, and seal the journal. */
+/** The loops that delete what its retention time is over for, keep and watch the database, and seal the journal. */
 export function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
   const { database, box, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
@@ -29,6 +30,7 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
     createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
+    createFileWatch({ database, alerts: services.alerts, logger, clock }),
     createSealWorker({ journal: createJournalStore(database), logger, clock }),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
     createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),

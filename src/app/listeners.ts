@@ -72,7 +72,7 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     refusals: createRefusalLog({ metrics, logger, quiet, onUnmatched }),
     deferrals: createDeferralLog({ metrics, logger, alerts, quiet, alertQuiet }),
   });
-  return createHttpServer({ host, port, listener, maxConnections });
+  return createHttpServer({ host, port, section: 'receiver', listener, maxConnections });
 }
 
 /** Keeps the disk for all installs. */

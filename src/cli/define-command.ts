@@ -66,7 +66,7 @@ interface Declared<Arguments extends Inputs, Options extends Inputs, Opens exten
   opens?: Opens;
   /** The parts of the configuration whose secrets it uses, such as `tools`; by default only those of the database. */
   uses?: readonly string[] | ((given: Given<Arguments, Options>) => readonly string[]);
-  /** Whether the services must not write anything. */
+  /** Whether nothing may be written: no database is made, and services change nothing. */
   isDry?: boolean | ((given: Given<Arguments, Options>) => boolean);
   /** @returns why the given values do not fit together; false or undefined if they do */
   misuse?(given: Given<Arguments, Options>): string | false | undefined;
@@ -201,12 +201,12 @@ async function openFor<Arguments extends Inputs, Options extends Inputs, Opens e
   const { opens, isDry = false } = declaration;
   const uses = typeof declaration.uses === 'function' ? declaration.uses(given) : (declaration.uses ?? []);
   const workWith = work as (session: Session) => Promise<void>;
+  const needs = { uses, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
   if (opens === 'storage') {
     const { withStorage } = await import('./with-storage.ts');
-    await withStorage(session, workWith, { uses });
+    await withStorage(session, workWith, needs);
   } else if (opens === 'services') {
     const { withServices } = await import('./with-services.ts');
-    const needs = { uses, isDry: typeof isDry === 'function' ? isDry(given) : isDry };
     await withServices(session, needs, workWith);
   } else await workWith(session);
 }

@@ -125,9 +125,10 @@ interface Stored {
 async function checkStorage(subject: Subject): Promise<Stored> {
   const { config } = subject.loaded;
   const { url } = config.database;
-  if (isMissing(url)) {
+  const missing = missingFile(url);
+  if (missing !== undefined) {
     const isFirst = config.installs.size === 0;
-    const says = `there is none yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
+    const says = `there is none at ${missing} yet: the first ${isFirst ? 'customer' : 'start'} makes it`;
     const action = isFirst ? noInstall.action : 'start once: gangway start';
     return { checks: [warning('database', says, action)] };
   }
@@ -141,9 +142,9 @@ async function checkStorage(subject: Subject): Promise<Stored> {
   }
 }
 
-function isMissing(url: string): boolean {
+function missingFile(url: string): string | undefined {
   const file = sqliteFileOf(url);
-  return file !== undefined && !statSync(file, { throwIfNoEntry: false })?.size;
+  return file !== undefined && !statSync(file, { throwIfNoEntry: false })?.size ? file : undefined;
 }
 
 async function checkOpened(database: Database, subject: Subject): Promise<Stored> {

@@ -25,16 +25,24 @@ export function loadCommandConfig(session: Session, uses?: readonly string[]): L
   return loadConfig({ ...toQuery(session), ...(uses && { uses }) });
 }
 
+interface StorageNeeds {
+  /** Whether it may make the database in any folder. */
+  mayBeFirst?: boolean;
+  /** Whether it must make no database. */
+  isDry?: boolean;
+  uses?: readonly string[];
+}
+
 /**
  * Opens the configured database for one command: the command line is one more instance.
  */
 export async function withStorage<Result>(
   session: Session,
   work: (session: StorageSession) => Promise<Result>,
-  { mayBeFirst = false, uses = [] }: { mayBeFirst?: boolean; uses?: readonly string[] } = {},
+  { mayBeFirst = false, isDry = false, uses = [] }: StorageNeeds = {},
 ): Promise<Result> {
   const loaded = loadCommandConfig(session, uses);
-  if (!mayBeFirst) refuseElsewhere(loaded);
+  if (!mayBeFirst) refuseMissing(loaded, isDry);
   const storage = await openConfigured(loaded);
   try {
     return await work({ ...session, storage, config: loaded.config });
@@ -44,12 +52,16 @@ export async function withStorage<Result>(
 }
 
 /** Without a configuration file, a relative path depends on the folder in which the command is run. */
-function refuseElsewhere({ config, source }: LoadedConfig): void {
+function refuseMissing({ config, source }: LoadedConfig, isDry: boolean): void {
   const file = sqliteFileOf(config.database.url);
-  if (source.kind !== 'environment' || file === undefined || existsSync(file)) return;
+  const isByFolder = source.kind === 'environment';
+  if (file === undefined || existsSync(file) || !(isByFolder || isDry)) return;
+  const advice = isByFolder
+    ? 'run this in the folder of the one that is meant'
+    : 'set database.url to the one that is meant';
   throw new AppError(
     'not_found',
-    `There is no database ${file} yet: run this in the folder of the one that is meant, or make it with "gangway connect" or "gangway start"`,
+    `There is no database ${file} yet: ${advice}, or make it with "gangway connect" or "gangway start"`,
   );
 }
 

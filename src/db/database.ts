@@ -21,6 +21,8 @@ export interface Database {
    * Changes may be missed while the database cannot be reached.
    */
   watch(onChange: () => void, everyMs: number): DatabaseWatch;
+  /** @throws AppError `unavailable` if an open file is no longer the one at its path; PostgreSQL has no file */
+  checkFile?(): void;
   close(): Promise<void>;
 }
 

@@ -1,7 +1,8 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { Kysely, sql } from 'kysely';
+import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
 import { withKeptStatements } from './kept-statements.ts';
@@ -47,13 +48,8 @@ export function openSqlite(
   { ownsThread = false, writeTurns = createWriteTurns(), sync }: OpenOptions,
 ): Database {
   const file = sqliteFileOf(url);
-  if (file !== undefined) createPrivately(file);
-  const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
-  // This setting only has an effect before the first table is created. Setting it takes the write lock,
-  // and so would wait for other writers.
-  const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
-  if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
-  sqlite.pragma('journal_mode = WAL');
+  const sqlite = openFile(file);
+  const checkFile = createFileCheck(file);
   // Deleted content is overwritten in the file too, as far as that needs no extra write.
   sqlite.pragma('secure_delete = FAST');
   sqlite.pragma('foreign_keys = ON');
@@ -103,12 +99,55 @@ export function openSqlite(
       }, everyMs);
       return { stop: async () => clearInterval(timer) };
     },
+    checkFile,
     async close() {
       log?.close();
       await kysely.destroy();
       sqlite.close();
     },
   };
+}
+
+/** @throws AppError `unavailable` where the file or its folder cannot be used */
+function openFile(file: string | undefined): SqliteDatabase.Database {
+  try {
+    if (file !== undefined) createPrivately(file);
+    const sqlite = new SqliteDatabase(file ?? ':memory:', { timeout: 5000 });
+    // This setting only has an effect before the first table is created. Setting it takes the write lock,
+    // and so would wait for other writers.
+    const isNew = sqlite.pragma('page_count', { simple: true }) === 0;
+    if (isNew) sqlite.pragma('auto_vacuum = INCREMENTAL');
+    sqlite.pragma('journal_mode = WAL');
+    return sqlite;
+  } catch (cause) {
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    if (!/^(E[A-Z]+|SQLITE_(CANTOPEN|READONLY|PERM).*)$/.test(code)) throw cause;
+    const advice = 'Set database.url to a file in a folder that this user can write';
+    throw new AppError('unavailable', `Could not open the database ${file}: ${message}. ${advice}`, { cause });
+  }
+}
+
+/**
+ * Until it is closed, SQLite goes on with files that were deleted. The log is recorded at the first check: only from the
+ * first query on is it the same file as long as the connection is open.
+ */
+function createFileCheck(file: string | undefined): () => void {
+  const opened = new Map<string, string>();
+  function isLost(name: string): boolean {
+    const stat = statSync(name, { throwIfNoEntry: false });
+    const found = stat && `${stat.dev}/${stat.ino}`;
+    if (found !== undefined && !opened.has(name)) opened.set(name, found);
+    return found !== opened.get(name);
+  }
+  const files = file === undefined ? [] : [file, `${file}-wal`];
+  function checkFile(): void {
+    const lost = files.find(isLost);
+    if (lost === undefined) return;
+    const advice = 'Stop Gangway, put a backup in place, and start with "gangway start --restored"';
+    throw new AppError('unavailable', `${lost} was deleted or replaced while the database was open. ${advice}`);
+  }
+  if (file !== undefined) isLost(file);
+  return checkFile;
 }
 
 /** The version changes when another connection writes: of a thread or of another process. */

@@ -240,6 +240,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     readStored: () => readStored(kysely),
 
     async checkWritable() {
+      database.checkFile?.();
       // A write, so that it fails when storing would fail: lock, disk or connection.
       await inTransaction(database, (tx) => writeSetting(tx, 'last_write_check', 'ok'), {
         patienceMs: 1000,

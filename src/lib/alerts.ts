@@ -54,6 +54,8 @@ export const alertKinds = [
   'storage_used_up',
   /** The disk is nearly full, and an install has used its share of the rest. */
   'disk_short',
+  /** The files of the database were deleted or replaced while they were open. */
+  'database_lost',
 ] as const;
 
 export type AlertKind = (typeof alertKinds)[number];

@@ -20,6 +20,8 @@ interface HttpServerOptions {
   host: string;
   /** 0 for any free one. */
   port: number;
+  /** Where these are set in the configuration: `receiver` or `console`. */
+  section?: string | undefined;
   listener: RequestListener;
   graceMs?: number;
   /** How long a request may take to arrive. */
@@ -34,6 +36,7 @@ const usualRequestTimeoutMs = 10_000;
 export function createHttpServer({
   host,
   port,
+  section,
   listener,
   graceMs = 5000,
   requestTimeoutMs = usualRequestTimeoutMs,
@@ -55,7 +58,7 @@ export function createHttpServer({
   if (maxConnections !== undefined) boundConnections(server, maxConnections);
   return {
     async start() {
-      await listen(server, host, port);
+      await listen(server, { host, port, section });
       const { address, family, port: bound } = server.address() as AddressInfo;
       return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
     },
@@ -76,10 +79,17 @@ export function createHttpServer({
   };
 }
 
-function listen(server: Server, host: string, port: number): Promise<void> {
+const wrongHost: ReadonlySet<unknown> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN']);
+
+function listen(
+  server: Server,
+  { host, port, section }: Pick<HttpServerOptions, 'host' | 'port' | 'section'>,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error) => {
-      const message = `Could not listen on ${host}:${port}: ${error.message}`;
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const key = wrongHost.has(error.code) ? 'host' : 'port';
+      const advice = section === undefined ? '' : `. Set ${section}.${key} to another`;
+      const message = `Could not listen on ${host}:${port}: ${error.message}${advice}`;
       reject(new AppError('unavailable', message, { cause: error }));
     });
     server.listen(port, host, resolve);

@@ -37,6 +37,7 @@ const advice: Readonly<Record<AlertKind, string>> = {
   notification_failed: 'correct the channel in the configuration',
   storage_used_up: 'find out why so much comes, or raise receiver.limits.storedBytes',
   disk_short: 'make room on the disk of the database',
+  database_lost: 'stop Gangway, put a backup in place, then: gangway start --restored',
 };
 
 /**

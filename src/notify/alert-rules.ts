@@ -119,6 +119,7 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
   notification_failed: { subject: ['channel'], over: 'at_once', quietMs: dayMs },
   storage_used_up: { ...asked(['install'], isDeferredFor('stored_bytes')), quietMs: hourMs },
   disk_short: { ...asked(['install'], isDeferredFor('disk_reserve')), quietMs: hourMs },
+  database_lost: observed([], [], async () => true),
 };
 
 /** The rule of a stored kind; undefined for a kind of a newer version. */

@@ -192,6 +192,7 @@ describe('the configuration', () => {
       const { configFile } = createBridgeWorkspace({
         tools: { list: { adapter: 'doccano', url: 'http://127.0.0.1:9', token } },
       });
+      await runCommand('migrate', '--config', configFile);
       const argv = [...words.filter(Boolean), '--config', configFile];
       const { stderr: err } = await runCommand(...argv);
       expect(err).toBe(

@@ -127,7 +127,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
         ' ok   webhooks: without receiver.publicUrl nothing is delivered: installs are read on the schedule, "0 0 29 2 *"\n' +
         " ok   marketplace clock: this machine's clock is 0 s ahead of that of the marketplace\n" +
         ' ok   contract: the marketplace offers all that is relied on\n' +
-        'warn  database: there is none yet: the first start makes it\n' +
+        `warn  database: there is none at ${path.join(workspace.folder, 'gangway.db')} yet: the first start makes it\n` +
         '      → start once: gangway start\n',
     );
     expect(listFolder()).toEqual(before);
@@ -335,6 +335,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     const action = 'gangway connect <a name for them>';
     changeConfig({ installs: {} });
     expect(await findTrouble()).toMatchObject([{ name: 'database', action }]);
+    await runCommand('migrate', '--config', workspace.configFile);
     const status = await runCommand('status', '--config', workspace.configFile);
     expect(status).toMatchObject({ status: 0, stdout: expect.stringContaining(`→ ${action}`) });
     expect(await findTrouble()).toMatchObject([{ name: 'work', action }]);

@@ -55,6 +55,7 @@ describe('a second terminal, where no variable of the configuration is set', () 
   }
 
   it('had no status, members, plans or explanations, because the token of a colleague was not set', async () => {
+    await run('migrate');
     for (const command of ['status', 'members', 'plans list', 'installs list', 'usage held', 'key show']) {
       expect([command, await run(command)]).toMatchObject([command, { status: 0, stderr: '' }]);
     }

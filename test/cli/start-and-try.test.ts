@@ -78,10 +78,17 @@ describe('gangway start', () => {
     });
     const { status, stderr } = await runCommand('start', '--config', configFile);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/gangway: Could not listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+    expect(stderr).toMatch(/gangway: Could not listen on 127\.0\.0\.1:\d+: .*EADDRINUSE.*Set console\.port to another/);
     const receiver = createServer().listen(port, '127.0.0.1');
     await once(receiver, 'listening');
     receiver.close();
+  });
+
+  it('says what to set where the folder of the database cannot be written', async () => {
+    const { configFile } = createBridgeWorkspace({ database: { url: 'sqlite:/proc/gangway/gangway.db' } });
+    const { status, stderr } = await runCommand('start', '--config', configFile);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/Could not open the database \/proc\/gangway\/gangway\.db: .*Set database\.url to/);
   });
 
   it('names a tool that it cannot use', async () => {

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
@@ -23,6 +24,7 @@ describe('gangway status', () => {
   const runJson = async (...argv: string[]) => JSON.parse(await runOk(...argv, '--json')) as object;
 
   it('says that nothing runs, since when, and what to do', async () => {
+    await runOk('migrate');
     const never = '! nothing has run on this database yet\n      → start it: gangway start\n';
     expect(await runOk('status')).toBe(`Needs you:\n  ${never}`);
     await workspace.whileRunning(async () => {
@@ -41,6 +43,16 @@ describe('gangway status', () => {
         },
       ],
     });
+  });
+
+  it('made an empty database where there was none, and said that nothing needs you', async () => {
+    const file = path.join(workspace.folder, 'gangway.db');
+    const { status, stderr } = await runCommand('status', '--config', workspace.configFile);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`There is no database ${file} yet: set database.url to the one that is meant`);
+    const doctor = await runCommand('doctor', '--config', workspace.configFile);
+    expect(doctor.stdout).toContain(`database: there is none at ${file} yet`);
+    expect(existsSync(file)).toBe(false);
   });
 
   it('said for two minutes after a command that nothing needs you, although nothing ran', async () => {

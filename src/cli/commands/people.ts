@@ -23,6 +23,7 @@ export const statusCommand = defineCommand({
   description: 'show how Gangway is doing, what happened lately, and what needs an operator',
   options: { since: durationOption('how far back to count', '24h') },
   opens: 'storage',
+  isDry: true,
   run: async () => (await import('../status-command.ts')).runStatus,
   remote: async () => (await import('../remote/people.ts')).askStatus,
 });

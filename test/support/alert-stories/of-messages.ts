@@ -1,4 +1,9 @@
+import { existsSync, renameSync } from 'node:fs';
+import path from 'node:path';
 import { createHandoverStore } from '../../../src/converge/handover-store.ts';
+import { createFileLook } from '../../../src/db/file-watch.ts';
+import { createAlerts } from '../../../src/lib/alerts.ts';
+import { createMetrics } from '../../../src/lib/metrics.ts';
 import { createMailStore } from '../../../src/mail/mail-store.ts';
 import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
@@ -6,11 +11,12 @@ import { createWebhookChannel } from '../../../src/notify/webhook-channel.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
 import { createAlerting } from '../alerting.ts';
 import { convergeDue } from '../converging.ts';
-import type { OpenFresh } from '../databases.ts';
+import { type OpenFresh, openForTest } from '../databases.ts';
 import { contractStarted } from '../deliveries.ts';
 import { openSandbox } from '../either-market.ts';
 import { fullEvent } from '../event-bodies.ts';
 import { toDatabaseClock } from '../fake-clock.ts';
+import { createFolder } from '../folder.ts';
 import { answering, openHook } from '../hook.ts';
 import { hours, minutes } from '../incident.ts';
 import { createSharedLinkTool } from '../inviting-tool.ts';
@@ -73,6 +79,27 @@ export const messageStories = {
       async end() {
         free = 40 * mib;
         receiver.clock.advance(minutes);
+      },
+    };
+  },
+
+  async database_lost(openFresh) {
+    const { alerting, incident } = await openIncident(openFresh);
+    const { database, clock, logger } = incident.engine;
+    const file = path.join(createFolder(), 'gangway.db');
+    const lost = openForTest(`sqlite:${file}`);
+    const alerts = createAlerts(logger, createMetrics(), alerting.hears({ database, clock, logger }));
+    const look = createFileLook(lost, alerts);
+    look();
+    return {
+      alerting,
+      async find() {
+        if (existsSync(file)) renameSync(file, `${file}-away`);
+        look();
+      },
+      async end() {
+        renameSync(`${file}-away`, file);
+        look();
       },
     };
   },
