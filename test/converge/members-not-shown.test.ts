@@ -42,7 +42,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
   const membership = async () => (await engine.membershipRows())[0];
   const newcomers = () => tool.members(group).filter((id) => !strangers.includes(id));
   const sent = (method: string) => tool.requests.filter(({ line }) => line.startsWith(`${method} /Groups`)).length;
-  const messages = async () => (await engine.rows('receipt')).map(({ message }) => message);
+  const messages = async () => (await engine.rows('receipt')).map((row) => (row as { message: string | null }).message);
 
   /** What `gangway doctor` says of it beside what the server answers. */
   const examine = async () => checkShown('studio', await createToolTroubleStore(engine.database).listWaiting());

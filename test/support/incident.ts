@@ -199,8 +199,8 @@ export function createIncident(
 /** From now on a removal from the project waits for its work to be read, which nothing does. */
 export function awaitWork({ engine }: Incident, project: string): void {
   engine.mayPass = createFinalReadingStore({
-    scopeOf: ({ externalProjectId }) =>
-      externalProjectId === project ? { tool: 'studio', scope: project } : undefined,
+    scopeOf: ({ install, externalProjectId }) =>
+      externalProjectId === project ? { install, tool: 'studio', scope: project } : undefined,
     wantRead: createScopeStore(engine.database).want,
   }).mayPass;
 }

@@ -51,7 +51,7 @@ export interface DoneReading {
   gap: string | null;
 }
 
-export interface ScopeClaim extends ScopeKey, ScopeTrouble {
+export interface ScopeClaim extends WantedScope, ScopeTrouble {
   token: string;
   /** When the reading was asked for. A later request is not met by it. */
   wantedAt: string;

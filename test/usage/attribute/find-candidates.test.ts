@@ -10,7 +10,7 @@ function find(known: Known, timeZone = 'UTC') {
   const person = { trainerId: 't1', linkId: 'l1' };
   const engagement = { ...emptyContract('acme', 'c1'), ...person, ...known };
   const link = { ...emptyLink('acme', 'l1'), externalProjectId: 'signs' };
-  const at = { tool: 'studio', scope: '7', groupId: '7', timeZone };
+  const at = { install: 'acme', tool: 'studio', scope: '7', groupId: '7', timeZone };
   const candidatesOf = findCandidates(
     [engagement],
     [link],
