@@ -120,7 +120,7 @@ describeAnyDialect('an act by the API', (dialect) => {
     const api = createApiClient(consoleUrl);
     expect(await api.send('retire', { body: {} })).toMatchObject({ status: 400 });
     const retired = await api.ask('retire', { body: { all: true } });
-    expect(retired).toEqual({ orphans: [], retired: { removing: 0, released: 0 } });
+    expect(retired).toEqual({ orphans: [], retired: { removing: 0, released: 0, kept: 0 } });
   });
 });
 
