@@ -13,7 +13,7 @@ interface FileWatchDeps {
   clock: Clock;
 }
 
-/** Raises an alert once the files of SQLite are deleted or replaced. This process can still write it into the open ones. */
+/** Raises an alert once the files of SQLite are deleted or replaced. The deleted files are still open and can store it. */
 export function createFileWatch({ database, alerts, logger, clock }: FileWatchDeps): Loop {
   const look = createFileLook(database, alerts);
   return createLoop({
@@ -35,8 +35,8 @@ export function createFileLook(database: Pick<Database, 'checkFile'>, alerts: Al
     const isLost = isFileLost(database);
     if (isLost === wasLost) return;
     wasLost = isLost;
-    if (isLost)
-      alerts.raise('database_lost', {}, 'The file of the database was deleted or replaced: deliveries are refused');
+    const message = 'The file of the database was deleted or replaced: deliveries are refused';
+    if (isLost) alerts.raise('database_lost', {}, message);
     else alerts.observe('database_lost', {}, []);
   };
 }

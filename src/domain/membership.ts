@@ -35,8 +35,8 @@ export type ToolOperation = 'add' | 'remove' | 'update';
 /**
  * `added`, `invited`, `removed` and `updated` were done and read back. `already_member` and `already_absent` needed no
  * call. `released`: the member was there before us and stays. `protected`: the account is never touched.
- * `kept_for_another`: another trainer, who stays, uses the same account. `unproven`: a removal was sent, and the tool does not show who is in the group. `failed` may succeed later. `refused` waits
- * until something is changed.
+ * `kept_for_another`: another trainer, who stays, uses the same account. `unproven`: a removal was sent, and the tool
+ * does not show who is in the group. `failed` may succeed later. `refused` waits until something is changed.
  */
 export const receiptOutcomes = [
   'added',

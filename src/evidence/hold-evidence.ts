@@ -26,8 +26,8 @@ export interface HeldEvidence {
 }
 
 /**
- * Leaves out evidence that exceeds a bound, and counts new hires towards what the install has stored. Known rows keep being updated, and ends are taken in. So left-out evidence
- * neither removes a trainer nor keeps one in.
+ * Leaves out evidence that exceeds a bound. Known rows keep being updated, and ends are taken in. So left-out evidence
+ * neither removes a trainer nor keeps one in. New hires count towards what the install has stored.
  */
 export async function holdEvidence(
   tx: Transaction,
@@ -67,6 +67,7 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
   const onContract = await createCount(tx, 'trainers_of_contract', added.map(toContract));
   const ofTrainer = await createCount(tx, 'contracts_of_trainer', added.map(toTrainer));
   const ofInstall = await createCount(tx, 'hires_of_install', added.map(toInstall));
+  const hires: string[] = [];
   const held = added.flatMap((one) => {
     const { install, contractId, trainerId } = one;
     const counts = [
@@ -77,14 +78,10 @@ async function holdParticipations(tx: Transaction, rows: ParticipationEvidence[]
     const full = counts.find(([count, subject]) => count.isFull(subject));
     if (full !== undefined) return [{ bound: full[0].bound, install, contractId, trainerId }];
     for (const [count, subject] of counts) count.add(subject);
+    hires.push(install);
     return [];
   });
-  const left = new Set(held.map(evidenceKey));
-  const hires = added.filter((one) => !left.has(evidenceKey(one)));
-  await countHires(
-    tx,
-    hires.map(({ install }) => install),
-  );
+  await countHires(tx, hires);
   return held;
 }
 

@@ -1,11 +1,12 @@
-import type { ExpressionBuilder } from 'kysely';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { MembershipRow } from '../db/tables.ts';
 import { AppError } from '../domain/errors.ts';
 import { endGivenAddresses } from '../memberships/address-store.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
+import { isSameServer } from '../tools/same-server.ts';
+import { createToolBindingStore } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
 
 /** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */
@@ -101,19 +102,28 @@ export function createOwnershipStore(
       let orphans = database.kysely
         .selectFrom('membership')
         .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
-        .select((eb) => wantedBeside(eb).as('wantedBy'))
         .where('state', '=', 'orphaned');
       if (install !== undefined) orphans = orphans.where('install', '=', install);
       if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
-      return await orphans.orderBy('id').execute();
+      const rows = await orphans.orderBy('id').execute();
+      const findTwins = await loadTwins(database);
+      const listed: OrphanedMembership[] = [];
+      for (const row of rows) {
+        listed.push({ ...row, wantedBy: await findWantedBeside(database.kysely, row, findTwins) });
+      }
+      return listed;
     },
 
     async retire(orphans, tools, by) {
       const retired: Retired = { removing: 0, released: 0, kept: 0 };
+      const findTwins = await loadTwins(database);
       for (const { id, tool } of orphans) {
         const outcome = await inTransaction(database, async (tx) => {
           const membership = await findOne(database, tx, id);
-          return await retireOne(tx, membership, tools.has(tool), by);
+          if (membership.state !== 'orphaned') return null;
+          const isReachable = tools.has(tool);
+          if (isReachable && (await findWantedBeside(tx, membership, findTwins)) !== null) return 'kept';
+          return await retireOne(tx, membership, isReachable, by);
         });
         if (outcome !== null) retired[outcome] += 1;
       }
@@ -122,16 +132,13 @@ export function createOwnershipStore(
   };
 }
 
-/** @returns null if the membership is no longer orphaned */
 async function retireOne(
   tx: Transaction,
   membership: MembershipRow,
   isReachable: boolean,
   by: By,
-): Promise<keyof Retired | null> {
-  const { id, state } = membership;
-  if (state !== 'orphaned') return null;
-  if (isReachable && (await isWantedBeside(tx, id))) return 'kept';
+): Promise<'removing' | 'released'> {
+  const { id } = membership;
   const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: 0, releasedBy: 'retirement' } as const);
   if (!isReachable) await endGivenAddresses(tx, id, by.at);
   await change(tx, membership, by.at, { wanted: 0, ...next });
@@ -139,41 +146,37 @@ async function retireOne(
   return isReachable ? 'removing' : 'released';
 }
 
-/** By another name of the same server, too. */
-function wantedBeside(eb: ExpressionBuilder<Tables, 'membership'>) {
-  const sameServer = eb
-    .selectFrom('toolBinding as own')
-    .innerJoin('toolBinding as twin', (join) =>
-      join.on((on) =>
-        on.or([
-          on('own.identity', '=', on.ref('twin.identity')),
-          on.and([
-            on('own.location', '=', on.ref('twin.location')),
-            on.or([on('own.identity', 'is', null), on('twin.identity', 'is', null)]),
-          ]),
-        ]),
-      ),
-    )
-    .select('twin.tool')
-    .whereRef('own.tool', '=', 'membership.tool');
-  return eb
-    .selectFrom('membership as other')
-    .select((of) => of.fn.min('other.id').as('id'))
-    .whereRef('other.groupId', '=', 'membership.groupId')
-    .whereRef('other.trainerId', '=', 'membership.trainerId')
-    .whereRef('other.id', '!=', 'membership.id')
-    .where('other.wanted', '=', 1)
-    .where('other.state', '!=', 'orphaned')
-    .where((of) => of.or([of('other.tool', '=', of.ref('membership.tool')), of('other.tool', 'in', sameServer)]));
+type FindTwins = (tool: string) => string[];
+
+/** All names of a tool's server, as far as they were ever configured. */
+async function loadTwins(database: Database): Promise<FindTwins> {
+  const bindings = await createToolBindingStore(database).list();
+  return (tool) => {
+    const own = bindings.find((one) => one.tool === tool);
+    const twins = own === undefined ? [] : bindings.filter((one) => isSameServer(own, one)).map((one) => one.tool);
+    return [...new Set([tool, ...twins])];
+  };
 }
 
-async function isWantedBeside(tx: Transaction, id: number): Promise<boolean> {
-  const row = await tx
+/** @returns the id of another membership by which the trainer is wanted in the same group; null if there is none */
+async function findWantedBeside(
+  db: Transaction,
+  { id, tool, groupId, trainerId }: Pick<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId'>,
+  findTwins: FindTwins,
+): Promise<number | null> {
+  const other = await db
     .selectFrom('membership')
-    .select((eb) => wantedBeside(eb).as('wantedBy'))
-    .where('membership.id', '=', id)
+    .select('id')
+    .where('trainerId', '=', trainerId)
+    .where('tool', 'in', findTwins(tool))
+    .where('groupId', '=', groupId)
+    .where('id', '!=', id)
+    .where('wanted', '=', 1)
+    .where('state', '!=', 'orphaned')
+    .orderBy('id')
+    .limit(1)
     .executeTakeFirst();
-  return row?.wantedBy != null;
+  return other?.id ?? null;
 }
 
 /** Locks the row until the transaction ends. */

@@ -180,7 +180,7 @@ async function decide(
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
   const decision = await askBrake(deps, tx, install, due);
   const { held, exceeded } = decision;
-  // Fewer are due than when the brake was asked first: the work of those is read next.
+  // Since the first question fewer are due, so the brake would clear these. The next run has their work read first.
   const cleared = decision.cleared.filter(({ removal }) => !toHold.has(removal.membershipId));
   const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
   const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];

@@ -22,10 +22,9 @@ export async function carryTools(
     .filter(([tool]) => !known.has(tool))
     .map(([tool, { settings }]) => ({ tool, server: { identity: null, location: locationOf(settings) } }));
   for (const { tool: from, ...server } of unused) {
-    const matches = added.filter((one) => isSameServer(server, one.server));
-    const isOnly = unused.filter((other) => isSameServer(server, { ...other, identity: null })).length === 1;
-    const [to] = matches;
-    if (to === undefined || matches.length > 1 || !isOnly) continue;
+    const [to, ...others] = added.filter((one) => isSameServer(server, one.server));
+    if (to === undefined || others.length > 0) continue;
+    if (unused.filter((one) => isSameServer(one, to.server)).length > 1) continue;
     const isCarried = await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool));
     if (isCarried) logger.warn({ from, to: to.tool }, 'A tool has a new name: its members are carried over');
   }

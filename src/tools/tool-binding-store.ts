@@ -19,7 +19,7 @@ export interface ToolBindingStore {
 }
 
 export function createToolBindingStore(database: Database): ToolBindingStore {
-  const { kysely } = database;
+  const { kysely, dialect } = database;
   const find = (db: Transaction, tool: string) =>
     db.selectFrom('toolBinding').select(['identity', 'location']).where('tool', '=', tool).executeTakeFirst();
   const bind = async (tx: Transaction, tool: string, server: Server) => {
@@ -38,8 +38,10 @@ export function createToolBindingStore(database: Database): ToolBindingStore {
       const used = await tx.selectFrom('membership').select('id').where('tool', '=', to).limit(1).executeTakeFirst();
       if (used !== undefined) return false;
       const tables = await tx.introspection.getTables();
-      const withTool = tables.filter(({ columns, isView }) => !isView && columns.some(({ name }) => name === 'tool'));
-      for (const { name } of withTool) {
+      // A PostgreSQL database may have tables of other programs in other schemas.
+      const schema = dialect === 'postgres' ? await currentSchema(tx) : undefined;
+      const own = tables.filter((table) => table.schema === schema && !table.isView);
+      for (const { name } of own.filter(({ columns }) => columns.some((column) => column.name === 'tool'))) {
         await sql`update ${sql.table(name)} set tool = ${to} where tool = ${from}`.execute(tx);
       }
       return true;
@@ -55,4 +57,9 @@ export function createToolBindingStore(database: Database): ToolBindingStore {
       if (!isSame) await inTransaction(database, (tx) => bind(tx, tool, learnt));
     },
   };
+}
+
+async function currentSchema(tx: Transaction): Promise<string | undefined> {
+  const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(tx);
+  return rows[0]?.schema;
 }
