@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { BudgetRow } from '../db/budget-tables.ts';
 import type { Database } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
+import type { Row } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetPace } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
@@ -22,7 +22,7 @@ export interface BudgetFilter {
 }
 
 type Facts = Pick<
-  BudgetRow,
+  Row<'budget'>,
   | 'install'
   | 'contractId'
   | 'state'

@@ -1,15 +1,15 @@
 import { type SqlBool, sql } from 'kysely';
-import type { BudgetRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
+import type { Row } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 
 /** The only SQL of what is known of budgets: one row per contract. */
 export interface BudgetStore {
   /** Reads the row and locks it until the transaction ends; adds one where there is none. */
-  lock(tx: Transaction, key: ContractKey): Promise<BudgetRow>;
-  save(tx: Transaction, row: BudgetRow): Promise<void>;
+  lock(tx: Transaction, key: ContractKey): Promise<Row<'budget'>>;
+  save(tx: Transaction, row: Row<'budget'>): Promise<void>;
   /** Changes nothing where a reading was asked for or came in meanwhile. */
   postpone(due: DueBudget, failed: FailedReading): Promise<void>;
   /** Budgets of active contracts. */
@@ -17,7 +17,7 @@ export interface BudgetStore {
   /** How many active contracts of each install have failed to be read so often. */
   countFailing(times: number): Promise<{ install: string; count: number }[]>;
   /** The budgets of every install that has a contract of this id. */
-  find(contractId: string): Promise<BudgetRow[]>;
+  find(contractId: string): Promise<Row<'budget'>[]>;
 }
 
 export interface DueBudget extends ContractKey {

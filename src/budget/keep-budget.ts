@@ -1,5 +1,5 @@
-import type { BudgetRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { Row } from '../db/schema.ts';
 import { paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { Instant } from '../domain/evidence.ts';
@@ -39,7 +39,7 @@ export async function keepBudget(deps: KeepBudgetDeps, reading: BudgetReading): 
 }
 
 /** What was reported since is counted with the next answer: at the latest in a day. */
-async function foreseeEnd(tx: Transaction, row: BudgetRow, now: Date): Promise<Instant | null> {
+async function foreseeEnd(tx: Transaction, row: Row<'budget'>, now: Date): Promise<Instant | null> {
   const pace = await loadPace(tx, row, addDays(toInstant(now).slice(0, 10), -paceDays));
   return pace && runsOutAt(pace, now);
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { BudgetRow } from '../db/budget-tables.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
+import type { Row } from '../db/schema.ts';
 import type { BudgetPace } from '../domain/budget-pace.ts';
 import type { ContractKey, Instant } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
@@ -25,7 +25,7 @@ export function unitOf(paymentType: string | null): 'seconds' | 'labels' | undef
  * @param since the first day that counts for the pace
  * @returns null where no work uses the budget up
  */
-export async function loadPace(tx: Transaction, budget: BudgetRow, since: Day): Promise<BudgetPace | null> {
+export async function loadPace(tx: Transaction, budget: Row<'budget'>, since: Day): Promise<BudgetPace | null> {
   const unit = unitOf(budget.paymentType);
   if (unit === undefined) return null;
   const worked = await tx

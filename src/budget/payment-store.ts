@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import type { PendingPaymentRow } from '../db/budget-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { isFree } from '../db/lease.ts';
+import type { Row } from '../db/schema.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
 import { type TakenPayments, takePayments } from './take-payments.ts';
 
@@ -21,7 +21,7 @@ export interface PaymentStore {
   /** Ends a claim. */
   release(claim: PaymentClaim): Promise<void>;
   /** Those that wait, the longest first. */
-  list(): Promise<PendingPaymentRow[]>;
+  list(): Promise<Row<'pendingPayment'>[]>;
   /** Installs whose list could not be read so often in a row, and why. */
   listFailing(times: number): Promise<{ install: string; failure: string }[]>;
 }

@@ -1,4 +1,4 @@
-import type { BudgetRow } from '../db/budget-tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
 import type { Budget } from '../sources/source.ts';
@@ -22,7 +22,7 @@ export interface BudgetReading {
 }
 
 export interface Taken {
-  row: BudgetRow;
+  row: Row<'budget'>;
   notice: BudgetNotice | null;
 }
 
@@ -33,7 +33,7 @@ const dayMs = 24 * hourMs;
  * Pure: what is known of a budget after one more answer, and which notice is due. The answer to an older request than
  * the stored one says nothing about the budget.
  */
-export function takeReading(known: BudgetRow, reading: BudgetReading, rules: NoticeRules): Taken {
+export function takeReading(known: Row<'budget'>, reading: BudgetReading, rules: NoticeRules): Taken {
   const isOlder = known.askedAt !== null && reading.askedAt < known.askedAt;
   const answered = { ...known, attempts: 0, failure: null, notFoundAt: null };
   const read = isOlder ? answered : { ...answered, ...toFacts(known, reading) };
@@ -48,12 +48,12 @@ export function takeReading(known: BudgetRow, reading: BudgetReading, rules: Not
 }
 
 /** An earlier answer does not change what was asked for since, nor whether to read at all. */
-function isDueFor({ nextReadAt }: BudgetRow, { dueAt }: BudgetReading, now: Date): boolean {
+function isDueFor({ nextReadAt }: Row<'budget'>, { dueAt }: BudgetReading, now: Date): boolean {
   if (nextReadAt === null) return false;
   return dueAt === null ? nextReadAt > now.toISOString() : nextReadAt === dueAt;
 }
 
-function toFacts(known: BudgetRow, { budget, askedAt }: BudgetReading): Partial<BudgetRow> {
+function toFacts(known: Row<'budget'>, { budget, askedAt }: BudgetReading): Partial<Row<'budget'>> {
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume } = budget;
   const { consumedFraction, consumed, paymentType, lastUsageAt } = budget;
   const state = toState(budget.state);
@@ -80,21 +80,25 @@ function toState(word: string): BudgetState {
   return Object.hasOwn(stateOf, word) ? (stateOf[word] ?? 'unknown') : 'unknown';
 }
 
-function foundIn({ state, stateSince, fundedVolume }: BudgetRow): Found | null {
+function foundIn({ state, stateSince, fundedVolume }: Row<'budget'>): Found | null {
   return state === null || stateSince === null ? null : { state, since: stateSince, fundedVolume };
 }
 
-function lastNoticeOf({ notifiedState, notifiedAt, notifiedFundedVolume }: BudgetRow): LastNotice | null {
+function lastNoticeOf({ notifiedState, notifiedAt, notifiedFundedVolume }: Row<'budget'>): LastNotice | null {
   if (notifiedState === null || notifiedAt === null) return null;
   return { state: notifiedState, at: notifiedAt, fundedVolume: notifiedFundedVolume };
 }
 
-function toNoticeColumns({ state }: NoticeDecision, { fundedVolume }: BudgetRow, now: Date): Partial<BudgetRow> {
+function toNoticeColumns(
+  { state }: NoticeDecision,
+  { fundedVolume }: Row<'budget'>,
+  now: Date,
+): Partial<Row<'budget'>> {
   return { notifiedState: state, notifiedAt: now.toISOString(), notifiedFundedVolume: fundedVolume };
 }
 
 /** Hourly where the budget runs out, daily elsewhere, and when a notice will be due. */
-function nextReadAt(row: BudgetRow, now: Date): string {
+function nextReadAt(row: Row<'budget'>, now: Date): string {
   const isShort = row.state === 'low' || row.state === 'depleted';
   const regular = new Date(now.getTime() + (isShort ? hourMs : dayMs)).toISOString();
   const found = foundIn(row);
@@ -102,7 +106,7 @@ function nextReadAt(row: BudgetRow, now: Date): string {
   return settled !== null && settled < regular ? settled : regular;
 }
 
-function toNotice(row: BudgetRow, { state, isRepeat }: NoticeDecision, occurredAt: string): BudgetNotice {
+function toNotice(row: Row<'budget'>, { state, isRepeat }: NoticeDecision, occurredAt: string): BudgetNotice {
   const { install, contractId } = row;
   const { fundedVolume, fundedAmountUsd, consumedVolume, remainingVolume, consumedFraction } = row;
   return {

@@ -139,7 +139,7 @@ async function adopt(
 }
 
 function toShown({ wanted, ...member }: Listed) {
-  return { ...masked(member), wanted: wanted === 1 };
+  return { ...masked(member), wanted: wanted };
 }
 
 /** Strangers choose names, and a tool may use addresses as ids. */

@@ -20,19 +20,18 @@ import type { Intent } from './intent-store.ts';
 export async function recordAccessGiven(
   tx: Transaction,
   { addresses, isOurs }: Claim,
-  { isAccountAbsent = null }: Intent,
+  { isAccountAbsent: wasAbsent = null }: Intent,
   now: string,
 ): Promise<void> {
   const current = addresses.find(({ isCurrent }) => isCurrent);
   if (current === undefined) return;
-  const wasAbsent = isAccountAbsent === null ? null : Number(isAccountAbsent);
   await updateAddress(
     tx,
     current.id,
     // The earlier access has ended since, so the record starts again.
     current.givenAt === null || !isOurs
       ? { givenAt: now, endedAt: null, wasAbsent }
-      : { wasAbsent: current.wasAbsent === true ? 1 : wasAbsent },
+      : { wasAbsent: current.wasAbsent === true || wasAbsent },
   );
 }
 
@@ -50,7 +49,7 @@ export async function findOthersAdded(
   const others = await inGroup
     .select('memberId')
     .where('state', '=', 'active')
-    .where('isOurs', '=', 1)
+    .where('isOurs', '=', true)
     .where('id', '!=', id)
     .orderBy('id', 'desc')
     .limit(mostOthers)
@@ -105,7 +104,7 @@ export async function withOwnership(
     .where('tool', '=', claim.tool)
     .where('memberId', '=', memberId)
     .where('groupId', '=', claim.groupId)
-    .where('isOurs', '=', 1)
+    .where('isOurs', '=', true)
     // A former owner of a reused id says nothing about this account.
     .where((eb) =>
       isKnownUnder(

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
@@ -101,10 +101,10 @@ function isSameAccount(
   foundId: string | null,
 ): boolean {
   const isUnknown = memberId === null ? trainerId === claim.trainerId : isUnlistedId(memberId);
-  return isUnknown ? wanted === 1 && isOfAddress : memberId === foundId;
+  return isUnknown ? wanted && isOfAddress : memberId === foundId;
 }
 
-interface KnownOther extends Pick<MembershipRow, 'memberId' | 'trainerId' | 'wanted'> {
+interface KnownOther extends Pick<Row<'membership'>, 'memberId' | 'trainerId' | 'wanted'> {
   /** Whether its current address is the one that the account was searched by. */
   isOfAddress: boolean;
 }
@@ -144,7 +144,7 @@ function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick
   const ofAddress = eb
     .selectFrom('membershipAddress')
     .select('membershipId')
-    .where('isCurrent', '=', 1)
+    .where('isCurrent', '=', true)
     .where('workEmailDigest', 'in', email === null ? [''] : box.digests(email));
   return eb('membership.id', 'in', ofAddress);
 }
@@ -163,7 +163,7 @@ export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: r
 function isInUse(eb: MembershipBuilder): Expression<SqlBool> {
   const isCleared = eb('clearedGeneration', '=', eb.ref('generation'));
   return eb.or([
-    eb('wanted', '=', 1),
+    eb('wanted', '=', true),
     eb('state', '=', 'released'),
     eb.and([
       eb('state', 'in', ['removing', 'held', 'failed']),
@@ -204,21 +204,21 @@ async function shareOwnership(
   await tx
     .updateTable('membership')
     .set((eb) => ({
-      isOurs: 1,
+      isOurs: true,
       state: eb
         .case()
         .when('state', '=', 'released')
-        .then<MembershipRow['state']>('removed')
+        .then<Row<'membership'>['state']>('removed')
         .else(eb.ref('state'))
         .end(),
     }))
-    .where((eb) => eb.and({ tool, groupId, memberId: accountId, isOurs: 0 }))
+    .where((eb) => eb.and({ tool, groupId, memberId: accountId, isOurs: false }))
     .where('id', '<>', id)
     .where('updatedAt', '>=', (eb) =>
       eb
         .selectFrom('intent')
         .select((min) => min.fn.min('createdAt').as('begunAt'))
-        .where((intent) => intent.and({ membershipId: id, generation, operation: 'add', wasFound: 0 })),
+        .where((intent) => intent.and({ membershipId: id, generation, operation: 'add', wasFound: false })),
     )
     .execute();
 }
@@ -229,13 +229,13 @@ async function handOver(tx: Transaction, box: SecretBox, claim: Claim, accountId
   const addresses = claim.addresses.filter(({ address }) => address === claim.email);
   await tx
     .updateTable('membership')
-    .set({ isOurs: 1, memberId: accountId })
+    .set({ isOurs: true, memberId: accountId })
     .where('groupId', '=', claim.groupId)
     .where((eb) =>
       eb.or([
         eb('memberId', '=', accountId),
         eb.and([
-          eb('wanted', '=', 1),
+          eb('wanted', '=', true),
           eb.or([
             eb.and([eb('memberId', 'is', null), eb('trainerId', '=', claim.trainerId)]),
             eb('memberId', 'like', 'invited:%'),
@@ -269,8 +269,8 @@ async function lookAtAccount(
 ): Promise<void> {
   await tx
     .updateTable('membership')
-    .set((eb) => ({ lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
-    .where('wanted', '=', 1)
+    .set((eb) => ({ lookAgain: true, nextAttemptAt: dueIfWorkable(eb, now) }))
+    .where('wanted', '=', true)
     .where((eb) => isOfAccount(eb, box, claim, accountId))
     .execute();
 }

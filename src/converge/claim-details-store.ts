@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { credentialContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
@@ -9,7 +9,7 @@ import type { SecretBox } from '../keys/secret-box.ts';
 export async function findNames(
   tx: Transaction,
   install: string,
-  rows: MembershipRow[],
+  rows: Row<'membership'>[],
 ): Promise<Map<string, string | null>> {
   if (rows.length === 0) return new Map();
   const people = await tx
@@ -26,14 +26,14 @@ export async function findNames(
 }
 
 /** The memberships whose invitation must be renewed. */
-export async function findRenewals(tx: Transaction, rows: MembershipRow[]): Promise<Set<number>> {
+export async function findRenewals(tx: Transaction, rows: Row<'membership'>[]): Promise<Set<number>> {
   const invited = rows.filter(({ state }) => state === 'invited').map(({ id }) => id);
   if (invited.length === 0) return new Set();
   const wanted = await tx
     .selectFrom('invitation')
     .select('membershipId')
     .where('membershipId', 'in', invited)
-    .where('isRenewalWanted', '=', 1)
+    .where('isRenewalWanted', '=', true)
     .execute();
   return new Set(wanted.map(({ membershipId }) => membershipId));
 }
@@ -42,7 +42,7 @@ export async function findRenewals(tx: Transaction, rows: MembershipRow[]): Prom
 export async function findPasswords(
   tx: Transaction,
   box: SecretBox,
-  rows: MembershipRow[],
+  rows: Row<'membership'>[],
 ): Promise<Map<number, string>> {
   if (rows.length === 0) return new Map();
   const intents = await tx
@@ -68,7 +68,7 @@ export async function findPasswords(
 export async function findMadeAt(
   tx: Transaction,
   tool: string,
-  rows: MembershipRow[],
+  rows: Row<'membership'>[],
 ): Promise<Map<string, Map<string, string>>> {
   const ids = rows.flatMap(({ memberId, doubtedId }) => [memberId ?? [], doubtedId ?? []].flat());
   if (ids.length === 0) return new Map();

@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree, takeTurn } from '../db/lease.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createAddressStore, type GivenAddress } from '../memberships/address-store.ts';
@@ -216,7 +216,11 @@ function isRefused(tool: string, now: string): Condition {
 
 export const noLease = { leaseToken: null, leasedUntil: null };
 
-async function leaseDue(database: Database, tx: Transaction, order: MembershipClaimOrder): Promise<MembershipRow[]> {
+async function leaseDue(
+  database: Database,
+  tx: Transaction,
+  order: MembershipClaimOrder,
+): Promise<Row<'membership'>[]> {
   const { token, leasedUntil, limit, exclusiveBy } = order;
   const isShared = exclusiveBy.length > 0;
   // Without a lock, two instances that look at the same time would both find it free.
@@ -233,7 +237,7 @@ async function leaseDue(database: Database, tx: Transaction, order: MembershipCl
   if (ids.length === 0) return [];
   return await tx
     .updateTable('membership')
-    .set({ leaseToken: token, leasedUntil, lookAgain: 0 })
+    .set({ leaseToken: token, leasedUntil, lookAgain: false })
     .where('id', 'in', ids)
     .returningAll()
     .execute();
@@ -282,7 +286,7 @@ function firstOfEach<Row extends { groupId: string; trainerId: string }>(
   });
 }
 
-function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAddress[]) {
+function toClaim(row: Row<'membership'>, token: string, addresses: readonly GivenAddress[]) {
   const { id, tool, install, groupId, trainerId, generation, state, attempts } = row;
   const { memberId, doubtedId, lateUntil, missedAt, unmetSince, traceContext } = row;
   return {
@@ -302,8 +306,8 @@ function toClaim(row: MembershipRow, token: string, addresses: readonly GivenAdd
     unmetSince,
     traceContext,
     dueAt: row.nextAttemptAt ?? row.updatedAt,
-    wanted: row.wanted === 1,
-    isOurs: row.isOurs === 1,
+    wanted: row.wanted,
+    isOurs: row.isOurs,
     email: addresses.find(({ isCurrent }) => isCurrent)?.address ?? null,
     addresses,
   };

@@ -1,7 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import type { InvitationTable } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
@@ -28,10 +28,10 @@ export interface HandoverStore {
 }
 
 export type WaitingInvitation = Pick<
-  InvitationTable,
+  Row<'invitation'>,
   'membershipId' | 'kind' | 'expiresAt' | 'nextAttemptAt' | 'failure'
 > & {
-  isRenewalWanted: number;
+  isRenewalWanted: boolean;
   /** Whether there is an address that it could be mailed to. */
   isReachable: number | boolean;
 };
@@ -101,7 +101,7 @@ async function findOne(database: Database, tx: Transaction, id: number) {
   const membership = await lockRows(database, memberships).executeTakeFirst();
   if (membership === undefined) throw new AppError('not_found', `There is no membership ${id}`);
   const { wanted, state } = membership;
-  if (wanted === 0 || (state !== 'invited' && state !== 'active')) {
+  if (!wanted || (state !== 'invited' && state !== 'active')) {
     throw new AppError('conflict', `Membership ${id} is ${state}: no invitation is to be handed over`);
   }
   const rows = tx.selectFrom('invitation').selectAll().where('membershipId', '=', id);
@@ -126,7 +126,7 @@ function openFor(box: SecretBox, invitation: Invitation, now: string): Invitatio
       `The invitation of membership ${id} was ${how} at ${deliveredAt} and is not kept: ${renew}`,
     );
   }
-  if (invitation.isRenewalWanted === 1) {
+  if (invitation.isRenewalWanted) {
     const message = `Membership ${id} is about to get another invitation: ask again in a moment`;
     throw new AppError('conflict', message);
   }

@@ -35,7 +35,7 @@ export async function prolong(
       leasedUntil,
       lateUntil: leasedUntil,
       missedAt: null,
-      ...(isAbsentBeforeAdding && { isOurs: 1 }),
+      ...(isAbsentBeforeAdding && { isOurs: true }),
       ...(foundId !== undefined && { memberId: eb.fn.coalesce('memberId', eb.val(foundId)) }),
     }))
     .where('id', '=', id)
@@ -53,12 +53,11 @@ export async function insertIntent(
   { operation, found, password = null }: Intent,
   now: string,
 ): Promise<void> {
-  const wasFound = found === null ? 0 : 1;
   const context = credentialContext(membershipId, generation);
   const credential = password === null ? null : box.seal(Buffer.from(password), context);
   await tx
     .insertInto('intent')
-    .values({ membershipId, generation, operation, wasFound, createdAt: now, credential })
+    .values({ membershipId, generation, operation, wasFound: found !== null, createdAt: now, credential })
     .execute();
 }
 

@@ -1,6 +1,6 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -36,7 +36,7 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
         expiresAt,
         deliveredAt: null,
         deliveredBy: null,
-        isRenewalWanted: 0,
+        isRenewalWanted: false,
         attempts: 0,
         nextAttemptAt: now,
         failure: null,
@@ -62,7 +62,7 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
         .select('id')
         .where('tool', '=', tool)
         .where('state', '=', 'invited')
-        .where('wanted', '=', 1);
+        .where('wanted', '=', true);
       await wantRenewals(tx, waiting, now);
     },
   };
@@ -128,10 +128,14 @@ async function wantRenewals(
   membershipIds: number[] | SelectQueryBuilder<Tables, 'membership', { id: number }>,
   now: string,
 ): Promise<void> {
-  await tx.updateTable('invitation').set({ isRenewalWanted: 1 }).where('membershipId', 'in', membershipIds).execute();
+  await tx
+    .updateTable('invitation')
+    .set({ isRenewalWanted: true })
+    .where('membershipId', 'in', membershipIds)
+    .execute();
   await tx
     .updateTable('membership')
-    .set({ lookAgain: 1, nextAttemptAt: now })
+    .set({ lookAgain: true, nextAttemptAt: now })
     .where('id', 'in', membershipIds)
     .execute();
 }

@@ -1,12 +1,12 @@
 import { type Insertable, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
-import type { ReceiptTable } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import type { ReceiptOutcome } from '../domain/membership.ts';
 
 /** The SQL of receipts: what was done in the tools, and what came of it. */
 
-export async function addReceipt(tx: Transaction, receipt: Insertable<ReceiptTable>): Promise<void> {
+export async function addReceipt(tx: Transaction, receipt: Insertable<Tables['receipt']>): Promise<void> {
   await tx.insertInto('receipt').values(receipt).execute();
 }
 

@@ -23,7 +23,7 @@ export interface ResetClaim {
   tool: string;
   groupId: string;
   /** The number of requests at the time of the claim. */
-  wanted: number;
+  requests: number;
   attempts: number;
 }
 
@@ -49,7 +49,7 @@ export function createResetStore(database: Database, box: SecretBox): ResetStore
           .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: leasedUntil }))
           .where('tool', '=', tool)
           .where('nextAttemptAt', '<=', now)
-          .returning(['tool', 'groupId', 'wanted', 'attempts'])
+          .returning(['tool', 'groupId', 'requests', 'attempts'])
           .execute(),
       );
     },
@@ -88,14 +88,14 @@ export function createResetStore(database: Database, box: SecretBox): ResetStore
   };
 }
 
-async function settleDone(tx: Transaction, { tool, groupId, wanted }: ResetClaim, now: string): Promise<void> {
+async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetClaim, now: string): Promise<void> {
   await tx
     .updateTable('linkReset')
     .set((eb) => ({
       resetAt: now,
       attempts: 0,
       // A member was removed meanwhile and may know the current link.
-      nextAttemptAt: eb.case().when('wanted', '>', wanted).then(windowAfter(now)).else(null).end(),
+      nextAttemptAt: eb.case().when('requests', '>', requests).then(windowAfter(now)).else(null).end(),
     }))
     .where('tool', '=', tool)
     .where('groupId', '=', groupId)
@@ -147,10 +147,10 @@ export async function wantReset(
   const nextAttemptAt = ends.reduce((a, b) => (a > b ? a : b));
   await tx
     .insertInto('linkReset')
-    .values({ tool, groupId, wanted: 1, nextAttemptAt })
+    .values({ tool, groupId, requests: 1, nextAttemptAt })
     .onConflict((conflict) =>
       conflict.columns(['tool', 'groupId']).doUpdateSet((eb) => ({
-        wanted: eb('linkReset.wanted', '+', 1),
+        requests: eb('linkReset.requests', '+', 1),
         nextAttemptAt: eb.fn.coalesce('linkReset.nextAttemptAt', eb.val(nextAttemptAt)),
       })),
     )
@@ -201,7 +201,7 @@ async function windowOfWaiting(tx: Transaction, tool: string): Promise<number> {
     .distinct()
     .where('tool', '=', tool)
     .where('state', '=', 'invited')
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('kind', '=', 'link')
     .execute();
   if (rows.some(({ deliveredBy }) => deliveredBy === 'operator')) return handedWindowMs;

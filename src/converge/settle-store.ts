@@ -1,7 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
@@ -202,11 +202,11 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
       ...(isMet(result) && { unmetSince: null }),
       nextAttemptAt: eb
         .case()
-        .when('lookAgain', '=', 1)
+        .when('lookAgain', '=', true)
         .then(now)
         .else(eb.fn.coalesce(eb.val(nextAttemptAt), nextProjectEndAt(eb)))
         .end(),
-      lookAgain: 0,
+      lookAgain: false,
       attempts: hasFailed ? attempts + 1 : 0,
       failure: hasFailed ? (message ?? null) : null,
       updatedAt: now,
@@ -219,9 +219,9 @@ async function settleHeld(tx: Transaction, claim: Claim, result: ConvergeResult,
 }
 
 /** An operator's release is about a member who is in and not ours. */
-function toOwnership({ state, isOurs }: ConvergeResult): Partial<MembershipRow> {
+function toOwnership({ state, isOurs }: ConvergeResult): Partial<Row<'membership'>> {
   return {
-    ...(isOurs !== undefined && { isOurs: isOurs ? 1 : 0 }),
+    ...(isOurs !== undefined && { isOurs }),
     ...((isOurs || state === 'removed') && { releasedBy: null }),
   };
 }
@@ -256,7 +256,7 @@ async function settleLost(
   const learnt = {
     ...(memberId !== undefined && { memberId }),
     // Whatever was settled meanwhile, we added this member.
-    ...(outcome === 'added' && { isOurs: 1 }),
+    ...(outcome === 'added' && { isOurs: true }),
   };
   const kept = await tx
     .updateTable('membership')
@@ -272,7 +272,7 @@ async function settleLost(
   if (kept.numUpdatedRows === 1n) return;
   await tx
     .updateTable('membership')
-    .set((eb) => ({ ...learnt, lookAgain: 1, nextAttemptAt: dueIfWorkable(eb, now) }))
+    .set((eb) => ({ ...learnt, lookAgain: true, nextAttemptAt: dueIfWorkable(eb, now) }))
     .where('id', '=', id)
     .execute();
 }

@@ -66,7 +66,7 @@ export function createToolTroubleStore(database: Database): ToolTroubleStore {
         .execute();
       return rows.map(({ tool, wanted, state, failure, count, since }) => ({
         tool,
-        isWanted: wanted === 1,
+        isWanted: wanted,
         isRefused: state === 'failed',
         failure,
         since,

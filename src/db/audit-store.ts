@@ -1,6 +1,5 @@
-import type { Selectable } from 'kysely';
 import type { Database, Transaction } from './database.ts';
-import type { AuditTable } from './tables.ts';
+import type { Row } from './schema.ts';
 
 /** The operator who decides something, and the time. */
 export interface By {
@@ -17,7 +16,7 @@ export interface ActChange {
 }
 
 /** One decision of an operator. */
-export type Act = Selectable<AuditTable>;
+export type Act = Row<'audit'>;
 
 export interface ActFilter {
   actor?: string | undefined;

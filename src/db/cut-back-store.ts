@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { toInstant } from '../lib/clock.ts';
+import type { WhenAhead } from './columns.ts';
 import type { Transaction } from './database.ts';
-import { type StampedColumns, stampedColumns } from './stamped-columns.ts';
+import { tables } from './schema.ts';
 
 /**
  * The SQL that cuts stored times back to the present after a clock was ahead. It runs in one
@@ -20,11 +21,11 @@ export async function cutBack(tx: Transaction, now: Date, graceMs: number): Prom
   const present = toInstant(now);
   const after = (ms: number) => toInstant(new Date(now.getTime() + ms));
   await withdrawReadings(tx, present);
-  await cutAll(tx, stampedColumns.now, present);
-  await cutAll(tx, stampedColumns.lease, after(longestLeaseMs));
-  await cutAll(tx, stampedColumns.grace, after(graceMs));
-  await cutAll(tx, stampedColumns.version, `1:${present}`);
-  for (const [table, columns] of Object.entries(stampedColumns.absences)) {
+  await cutAll(tx, 'now', present);
+  await cutAll(tx, 'lease', after(longestLeaseMs));
+  await cutAll(tx, 'grace', after(graceMs));
+  await cutAll(tx, 'version', `1:${present}`);
+  for (const [table, columns] of columnsOf('absences')) {
     for (const column of columns) await dropLast(tx, table, column, present);
   }
   await sql`update setting set value = ${present} where value > ${present}
@@ -58,8 +59,18 @@ async function withdrawReadings(tx: Transaction, present: string): Promise<void>
   }
 }
 
-async function cutAll(tx: Transaction, tables: StampedColumns['now'], limit: string): Promise<void> {
-  for (const [table, columns] of Object.entries(tables)) {
+/** The columns to which the same happens, by table. */
+export function columnsOf(ahead: WhenAhead): [table: string, columns: string[]][] {
+  return Object.entries(tables)
+    .map(([table, { columns }]): [string, string[]] => [
+      table,
+      Object.keys(columns).filter((column) => columns[column]?.facts.ahead === ahead),
+    ])
+    .filter(([, columns]) => columns.length > 0);
+}
+
+async function cutAll(tx: Transaction, ahead: WhenAhead, limit: string): Promise<void> {
+  for (const [table, columns] of columnsOf(ahead)) {
     const isBeyond = (column: string) => sql<boolean>`${sql.ref(column)} > ${limit}`;
     const set = columns.map(
       (column) => sql`${sql.ref(column)} = case when ${isBeyond(column)} then ${limit} else ${sql.ref(column)} end`,

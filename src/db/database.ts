@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { retry } from '../lib/retry.ts';
-import type { Tables } from './tables.ts';
+import type { Tables } from './schema.ts';
 import type { WriteTurns } from './write-turns.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type JoinBuilder, type SqlBool, sql } from 'kysely';
-import type { Tables } from './tables.ts';
+import type { Tables } from './schema.ts';
 
 /** To join two tables where they are equal in all of these columns. */
 export function onSame<A extends keyof Tables, B extends keyof Tables>(

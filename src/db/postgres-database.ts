@@ -4,8 +4,8 @@ import { createChangeChannel } from './change-channel.ts';
 import { createChangeNotice } from './change-notice.ts';
 import type { Database } from './database.ts';
 import { openSocket } from './open-socket.ts';
+import type { Tables } from './schema.ts';
 import { RowsInCamelCase, SnakeCasePostgresDialect } from './snake-case.ts';
-import type { Tables } from './tables.ts';
 
 const poolSize = 10;
 const int8Oid = 20;

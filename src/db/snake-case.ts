@@ -1,13 +1,17 @@
 import {
   CamelCasePlugin,
   type PluginTransformQueryArgs,
+  type PluginTransformResultArgs,
   PostgresDialect,
   PostgresQueryCompiler,
+  type QueryResult,
   type RootOperationNode,
   SqliteDialect,
   type SqliteQueryCompiler,
+  type UnknownRow,
 } from 'kysely';
 import { FewListLengths } from './few-list-lengths.ts';
+import { flags } from './schema.ts';
 
 /**
  * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
@@ -18,6 +22,19 @@ export class RowsInCamelCase extends CamelCasePlugin {
   override transformQuery({ node }: PluginTransformQueryArgs): RootOperationNode {
     return node;
   }
+
+  override async transformResult(args: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
+    const result = await super.transformResult(args);
+    for (const row of result.rows) {
+      for (const column in row) if (flags.has(column) && row[column] !== null) row[column] = row[column] === 1;
+    }
+    return result;
+  }
+}
+
+/** A flag is 0 or 1 in the database. */
+function toStored(value: unknown): unknown {
+  return typeof value === 'boolean' ? Number(value) : value;
 }
 
 export class SnakeCaseSqliteDialect extends SqliteDialect {
@@ -33,12 +50,20 @@ export class SnakeCasePostgresDialect extends PostgresDialect {
 }
 
 class SnakeCaseSqliteCompiler extends FewListLengths {
+  protected override appendValue(value: unknown): void {
+    super.appendValue(toStored(value));
+  }
+
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }
 }
 
 class SnakeCasePostgresCompiler extends PostgresQueryCompiler {
+  protected override appendValue(value: unknown): void {
+    super.appendValue(toStored(value));
+  }
+
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }

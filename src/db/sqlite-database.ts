@@ -6,9 +6,9 @@ import { AppError } from '../domain/errors.ts';
 import { createChangeNotice } from './change-notice.ts';
 import { type Database, isCollision, type Transaction } from './database.ts';
 import { withKeptStatements } from './kept-statements.ts';
+import type { Tables } from './schema.ts';
 import { RowsInCamelCase, SnakeCaseSqliteDialect } from './snake-case.ts';
 import { createSyncedLog, type SyncFile } from './synced-log.ts';
-import type { Tables } from './tables.ts';
 import { createWriteTurns, endTurn, giveWay, takeFirst, type WriteTurns } from './write-turns.ts';
 
 export interface OpenOptions {

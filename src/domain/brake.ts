@@ -136,3 +136,6 @@ export function applyBrake(due: readonly DueRemoval[], counts: BrakeCounts, limi
 function toCleared(removals: DueRemoval[], clearance: Clearance): BrakeDecision['cleared'] {
   return removals.map((removal) => ({ removal, clearance }));
 }
+
+/** What became of a planned removal. */
+export type PlanItemOutcome = 'approved' | 'rejected' | 'stale';

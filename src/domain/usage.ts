@@ -85,3 +85,9 @@ export function isLower(counts: Counts, than: Counts): boolean {
     return mine !== null && other !== null && mine < other;
   });
 }
+
+/**
+ * `work`: its contract is unknown; `lowering`: a run would lower too much; `refused`: the marketplace
+ * refused it.
+ */
+export type UsageTroubleKind = 'work' | 'lowering' | 'refused';

@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';

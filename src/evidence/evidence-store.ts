@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { inFewLengths } from '../db/few-list-lengths.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import { takeTurn } from '../db/lease.ts';
-import type { PersonTable } from '../db/tables.ts';
+import type { Row as RowOf } from '../db/schema.ts';
 import {
   type ContractEvidence,
   type Evidence,
@@ -64,7 +64,7 @@ export function createEvidenceStore(database: Database, box: SecretBox): Evidenc
       ),
       people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
         toRow: (person) => sealPerson(box, person),
-        fromRow: (row) => openPerson(box, row as unknown as PersonTable),
+        fromRow: (row) => openPerson(box, row as unknown as RowOf<'person'>),
         // A name never decides about access.
         meaningOf: ({ workEmail }) => workEmail,
       }),
@@ -182,7 +182,10 @@ function sealPerson(box: SecretBox, person: PersonEvidence): Row {
   };
 }
 
-function openPerson(box: SecretBox, { workEmailDigest: _, workEmailDomain: __, ...row }: PersonTable): PersonEvidence {
+function openPerson(
+  box: SecretBox,
+  { workEmailDigest: _, workEmailDomain: __, ...row }: RowOf<'person'>,
+): PersonEvidence {
   const { workEmail } = row;
   return {
     ...row,

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree } from '../db/lease.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 
 /** The only SQL about requests to read a contract from the marketplace: one row per contract. */
 export interface ReadRequestStore {

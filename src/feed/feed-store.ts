@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { FeedTable } from '../db/install-tables.ts';
 import { isFree } from '../db/lease.ts';
+import type { Row } from '../db/schema.ts';
 
 /** The only SQL about how far the feeds were read. */
 export interface FeedStore {
@@ -43,7 +43,7 @@ export async function dropFeed(tx: Transaction, install: string): Promise<void> 
 export function createFeedStore(database: Database): FeedStore {
   const { kysely } = database;
 
-  function update({ install, grantId, cursor }: ClaimedFeed, changes: Partial<FeedTable>): Promise<boolean> {
+  function update({ install, grantId, cursor }: ClaimedFeed, changes: Partial<Row<'feed'>>): Promise<boolean> {
     return inTransaction(database, async (tx) => {
       const updated = await tx
         .updateTable('feed')

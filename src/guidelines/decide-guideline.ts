@@ -1,4 +1,4 @@
-import type { GuidelineTable } from '../db/guideline-tables.ts';
+import type { Row } from '../db/schema.ts';
 import { digestOf, digestOfWords, isBlank } from './digests.ts';
 
 /** A publication, by its numbers. */
@@ -8,7 +8,7 @@ export interface PublicationName {
 }
 
 export type Written = Pick<
-  GuidelineTable,
+  Row<'guideline'>,
   'manualId' | 'publicationNumber' | 'sentDigest' | 'wordsDigest' | 'beforeDigest' | 'heldDigest'
 >;
 

@@ -1,11 +1,10 @@
-import type { Selectable } from 'kysely';
 import { type Database, inTransaction } from '../db/database.ts';
-import type { GuidelineReadingTable } from '../db/guideline-tables.ts';
 import { isFree } from '../db/lease.ts';
+import type { Row } from '../db/schema.ts';
 
 /** The only SQL about when the publications of installs are read. */
 export interface GuidelineReadingStore {
-  list(): Promise<Selectable<GuidelineReadingTable>[]>;
+  list(): Promise<Row<'guidelineReading'>[]>;
   /** Those of these installs that are not due, or that another process reads. */
   notDue(installs: readonly string[], now: string): Promise<Set<string>>;
   /** @returns undefined if it is not due, or if another process has just claimed it */
@@ -28,7 +27,7 @@ export function createGuidelineReadingStore(database: Database): GuidelineReadin
 
   async function update(
     { install, leasedUntil }: ClaimedReading,
-    changes: Partial<GuidelineReadingTable>,
+    changes: Partial<Row<'guidelineReading'>>,
   ): Promise<void> {
     await inTransaction(database, (tx) =>
       tx

@@ -1,21 +1,20 @@
-import type { Selectable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { GuidelineTable } from '../db/guideline-tables.ts';
 import { jsonTexts } from '../db/json-list.ts';
+import type { Row } from '../db/schema.ts';
 
 /** The only SQL about the guidelines of projects. */
 export interface GuidelineStore {
   list(): Promise<GuidelineRow[]>;
   find(at: ProjectOfTool): Promise<GuidelineRow | undefined>;
   /** Writes what a look has found, with what else has changed. */
-  note(found: LookedAt, changes?: Partial<GuidelineTable>): Promise<void>;
+  note(found: LookedAt, changes?: Partial<Row<'guideline'>>): Promise<void>;
   /** The same, in a transaction of the caller. */
-  noteIn(tx: Transaction, found: LookedAt, changes: Partial<GuidelineTable>): Promise<void>;
+  noteIn(tx: Transaction, found: LookedAt, changes: Partial<Row<'guideline'>>): Promise<void>;
   /** Nothing is published for the projects of an install but these. */
   noteClaims(install: string, claimed: readonly string[], at: string): Promise<void>;
 }
 
-export type GuidelineRow = Selectable<GuidelineTable>;
+export type GuidelineRow = Row<'guideline'>;
 
 export interface ProjectOfTool {
   tool: string;
@@ -23,7 +22,7 @@ export interface ProjectOfTool {
 }
 
 export type LookedAt = Pick<
-  GuidelineTable,
+  Row<'guideline'>,
   'tool' | 'project' | 'install' | 'lookedAt' | 'state' | 'since' | 'says' | 'failures'
 >;
 
@@ -40,7 +39,7 @@ const neverWritten = {
 export function createGuidelineStore(database: Database): GuidelineStore {
   const { kysely } = database;
 
-  async function noteIn(tx: Transaction, found: LookedAt, changes: Partial<GuidelineTable>): Promise<void> {
+  async function noteIn(tx: Transaction, found: LookedAt, changes: Partial<Row<'guideline'>>): Promise<void> {
     await tx
       .insertInto('guideline')
       .values({ ...neverWritten, ...found, ...changes })

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import type { GuidelineTable } from '../db/guideline-tables.ts';
 import type { LockStore } from '../db/lock-store.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
@@ -140,7 +140,7 @@ async function write(
 async function commitIntent(
   { database, guidelines, clock }: SyncProjectDeps,
   look: ProjectLook,
-  intent: Partial<GuidelineTable>,
+  intent: Partial<Row<'guideline'>>,
   by: SyncWish['by'],
 ): Promise<void> {
   const { target, known, publication } = look;

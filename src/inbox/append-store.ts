@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { oncePerSize } from '../db/once-per-size.ts';
-import type { DeliveryRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { digestOf } from './body-key.ts';
 import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
@@ -17,7 +17,7 @@ export interface AppendStatements {
   insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>>;
 }
 
-export type AppendedRow = Pick<DeliveryRow, (typeof columns)[number]>;
+export type AppendedRow = Pick<Row<'delivery'>, (typeof columns)[number]>;
 
 const columns = [
   'install',
@@ -87,8 +87,8 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
 
 const keyColumns = ['install', 'bodySha256'] as const;
 
-type RowKey = Pick<DeliveryRow, (typeof keyColumns)[number]>;
-type RowId = Pick<DeliveryRow, 'id'>;
+type RowKey = Pick<Row<'delivery'>, (typeof keyColumns)[number]>;
+type RowId = Pick<Row<'delivery'>, 'id'>;
 
 function toKeys(rows: RowKey[]): Set<string> {
   return new Set(rows.map(({ install, bodySha256 }) => deliveryKeyOf(install, bodySha256)));

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { firstIdBeyond, firstIdSince } from '../db/first-id-since.ts';
-import type { DeliveryRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import { isIn } from './due-store.ts';
 
@@ -21,7 +21,7 @@ export interface DeliveryFilter {
   limit: number;
 }
 
-export type ListedDelivery = Omit<DeliveryRow, 'body' | 'nextAttemptAt' | 'traceContext'>;
+export type ListedDelivery = Omit<Row<'delivery'>, 'body' | 'nextAttemptAt' | 'traceContext'>;
 
 export const listedColumns = [
   'id',

@@ -1,14 +1,14 @@
 import { type Expression, type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { firstIdSince } from '../db/first-id-since.ts';
-import type { DeliveryRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { DeliveryState } from '../domain/delivery.ts';
 import { pendingAgain } from './append-store.ts';
 
 /** The SQL of due deliveries: which ones are due, and making others due again. */
 
 export type DueDelivery = Pick<
-  DeliveryRow,
+  Row<'delivery'>,
   'id' | 'install' | 'bodySha256' | 'receivedAt' | 'attempts' | 'body' | 'traceContext'
 >;
 

@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import type { Row } from '../db/schema.ts';
 import { writeSetting } from '../db/setting-store.ts';
-import type { DeliveryRow } from '../db/tables.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { bodyContext } from '../keys/seal-contexts.ts';
@@ -77,9 +77,9 @@ export interface InboxStore {
   purge(before: string, limit: number): Promise<number>;
 }
 
-type SealedDelivery = Pick<DeliveryRow, 'install' | 'bodySha256' | 'body'>;
+type SealedDelivery = Pick<Row<'delivery'>, 'install' | 'bodySha256' | 'body'>;
 
-export type PagedDelivery = Pick<DeliveryRow, 'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'>;
+export type PagedDelivery = Pick<Row<'delivery'>, 'id' | 'install' | 'bodySha256' | 'body' | 'nextAttemptAt'>;
 
 export type Unread = Exclude<ReadEvent, { outcome: 'event' }>;
 

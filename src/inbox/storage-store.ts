@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { oncePerSize } from '../db/once-per-size.ts';
-import type { DeliveryRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
 
 /**
@@ -21,7 +21,7 @@ const hiresPart = -1;
 const bytesOfHire = 8 * 1024;
 
 /** How many bytes a row counts for. */
-export function bytesOf({ headers, body }: Pick<DeliveryRow, 'headers' | 'body'>): number {
+export function bytesOf({ headers, body }: Pick<Row<'delivery'>, 'headers' | 'body'>): number {
   return body.length + Buffer.byteLength(headers) + rowOverheadBytes;
 }
 

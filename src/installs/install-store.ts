@@ -1,11 +1,11 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { ConnectedInstallTable } from '../db/install-tables.ts';
+import type { Row } from '../db/schema.ts';
 import { tokenContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
 /** An install that was connected by command, with its token decrypted. */
-export interface ConnectedInstall extends Omit<ConnectedInstallTable, 'token' | 'projects'> {
+export interface ConnectedInstall extends Omit<Row<'connectedInstall'>, 'token' | 'projects'> {
   token: string;
   projects: readonly string[];
 }
@@ -23,7 +23,7 @@ export interface InstallStore {
 export function createInstallStore(database: Database, box: SecretBox): InstallStore {
   const { kysely } = database;
   const all = kysely.selectFrom('connectedInstall').selectAll();
-  const toOpen = ({ token, projects, ...row }: ConnectedInstallTable): ConnectedInstall => ({
+  const toOpen = ({ token, projects, ...row }: Row<'connectedInstall'>): ConnectedInstall => ({
     ...row,
     token: box.open(token, tokenContext(row.install)).toString('utf8'),
     projects: JSON.parse(projects) as string[],

@@ -1,16 +1,13 @@
-import type { Selectable } from 'kysely';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import type { TokenRotationTable } from '../db/identity-tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { RotationStep } from '../domain/rotation.ts';
 import { rotatedTokenContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
-type Row = Selectable<TokenRotationTable>;
-
 /** The replacement of one token of an account, from its beginning. */
-export interface Rotation extends Omit<Row, 'token' | 'scopes'> {
+export interface Rotation extends Omit<Row<'tokenRotation'>, 'token' | 'scopes'> {
   /** Opened; null until it was made. */
   token: string | null;
   scopes: readonly string[];
@@ -70,7 +67,7 @@ export function createRotationStore(database: Database, box: SecretBox): Rotatio
   async function leave(
     { id, attempts }: Pick<Rotation, 'id'> & Partial<Attempted>,
     from: readonly RotationStep[],
-    to: Partial<TokenRotationTable>,
+    to: Partial<Row<'tokenRotation'>>,
   ): Promise<boolean> {
     const left = await inTransaction(
       database,

@@ -79,10 +79,10 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
     .where('kind', '=', 'link')
     .where('content', 'is not', null)
     .where('deliveredAt', 'is', null)
-    .where('isRenewalWanted', '=', 0)
+    .where('isRenewalWanted', '=', false)
     .where('invitation.nextAttemptAt', '<=', now)
     .where((eb) => eb.or([eb('expiresAt', 'is', null), eb('expiresAt', '>', now)]))
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', 'in', ['invited', 'active'])
     .where((eb) => isReachable(eb, managedDomains));
 }
@@ -128,7 +128,7 @@ async function readOne(tx: Transaction, membershipId: number) {
     .selectFrom('invitation')
     .innerJoin('membership', 'membership.id', 'invitation.membershipId')
     .innerJoin('membershipAddress', (join) =>
-      join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', 1),
+      join.onRef('membershipAddress.membershipId', '=', 'membership.id').on('isCurrent', '=', true),
     )
     .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
     .select(['membership.id as membershipId', 'content', 'createdAt', 'expiresAt', 'tool'])

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
 /** The SQL of searching who is in which project, the newest membership first. */
@@ -23,7 +23,7 @@ export interface AccessFilter {
 }
 
 export type Access = Pick<
-  MembershipRow,
+  Row<'membership'>,
   | 'id'
   | 'tool'
   | 'groupId'

@@ -31,7 +31,7 @@ export async function isAccountOurs(
     .select(['isOurs', 'trainerId', 'madeAt'])
     .where((eb) => eb.and({ tool, accountId: found.id }))
     .executeTakeFirst();
-  if (account?.isOurs !== 1) return false;
+  if (account?.isOurs !== true) return false;
   const { trainerId: owner, madeAt } = account;
   if (owner !== null && owner !== trainerId) return false;
   return madeAt === null || found.madeAt === undefined || madeAt === found.madeAt;
@@ -66,7 +66,7 @@ export async function recordAccount(
 ): Promise<void> {
   if (accountId === undefined) return;
   if (isOurs === true) {
-    const learnt = { isOurs: 1, trainerId, madeAt: madeAt ?? null };
+    const learnt = { isOurs: true, trainerId, madeAt: madeAt ?? null };
     await tx
       .insertInto('account')
       .values({ tool, accountId, seenAt, ...learnt })
@@ -100,7 +100,7 @@ export async function bindAccount(
 export async function adoptAccount(tx: Transaction, tool: string, accountId: string, seenAt: string): Promise<void> {
   await tx
     .insertInto('account')
-    .values({ tool, accountId, isOurs: 1, seenAt })
-    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: 1 }))
+    .values({ tool, accountId, isOurs: true, seenAt })
+    .onConflict((conflict) => conflict.columns(['tool', 'accountId']).doUpdateSet({ isOurs: true }))
     .execute();
 }

@@ -1,8 +1,7 @@
 import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { MembershipAddressRow } from '../db/identity-tables.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../keys/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
@@ -51,7 +50,7 @@ export async function addGivenAddress(
   const sealed = { workEmail, workEmailDigest, workEmailDomain: domainOf(address) };
   await tx
     .insertInto('membershipAddress')
-    .values({ ...of, ...sealed, isCurrent: 0, givenAt: now })
+    .values({ ...of, ...sealed, isCurrent: false, givenAt: now })
     .execute();
 }
 
@@ -64,13 +63,13 @@ export function isReachable(
     .selectFrom('membershipAddress')
     .select('membershipAddress.id')
     .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-    .where('isCurrent', '=', 1);
+    .where('isCurrent', '=', true);
   if (managedDomains.length > 0) address = address.where('workEmailDomain', 'in', managedDomains);
   return eb.exists(address);
 }
 
 /** When access was given and ended under an address, and whether no account existed before. */
-type Giving = Pick<MembershipAddressRow, 'givenAt' | 'endedAt' | 'wasAbsent'>;
+type Giving = Pick<Row<'membershipAddress'>, 'givenAt' | 'endedAt' | 'wasAbsent'>;
 
 export async function updateAddress(tx: Transaction, id: number, giving: Partial<Giving>): Promise<void> {
   await tx.updateTable('membershipAddress').set(giving).where('id', '=', id).execute();
@@ -92,7 +91,11 @@ export async function dropEndedAddresses(tx: Transaction, people: readonly Perso
     .deleteFrom('membershipAddress')
     .where(keyIn(['install', 'trainerId'], people))
     .where('membershipId', 'in', (eb) =>
-      eb.selectFrom('membership').select('id').where('wanted', '=', 0).where('state', 'in', ['removed', 'released']),
+      eb
+        .selectFrom('membership')
+        .select('id')
+        .where('wanted', '=', false)
+        .where('state', 'in', ['removed', 'released']),
     )
     .execute();
 }
@@ -145,19 +148,19 @@ export function createAddressStore(box: SecretBox): AddressStore {
       const known = (await ofMemberships(tx, [membershipId])).get(membershipId) ?? [];
       await tx
         .updateTable('membershipAddress')
-        .set({ isCurrent: 0 })
+        .set({ isCurrent: false })
         .where('membershipId', '=', membershipId)
         .execute();
       const before = known.find((one) => one.address === address);
       if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
       else {
-        await tx.updateTable('membershipAddress').set({ isCurrent: 1 }).where('id', '=', before.id).execute();
+        await tx.updateTable('membershipAddress').set({ isCurrent: true }).where('id', '=', before.id).execute();
       }
     },
   };
 }
 
-type PersonKey = Pick<MembershipAddressRow, 'install' | 'trainerId'>;
+type PersonKey = Pick<Row<'membershipAddress'>, 'install' | 'trainerId'>;
 
 /** Copies the encrypted address as it is: the encryption is bound to the install and the trainer. */
 async function copyFromPerson(tx: Transaction, membershipId: number, { install, trainerId }: PersonKey): Promise<void> {
@@ -170,19 +173,19 @@ async function copyFromPerson(tx: Transaction, membershipId: number, { install, 
   const address = { install, trainerId, workEmail, workEmailDigest, workEmailDomain };
   await tx
     .insertInto('membershipAddress')
-    .values({ membershipId, ...address, isCurrent: 1 })
+    .values({ membershipId, ...address, isCurrent: true })
     .execute();
 }
 
-function toGiven(box: SecretBox, row: MembershipAddressRow): GivenAddress {
+function toGiven(box: SecretBox, row: Row<'membershipAddress'>): GivenAddress {
   const { id, install, isCurrent, givenAt, endedAt, wasAbsent } = row;
   return {
     id,
     install,
     address: openAddress(box, row),
-    isCurrent: isCurrent === 1,
+    isCurrent: isCurrent,
     givenAt: endedAt === null ? givenAt : null,
-    wasAbsent: wasAbsent === null ? null : wasAbsent === 1,
+    wasAbsent: wasAbsent === null ? null : wasAbsent,
   };
 }
 

@@ -104,7 +104,7 @@ export async function askBrakeAgain(
     .updateTable('membership')
     .set({ state: 'removing', clearedGeneration: null, nextAttemptAt: null, removeAfter: now })
     .where('install', 'in', installs)
-    .where('wanted', '=', 0)
+    .where('wanted', '=', false)
     .where('state', 'in', ['removing', 'failed'])
     .where('cause', 'in', causes)
     .whereRef('clearedGeneration', '=', 'generation')

@@ -1,4 +1,4 @@
-import type { MembershipRow, ReasonRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { GrantEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
 import { heldStates } from '../domain/membership.ts';
@@ -17,8 +17,8 @@ export interface Seat {
 /** All that is known about some trainers. */
 export interface TrainerFacts {
   participations: Participation[];
-  memberships: MembershipRow[];
-  reasonRows: ReasonRow[];
+  memberships: Row<'membership'>[];
+  reasonRows: Row<'reason'>[];
   grants: GrantEvidence[];
   successorLinks: SuccessorLink[];
   /** By `install/trainer`: the address that an install knows and that may be used, in lower case. */
@@ -41,10 +41,10 @@ export interface MembershipRules {
 /** A membership that exists, or may come to exist, with all reasons that stand for it or did. */
 export interface MembershipCandidate {
   seat: Seat;
-  before: MembershipRow | undefined;
+  before: Row<'membership'> | undefined;
   reasons: Reason[];
   /** The reasons that are recorded in the database, by their keys. */
-  recorded: ReadonlyMap<string, Pick<ReasonRow, 'isNamed'>>;
+  recorded: ReadonlyMap<string, Pick<Row<'reason'>, 'isNamed'>>;
 }
 
 /**
@@ -151,7 +151,7 @@ function assignMemberships(
         ({ before }): SeatMembership => ({
           id: before.id,
           address: current.get(before.id) ?? null,
-          isOpen: before.wanted === 1 || heldStates.some((state) => state === before.state),
+          isOpen: before.wanted || heldStates.some((state) => state === before.state),
           installs: toInstalls(installsBy.get(before.id) ?? [], addressInstalls.get(before.id)),
         }),
       );
@@ -162,11 +162,11 @@ function assignMemberships(
 }
 
 function toInstalls(
-  reasons: readonly ReasonRow[],
+  reasons: readonly Row<'reason'>[],
   addressInstalls: ReadonlySet<string> = new Set(),
 ): Map<string, { isNamed: boolean }> {
   const named = new Set(addressInstalls);
-  for (const { install, isNamed } of reasons) if (isNamed === 1) named.add(install);
+  for (const { install, isNamed } of reasons) if (isNamed) named.add(install);
   return new Map(reasons.map(({ install }) => [install, { isNamed: named.has(install) }]));
 }
 
@@ -206,8 +206,8 @@ function toReason(
 }
 
 /** Whether the trainer is, or may be, in the tool by this membership. */
-export function isTouched({ isOurs, memberId, lateUntil }: MembershipRow): boolean {
-  return isOurs === 1 || memberId !== null || lateUntil !== null;
+export function isTouched({ isOurs, memberId, lateUntil }: Row<'membership'>): boolean {
+  return isOurs || memberId !== null || lateUntil !== null;
 }
 
 function toSeat({ tool, groupId, trainerId }: Seat): Seat {
@@ -226,6 +226,6 @@ export function reasonKey({
   install,
   contractId,
   linkId,
-}: Pick<ReasonRow, 'install' | 'contractId' | 'linkId'>): string {
+}: Pick<Row<'reason'>, 'install' | 'contractId' | 'linkId'>): string {
   return JSON.stringify([install, contractId, linkId]);
 }

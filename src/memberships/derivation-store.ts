@@ -1,7 +1,7 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import { createTurns } from '../lib/turns.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
@@ -172,7 +172,7 @@ async function store(
     tx,
     added.map((change) => ({
       ...change.seat,
-      isOurs: 0,
+      isOurs: false,
       ...toColumns(change.after, now),
       unmetSince: toUnmetSince(change.after, receivedAt(change)),
       traceContext: traceOf(change),
@@ -213,10 +213,10 @@ function withId(reasons: MembershipChange['newReasons'], membershipId: number | 
 }
 
 function toUpdate(
-  before: MembershipRow,
+  before: Row<'membership'>,
   after: MembershipCore,
   { receivedAt, traceContext, now }: { receivedAt: string; traceContext: string | null; now: string },
-): Partial<MembershipRow> {
+): Partial<Row<'membership'>> {
   const { install, generation, state, cause, removeAfter } = after;
   const isSame =
     generation === before.generation &&
@@ -250,14 +250,14 @@ function toColumns(core: MembershipCore, now: string) {
     install,
     cause,
     removeAfter,
-    wanted: core.wanted ? 1 : 0,
+    wanted: core.wanted,
     attempts: 0,
     nextAttemptAt: isDue(core) ? now : null,
     failure: null,
     updatedAt: now,
     // The marketplace has taken these members over, so we do not remove them.
-    ...(state === 'released' && { isOurs: 0, releasedBy: 'marketplace' }),
-  } satisfies Partial<MembershipRow>;
+    ...(state === 'released' && { isOurs: false, releasedBy: 'marketplace' }),
+  } satisfies Partial<Row<'membership'>>;
 }
 
 /** A removal that waits for its time or for the brake is not due yet. */

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import { isWorkable } from './membership-store.ts';
 
 /** The SQL of projects that have ended for a member who stays in the group for another project. */

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { InvitationTable, MembershipRow, ReasonRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import type {
   AddressMissing,
   ContractEvidence,
@@ -24,16 +24,16 @@ export interface Bearing {
   links: LinkEvidence[];
   grants: GrantEvidence[];
   people: ExplainedPerson[];
-  memberships: MembershipRow[];
+  memberships: Row<'membership'>[];
   /** The recorded reasons of these memberships, whatever the configuration says now. */
-  reasons: ReasonRow[];
+  reasons: Row<'reason'>[];
   /** By membership: the open plan that holds its removal. */
   plans: ReadonlyMap<number, number>;
   /** By membership: the invitation, where there is one to hand over. */
   invitations: ReadonlyMap<number, KnownInvitation>;
 }
 
-export type KnownInvitation = Pick<InvitationTable, 'kind' | 'deliveredAt' | 'deliveredBy'>;
+export type KnownInvitation = Pick<Row<'invitation'>, 'kind' | 'deliveredAt' | 'deliveredBy'>;
 
 export interface ExplainedPerson {
   install: string;

@@ -23,7 +23,7 @@ export function findDisagreements(
   changes: readonly MembershipChange[],
 ): Disagreement[] {
   const changed = new Set(changes.map(({ before }) => before?.id));
-  const kept = memberships.filter(({ id, wanted }) => wanted === 1 && !changed.has(id));
+  const kept = memberships.filter(({ id, wanted }) => wanted && !changed.has(id));
   const accesses: Access[] = [
     ...kept.flatMap(({ id, tool, trainerId, install }) =>
       toAccess({ tool, trainerId, install, isNew: false }, current.get(id)),

@@ -51,7 +51,7 @@ export async function findUnrouted(deps: OrphanDeps): Promise<Unrouted> {
       const { tool, trainerId } = seat;
       const one = { tool, trainerId, install: before?.install ?? after.install };
       if (after.state === 'orphaned') found.orphans.push(one);
-      if (before?.wanted === 1 && after.state === 'removed') found.waiting.push(one);
+      if (before?.wanted === true && after.state === 'removed') found.waiting.push(one);
     }
   }
   return found;

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import { endGivenAddresses } from './address-store.ts';
 import type { PendingDerivation } from './derivation-store.ts';
 import { isWorkable } from './membership-store.ts';
@@ -21,7 +21,7 @@ export function dueIfWorkable(eb: MembershipBuilder, now: string) {
 export async function findMembership(
   db: Transaction,
   id: number,
-): Promise<(MembershipRow & { isWorkable: boolean }) | undefined> {
+): Promise<(Row<'membership'> & { isWorkable: boolean }) | undefined> {
   const found = await db
     .selectFrom('membership')
     .selectAll()
@@ -52,7 +52,7 @@ export async function doubtAccounts(tx: Transaction, membershipIds: number[]): P
     .updateTable('membership')
     .set((eb) => ({ doubtedId: eb.ref('memberId') }))
     .where('id', 'in', membershipIds)
-    .where('isOurs', '=', 1)
+    .where('isOurs', '=', true)
     .where('doubtedId', 'is', null)
     .execute();
 }
@@ -64,7 +64,7 @@ export async function resumeRemovals(tx: Transaction, membershipIds: number[], n
     .updateTable('membership')
     .set({ state: 'removing', missedAt: null, nextAttemptAt: now, unmetSince: now })
     .where('id', 'in', membershipIds)
-    .where('wanted', '=', 0)
+    .where('wanted', '=', false)
     .where('state', '=', 'removed')
     // The brake has cleared it, as a removal that was done.
     .whereRef('clearedGeneration', '=', 'generation')
@@ -75,9 +75,9 @@ export async function resumeRemovals(tx: Transaction, membershipIds: number[], n
 export async function lookInTools(tx: Transaction, tools: readonly string[], now: string): Promise<void> {
   await tx
     .updateTable('membership')
-    .set({ lookAgain: 1, nextAttemptAt: now })
+    .set({ lookAgain: true, nextAttemptAt: now })
     .where('tool', 'in', tools)
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', 'in', ['active', 'invited'])
     .execute();
 }
@@ -90,7 +90,7 @@ export async function expectForgottenCalls(tx: Transaction, now: string): Promis
   await tx
     .updateTable('membership')
     .set({ lateUntil: now })
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', 'in', ['pending', 'failed'])
     .where('lateUntil', 'is', null)
     .execute();
@@ -108,7 +108,7 @@ export async function reopenUntouched(tx: Transaction, aliveAt: string, now: str
     .updateTable('membership')
     .set({ state: 'removing', lateUntil: now })
     .where('state', '=', 'removed')
-    .where('isOurs', '=', 0)
+    .where('isOurs', '=', false)
     .where('memberId', 'is', null)
     .where('updatedAt', '>=', aliveAt)
     // Without an address there is nothing to look for.
@@ -118,7 +118,7 @@ export async function reopenUntouched(tx: Transaction, aliveAt: string, now: str
           .selectFrom('membershipAddress')
           .select('membershipAddress.id')
           .whereRef('membershipAddress.membershipId', '=', 'membership.id')
-          .where('isCurrent', '=', 1),
+          .where('isCurrent', '=', true),
       ),
     )
     .returning(['install', 'trainerId'])
@@ -131,7 +131,7 @@ export async function lookAtSettled(tx: Transaction, membershipId: number, now: 
     .updateTable('membership')
     .set({ nextAttemptAt: now })
     .where('id', '=', membershipId)
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', 'in', ['active', 'invited'])
     .where('nextAttemptAt', 'is', null)
     .execute();
@@ -147,7 +147,7 @@ export async function noteConfirmed(tx: Transaction, membershipIds: number[], no
     .execute();
   const gone = await tx
     .updateTable('membership')
-    .set({ isOurs: 0 })
+    .set({ isOurs: false })
     .where('id', 'in', membershipIds)
     .where('state', '=', 'removed')
     .where('memberId', 'is not', null)
@@ -220,7 +220,7 @@ export async function removeAgain(
       removeAfter,
       unmetSince: removeAfter,
       memberId,
-      isOurs: 1,
+      isOurs: true,
       attempts: 0,
       failure: null,
       nextAttemptAt: null,
@@ -228,7 +228,7 @@ export async function removeAgain(
       generation: eb('generation', '+', 1),
     }))
     .where('id', '=', membershipId)
-    .where('wanted', '=', 0)
+    .where('wanted', '=', false)
     .where('state', '=', 'removed')
     .execute();
 }
@@ -254,7 +254,7 @@ export async function noteArrival(
       memberId: accountId,
       nextAttemptAt: eb
         .case()
-        .when(eb.and([eb('wanted', '=', 1), eb('state', '=', 'invited')]))
+        .when(eb.and([eb('wanted', '=', true), eb('state', '=', 'invited')]))
         .then(now)
         .else(eb.ref('nextAttemptAt'))
         .end(),

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { MembershipRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { Instant } from '../domain/evidence.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
@@ -15,12 +15,12 @@ export interface MembershipFilter {
   /** Only members that Gangway did not add, while no operator has decided whether they stay. */
   isUndecided?: boolean | undefined;
   /** Only what comes after this membership: the page after one that ended with it. */
-  after?: Pick<MembershipRow, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
+  after?: Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
   limit: number;
 }
 
 export type ListedMembership = Pick<
-  MembershipRow,
+  Row<'membership'>,
   | 'id'
   | 'tool'
   | 'groupId'
@@ -45,7 +45,7 @@ export async function countStaying(db: Transaction, trainerIds: readonly string[
     .selectFrom('membership')
     .select(({ fn }) => ['trainerId', fn.countAll<number>().as('count')])
     .where('trainerId', 'in', trainerIds)
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', 'in', ['active', 'invited'])
     .groupBy('trainerId')
     .execute();
@@ -120,7 +120,7 @@ export function isInvitationUndelivered(eb: ExpressionBuilder<Tables, 'membershi
     .where('content', 'is not', null)
     .where('deliveredAt', 'is', null);
   return eb.and([
-    eb('wanted', '=', 1),
+    eb('wanted', '=', true),
     // As a computed text, or SQLite would search all who are in: few of them have such an invitation.
     eb(sql<string>`membership.state || ''`, 'in', ['invited', 'active']),
     eb('membership.id', 'in', undelivered),
@@ -142,8 +142,8 @@ export async function countUndecided(db: Transaction): Promise<{ wanted: number;
     .where(undecided)
     .groupBy('wanted')
     .execute();
-  const count = (wanted: number) => Number(rows.find((row) => row.wanted === wanted)?.count ?? 0);
-  return { wanted: count(1), leftIn: count(0) };
+  const count = (wanted: boolean) => Number(rows.find((row) => row.wanted === wanted)?.count ?? 0);
+  return { wanted: count(true), leftIn: count(false) };
 }
 
 export async function countByState(

@@ -1,8 +1,8 @@
-import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, type Insertable, type SqlBool, sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
-import type { MembershipRow, NewMembershipRow, ReasonRow, Tables } from '../db/tables.ts';
+import type { Row, Tables } from '../db/schema.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
@@ -20,17 +20,17 @@ import {
 export interface MembershipStore extends DerivationStore {
   /** Everything that could be a reason for these trainers, with the registers that decide it. */
   participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
-  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
-  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<ReasonRow[]>;
+  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]>;
+  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<Row<'reason'>[]>;
   grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
   /** The live links of these projects. */
   successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
   /** @returns the new ids, in the order of the rows */
-  insert(tx: Transaction, rows: NewMembershipRow[]): Promise<number[]>;
-  recordReasons(tx: Transaction, rows: ReasonRow[]): Promise<void>;
+  insert(tx: Transaction, rows: Insertable<Tables['membership']>[]): Promise<number[]>;
+  recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void>;
   /** Deletes removals that the brake cleared and that have not started. */
   retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
-  update(tx: Transaction, id: number, values: Partial<MembershipRow>): Promise<void>;
+  update(tx: Transaction, id: number, values: Partial<Row<'membership'>>): Promise<void>;
   /** Makes memberships due whose last call failed or was refused. */
   retryFailed(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
   list(filter: MembershipFilter): Promise<ListedMembership[]>;
@@ -177,7 +177,7 @@ export function createMembershipStore(database: Database): MembershipStore {
  */
 export function isWorkable(eb: ExpressionBuilder<Tables, 'membership'>): Expression<SqlBool> {
   return eb.and([
-    eb.or([eb('wanted', '=', 1), eb('clearedGeneration', '=', eb.ref('membership.generation'))]),
+    eb.or([eb('wanted', '=', true), eb('clearedGeneration', '=', eb.ref('membership.generation'))]),
     eb('state', 'not in', ['waiting_email', 'held', 'orphaned', 'released']),
   ]);
 }

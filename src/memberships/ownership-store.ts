@@ -1,7 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { endGivenAddresses } from '../memberships/address-store.ts';
 import type { MembershipStore } from '../memberships/membership-store.ts';
@@ -74,9 +74,9 @@ export function createOwnershipStore(
         refuseAdopting(membership, withAccount);
         const { tool, memberId } = membership;
         if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
-        const isKept = membership.wanted === 1;
+        const isKept = membership.wanted;
         await change(tx, membership, by.at, {
-          isOurs: 1,
+          isOurs: true,
           releasedBy: null,
           ...(!isKept && toRemoval(membership, by.at)),
         });
@@ -89,11 +89,11 @@ export function createOwnershipStore(
       inTransaction(database, async (tx) => {
         const membership = await findOne(database, tx, id);
         await refuseReleasing(tx, membership, managedDomains);
-        const isKept = membership.wanted === 1;
+        const isKept = membership.wanted;
         // A removal that the brake released and that was not executed must not be counted.
         if (!isKept) await retractRemovals(tx, [id]);
         await endGivenAddresses(tx, id, by.at);
-        await change(tx, membership, by.at, { isOurs: 0, releasedBy: 'operator', ...(!isKept && letGo) });
+        await change(tx, membership, by.at, { isOurs: false, releasedBy: 'operator', ...(!isKept && letGo) });
         await writeAudit(tx, by, 'members release', `membership ${id}`);
         return 'released' as const;
       }),
@@ -134,14 +134,14 @@ export function createOwnershipStore(
 
 async function retireOne(
   tx: Transaction,
-  membership: MembershipRow,
+  membership: Row<'membership'>,
   isReachable: boolean,
   by: By,
 ): Promise<'removing' | 'released'> {
   const { id } = membership;
-  const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: 0, releasedBy: 'retirement' } as const);
+  const next = isReachable ? toRetirement(by.at) : ({ ...letGo, isOurs: false, releasedBy: 'retirement' } as const);
   if (!isReachable) await endGivenAddresses(tx, id, by.at);
-  await change(tx, membership, by.at, { wanted: 0, ...next });
+  await change(tx, membership, by.at, { wanted: false, ...next });
   await writeAudit(tx, by, 'retire', `membership ${id}`);
   return isReachable ? 'removing' : 'released';
 }
@@ -161,7 +161,7 @@ async function loadTwins(database: Database): Promise<FindTwins> {
 /** @returns the id of another membership by which the trainer is wanted in the same group; null if there is none */
 async function findWantedBeside(
   db: Transaction,
-  { id, tool, groupId, trainerId }: Pick<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId'>,
+  { id, tool, groupId, trainerId }: Pick<Row<'membership'>, 'id' | 'tool' | 'groupId' | 'trainerId'>,
   findTwins: FindTwins,
 ): Promise<number | null> {
   const other = await db
@@ -171,7 +171,7 @@ async function findWantedBeside(
     .where('tool', 'in', findTwins(tool))
     .where('groupId', '=', groupId)
     .where('id', '!=', id)
-    .where('wanted', '=', 1)
+    .where('wanted', '=', true)
     .where('state', '!=', 'orphaned')
     .orderBy('id')
     .limit(1)
@@ -180,7 +180,7 @@ async function findWantedBeside(
 }
 
 /** Locks the row until the transaction ends. */
-async function findOne(database: Database, tx: Transaction, id: number): Promise<MembershipRow> {
+async function findOne(database: Database, tx: Transaction, id: number): Promise<Row<'membership'>> {
   const rows = tx.selectFrom('membership').selectAll().where('id', '=', id);
   const one = await lockRows(database, rows).executeTakeFirst();
   if (one === undefined) throw new AppError('not_found', `There is no membership ${id}`);
@@ -190,9 +190,9 @@ async function findOne(database: Database, tx: Transaction, id: number): Promise
 /** A new generation: a call that is running must not settle what it was decided on before. */
 async function change(
   tx: Transaction,
-  { id, generation }: MembershipRow,
+  { id, generation }: Row<'membership'>,
   at: string,
-  values: Partial<MembershipRow>,
+  values: Partial<Row<'membership'>>,
 ): Promise<void> {
   await tx
     .updateTable('membership')
@@ -201,23 +201,23 @@ async function change(
     .execute();
 }
 
-function refuseAdopting(membership: MembershipRow, withAccount: boolean): void {
+function refuseAdopting(membership: Row<'membership'>, withAccount: boolean): void {
   const { id, tool, state, wanted, isOurs } = membership;
   refuseAbsent(membership);
-  if (state === 'released' && wanted === 1) {
+  if (state === 'released' && wanted) {
     throw new AppError(
       'conflict',
       `Membership ${id} is of a protected account: take it out of tools.${tool}.protected first`,
     );
   }
-  if (isOurs === 1 && !withAccount) {
+  if (isOurs && !withAccount) {
     throw new AppError('conflict', `Membership ${id} counts as ours already`);
   }
 }
 
 async function refuseReleasing(
   tx: Transaction,
-  membership: MembershipRow,
+  membership: Row<'membership'>,
   managedDomains: readonly string[],
 ): Promise<void> {
   const { id, tool, trainerId, state, isOurs, releasedBy, doubtedId } = membership;
@@ -228,7 +228,7 @@ async function refuseReleasing(
     );
   }
   refuseAbsent(membership);
-  if (isOurs === 0 && releasedBy !== null) {
+  if (!isOurs && releasedBy !== null) {
     throw new AppError('conflict', `Membership ${id} counts as not ours already`);
   }
   if (managedDomains.length === 0 || state === 'released') return;
@@ -245,7 +245,7 @@ async function refuseReleasing(
   );
 }
 
-function refuseAbsent({ id, state, memberId }: MembershipRow): void {
+function refuseAbsent({ id, state, memberId }: Row<'membership'>): void {
   const isOut = state === 'waiting_email' || state === 'removed';
   const isUnknown = (state === 'pending' || state === 'failed') && memberId === null;
   if (!isOut && !isUnknown) return;
@@ -260,7 +260,7 @@ const letGo = {
   nextAttemptAt: null,
   attempts: 0,
   failure: null,
-} as const satisfies Partial<MembershipRow>;
+} as const satisfies Partial<Row<'membership'>>;
 
 function toRetirement(at: string) {
   return {
@@ -269,11 +269,11 @@ function toRetirement(at: string) {
     cause: 'retired',
     removeAfter: at,
     unmetSince: at,
-  } satisfies Partial<MembershipRow>;
+  } satisfies Partial<Row<'membership'>>;
 }
 
 /** The brake judges again what it released while the membership was not ours. */
-function toRemoval({ state, cause, removeAfter }: MembershipRow, at: string) {
+function toRemoval({ state, cause, removeAfter }: Row<'membership'>, at: string) {
   if (state === 'released' || cause === null) return toRetirement(at);
   return { ...toRetirement(at), cause, removeAfter: removeAfter ?? at };
 }

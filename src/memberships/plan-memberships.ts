@@ -1,4 +1,4 @@
-import type { MembershipRow, ReasonRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { deriveMembership, type MembershipCore, type MembershipVerdict } from '../domain/membership.ts';
 import {
   collectCandidates,
@@ -15,7 +15,7 @@ import { chooseAddress } from './share-seat.ts';
 /** A membership to create or to change, or a new reason or address for it. */
 export interface MembershipChange {
   seat: Seat;
-  before: MembershipRow | undefined;
+  before: Row<'membership'> | undefined;
   after: MembershipCore;
   /** Reasons that stand and are not recorded yet, or not as one whose install named the address. */
   newReasons: ReasonRecord[];
@@ -23,7 +23,7 @@ export interface MembershipChange {
   address: { install: string; address: string } | null;
 }
 
-export type ReasonRecord = Omit<ReasonRow, 'membershipId'>;
+export type ReasonRecord = Omit<Row<'reason'>, 'membershipId'>;
 
 /**
  * Plans what has to change about the memberships of some trainers. A membership that the configuration no longer routes
@@ -96,11 +96,11 @@ function toRecord(
   if (verdict.kind !== 'wanted') return [];
   return reasons
     .filter(isOurReason)
-    .map(({ install, contractId, linkId }) => ({ install, contractId, linkId, isNamed: isNamedBy(install) ? 1 : 0 }))
+    .map(({ install, contractId, linkId }) => ({ install, contractId, linkId, isNamed: isNamedBy(install) }))
     .filter((reason) => (recorded.get(reasonKey(reason))?.isNamed ?? -1) < reason.isNamed);
 }
 
-function toCore(row: MembershipRow): MembershipCore {
+function toCore(row: Row<'membership'>): MembershipCore {
   const { wanted, generation, state, install, cause, removeAfter } = row;
-  return { wanted: wanted === 1, generation, state, install, cause, removeAfter };
+  return { wanted: wanted, generation, state, install, cause, removeAfter };
 }

@@ -2,7 +2,7 @@ import { type InsertQueryBuilder, type InsertResult, type SelectQueryBuilder, sq
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import type { Evidence, LinkEvidence } from '../domain/evidence.ts';
 import type { PendingDerivation } from '../memberships/derivation-store.ts';
 

@@ -48,7 +48,7 @@ const outStates: ReadonlySet<string> = new Set(['removed', 'released', 'orphaned
 const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'invited']);
 
 /** A trainer who is to be out, and is not known to be. */
-const isStillToGo = membershipOf(({ wanted, state }) => wanted === 0 && !outStates.has(state));
+const isStillToGo = membershipOf(({ wanted, state }) => !wanted && !outStates.has(state));
 
 const isInstallUnread: Question = async ({ store, walls }, { install = '' }) =>
   walls.installs.has(install) && (await store.isUnread(install));
@@ -164,13 +164,13 @@ async function hasVanishedLately(
   seenAt: string,
 ): Promise<boolean> {
   const known = await store.membership(Number(membership));
-  if (known === undefined || known.wanted === 0 || outStates.has(known.state)) return false;
+  if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
   const since = new Date(now.getTime() - dayMs).toISOString();
   return seenAt > since || !settledStates.has(known.state) || (await store.wasAddedAfter(Number(membership), since));
 }
 
 async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: string): Promise<boolean> {
-  const isWanted = membershipOf(({ wanted, state }) => wanted === 1 && !outStates.has(state));
+  const isWanted = membershipOf(({ wanted, state }) => wanted && !outStates.has(state));
   return (await isToolConfigured(all, subject, seenAt)) && (await isWanted(all, subject, seenAt));
 }
 

@@ -89,14 +89,10 @@ export function createAlertStore(database: Database): AlertStore {
       return row && toStored(row);
     },
 
-    async update(tx, id, { about, isAnnounced, ...changes }) {
+    async update(tx, id, { about, ...changes }) {
       await tx
         .updateTable('alert')
-        .set({
-          ...changes,
-          ...(about && { about: JSON.stringify(about) }),
-          ...(isAnnounced !== undefined && { isAnnounced: isAnnounced ? 1 : 0 }),
-        })
+        .set({ ...changes, ...(about && { about: JSON.stringify(about) }) })
         .where('id', '=', id)
         .execute();
     },
@@ -133,17 +129,11 @@ export function createAlertStore(database: Database): AlertStore {
   };
 }
 
-interface AlertRow extends Omit<StoredAlert, 'subject' | 'about' | 'isAnnounced'> {
+interface AlertRow extends Omit<StoredAlert, 'subject' | 'about'> {
   subject: string;
   about: string;
-  isAnnounced: number;
 }
 
-function toStored({ subject, about, isAnnounced, ...row }: AlertRow): StoredAlert {
-  return {
-    ...row,
-    subject: JSON.parse(subject) as AlertSubject,
-    about: JSON.parse(about) as Record<string, string>,
-    isAnnounced: isAnnounced === 1,
-  };
+function toStored({ subject, about, ...row }: AlertRow): StoredAlert {
+  return { ...row, subject: JSON.parse(subject) as AlertSubject, about: JSON.parse(about) as Record<string, string> };
 }

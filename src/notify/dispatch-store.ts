@@ -237,7 +237,7 @@ function selectWithNotice(tx: Transaction) {
 
 interface StoredNotice extends Omit<BudgetNotice, 'kind' | 'isRepeat' | 'budget'> {
   kind: NoticeKind;
-  isRepeat: number;
+  isRepeat: boolean;
   budget: string;
   alert: string | null;
 }
@@ -250,7 +250,7 @@ const saidBefore = { isOver: false, endsAtOnce: false };
 function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNotice): NewNotice {
   if (rest.alert !== null) {
     const said = JSON.parse(rest.alert) as SaidAlert;
-    const isRepeat = rest.isRepeat === 1;
+    const isRepeat = rest.isRepeat;
     return { ...saidBefore, since: occurredAt, ...said, kind: kind as AlertNotice['kind'], isRepeat, occurredAt };
   }
   return {
@@ -258,7 +258,7 @@ function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNoti
     install,
     contractId,
     occurredAt,
-    isRepeat: rest.isRepeat === 1,
+    isRepeat: rest.isRepeat,
     budget: JSON.parse(rest.budget) as BudgetFacts,
   };
 }

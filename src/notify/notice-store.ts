@@ -39,7 +39,7 @@ export function createNoticeStore(channels: readonly AddressedChannel[], clock: 
       if (addressed.length === 0) return;
       const { id } = await tx
         .insertInto('notice')
-        .values({ kind, install, contractId, occurredAt, isRepeat: isRepeat ? 1 : 0, budget: JSON.stringify(budget) })
+        .values({ kind, install, contractId, occurredAt, isRepeat, budget: JSON.stringify(budget) })
         .returning('id')
         .executeTakeFirstOrThrow();
       await dispatch(tx, id, addressed);
@@ -56,7 +56,7 @@ export function createNoticeStore(channels: readonly AddressedChannel[], clock: 
           install: about['install'] ?? '',
           contractId: about['contract'] ?? '',
           occurredAt,
-          isRepeat: isRepeat ? 1 : 0,
+          isRepeat,
           budget: '{}',
           // Older instances look for it, in order not to announce the same again.
           subjectDigest,

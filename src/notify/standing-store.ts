@@ -1,9 +1,8 @@
 import type { Database } from '../db/database.ts';
-import type { GuidelineTable } from '../db/guideline-tables.ts';
-import type { MembershipRow } from '../db/tables.ts';
-import type { UsageTroubleKind } from '../db/usage-tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { NotifiedBudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
+import type { UsageTroubleKind } from '../domain/usage.ts';
 
 /** The SQL that asks whether the trouble of an alert still stands. It only reads. */
 export interface StandingStore {
@@ -35,9 +34,9 @@ export interface StandingStore {
   isPaymentWaiting(install: string, paymentId?: string): Promise<boolean>;
 }
 
-export type StandingGuideline = Pick<GuidelineTable, 'install' | 'state' | 'failures' | 'lookedAt'>;
+export type StandingGuideline = Pick<Row<'guideline'>, 'install' | 'state' | 'failures' | 'lookedAt'>;
 
-export type Standing = Pick<MembershipRow, 'wanted' | 'state' | 'doubtedId'>;
+export type Standing = Pick<Row<'membership'>, 'wanted' | 'state' | 'doubtedId'>;
 
 export function createStandingStore({ kysely }: Pick<Database, 'kysely'>): StandingStore {
   return { ...createEvidenceQuestions(kysely), ...createWorkQuestions(kysely) };
@@ -89,8 +88,8 @@ function createEvidenceQuestions(
         .select(['membership.install', 'workEmailDigest'])
         .where('tool', '=', tool)
         .where('membership.trainerId', '=', trainerId)
-        .where('wanted', '=', 1)
-        .where('isCurrent', '=', 1)
+        .where('wanted', '=', true)
+        .where('isCurrent', '=', true)
         .execute();
       const [installs, addresses] = [new Set(), new Set()];
       for (const { install, workEmailDigest } of accesses) {
@@ -109,7 +108,7 @@ function createEvidenceQuestions(
         .where('invitation.failure', 'is not', null)
         .where('invitation.nextAttemptAt', 'is', null)
         .where('deliveredAt', 'is', null)
-        .where('wanted', '=', 1)
+        .where('wanted', '=', true)
         .where('state', 'in', ['invited', 'active']);
       return (await refused.executeTakeFirst()) !== undefined;
     },

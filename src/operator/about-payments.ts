@@ -1,7 +1,7 @@
 import { createPaymentStore } from '../budget/payment-store.ts';
 import { mostNamed } from '../budget/payment-worker.ts';
-import type { PendingPaymentRow } from '../db/budget-tables.ts';
 import type { Database } from '../db/database.ts';
+import type { Row } from '../db/schema.ts';
 import { type Attention, worryingFailures } from './attention.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function aboutPayments(
   ];
 }
 
-function toAttention({ install, paymentId, amountUsd, jobId, url, firstSeenAt }: PendingPaymentRow): Attention {
+function toAttention({ install, paymentId, amountUsd, jobId, url, firstSeenAt }: Row<'pendingPayment'>): Attention {
   const amount = amountUsd === null ? '' : ` of ${amountUsd} USD`;
   const job = jobId === null ? '' : ` for the job ${jobId}`;
   const says = `the payment ${paymentId}${amount}${job} of ${install} waits for a person, since ${firstSeenAt}`;

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { UsageScopeRow } from '../db/usage-tables.ts';
+import type { Row } from '../db/schema.ts';
 import { createScopeStore } from '../usage/read/scope-store.ts';
 import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
 import { createLoweringStore } from '../usage/report/lowering-store.ts';
@@ -34,7 +34,7 @@ export async function aboutUsage(
 }
 
 /** Work that is read, but not completely. */
-function aboutCounts(scopes: readonly UsageScopeRow[], fallen: readonly FallenTotal[]): Attention[] {
+function aboutCounts(scopes: readonly Row<'usageScope'>[], fallen: readonly FallenTotal[]): Attention[] {
   const gaps = scopes.flatMap(({ tool, scope, gap, gapSince }) =>
     gap === null ? [] : [{ tool, scope, gap, gapSince }],
   );
@@ -51,7 +51,7 @@ function aboutCounts(scopes: readonly UsageScopeRow[], fallen: readonly FallenTo
   ];
 }
 
-function aboutScopes(scopes: readonly UsageScopeRow[]): Attention[] {
+function aboutScopes(scopes: readonly Row<'usageScope'>[]): Attention[] {
   const failing = scopes.filter(({ failingSince, failure }) => failingSince !== null && failure !== null);
   const gone = failing.filter(({ goneSince }) => goneSince !== null);
   const others = failing.filter(({ goneSince }) => goneSince === null);
@@ -80,7 +80,7 @@ function aboutScopes(scopes: readonly UsageScopeRow[]): Attention[] {
 
 const mostNamed = 5;
 
-function perTool(scopes: readonly UsageScopeRow[], say: (tool: string, named: string) => Attention): Attention[] {
+function perTool(scopes: readonly Row<'usageScope'>[], say: (tool: string, named: string) => Attention): Attention[] {
   return [...Map.groupBy(scopes, ({ tool }) => tool)].map(([tool, some]) => {
     const named = some.slice(0, mostNamed).map(({ scope, readBeganAt, failingSince, failure }) => {
       const since = readBeganAt === null ? failingSince : readBeganAt;

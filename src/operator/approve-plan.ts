@@ -138,7 +138,7 @@ function toDropped({ current, ...item }: PlanItem): Dropped {
 /** Why the removal of an item that is stale is no longer due as the plan says. Pure. */
 export function whyDropped({ state, wanted, cause }: PlanItem['current']): string {
   if (state === 'orphaned') return 'the configuration no longer leads to them';
-  if (wanted === 1) return 'they are to be in by now';
+  if (wanted) return 'they are to be in by now';
   if (state === 'removed') return 'they are out already';
   if (state === 'released') return 'they are kept: they are not ours to remove';
   if (cause === null) return 'something else is known of them by now';

@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { emptyContract, emptyGrant, emptyLink } from '../domain/evidence.ts';
 import { type Fact, type JournalStore, keyOf } from '../journal/journal-store.ts';
 import { type Bearing, type KnownInvitation, listPlanItems } from '../memberships/explain-store.ts';
@@ -114,7 +114,7 @@ async function membershipsAt(restate: Restate, kysely: Database['kysely'], now: 
 async function plansAt(
   restate: Restate,
   kysely: Database['kysely'],
-  memberships: readonly MembershipRow[],
+  memberships: readonly Row<'membership'>[],
 ): Promise<Map<number, number>> {
   const generations = new Map(memberships.map(({ id, generation }) => [id, generation]));
   const items = await restate(

@@ -1,5 +1,5 @@
 import { adviseOnDoubt } from '../converge/doubted-account.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { describeCause, isExplicit } from '../domain/standing.ts';
 import { adviseOnTrouble, describeToolTrouble, type ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
@@ -28,11 +28,11 @@ export interface Circumstances {
 }
 
 /** Pure: explains where a trainer stands in a tool. */
-export function explainMembership(membership: MembershipRow, circumstances: Circumstances): JudgedMembership {
+export function explainMembership(membership: Row<'membership'>, circumstances: Circumstances): JudgedMembership {
   const { plan, invitation } = circumstances;
   const { state, failure } = membership;
   const why = failure === null ? '' : `: ${failure}`;
-  const isToBeIn = membership.wanted === 1 && (state === 'invited' || state === 'active');
+  const isToBeIn = membership.wanted && (state === 'invited' || state === 'active');
   const open = isToBeIn ? invitation : undefined;
   return {
     holds: state === 'active',
@@ -43,12 +43,12 @@ export function explainMembership(membership: MembershipRow, circumstances: Circ
 }
 
 /** Advice that comes before all else. */
-function adviseFirst({ id, tool, doubtedId }: MembershipRow, open: KnownInvitation | undefined): string | null {
+function adviseFirst({ id, tool, doubtedId }: Row<'membership'>, open: KnownInvitation | undefined): string | null {
   if (doubtedId !== null) return `see in ${tool} whose it is, then: ${adviseOnDoubt(id)}`;
   return open?.deliveredAt === null ? adviseToTell : null;
 }
 
-function sayDoubt({ doubtedId }: MembershipRow): string {
+function sayDoubt({ doubtedId }: Row<'membership'>): string {
   if (doubtedId === null) return '';
   const account = maskText(doubtedId).slice(0, 60);
   return `; the account ${account}, which was theirs, shows an address that no source has reported for them`;
@@ -65,7 +65,7 @@ function sayInvitation(invitation: KnownInvitation | undefined): string {
   return `; ${what} was ${how} at ${deliveredAt}`;
 }
 
-function sayWhere(membership: MembershipRow, plan: number | undefined): string {
+function sayWhere(membership: Row<'membership'>, plan: number | undefined): string {
   const { tool, groupId, state, wanted, memberId, missedAt, removeAfter } = membership;
   const group = `${groupId} of ${tool}`;
   // A trainer who was never found there may have got in by a call whose answer was lost.
@@ -78,7 +78,7 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
     case 'removing':
       return `${isIn}, ${sayRemoving(membership)}${because}`;
     case 'failed':
-      return wanted === 1 ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
+      return wanted ? `failed in ${group}` : `${isIn}, as their removal fails${because}`;
     case 'held':
       if (removeAfter !== null) return `${isIn}, to be removed once their work was read${because}`;
       return plan === undefined
@@ -95,34 +95,34 @@ function sayWhere(membership: MembershipRow, plan: number | undefined): string {
   }
 }
 
-function sayBecause({ cause }: MembershipRow): string {
+function sayBecause({ cause }: Row<'membership'>): string {
   return cause === null ? '' : ` (because ${describeCause(cause)})`;
 }
 
-function sayRemoving({ removeAfter }: MembershipRow): string {
+function sayRemoving({ removeAfter }: Row<'membership'>): string {
   return removeAfter === null ? 'to be removed now' : `to be removed after ${removeAfter}`;
 }
 
 /** The end of one reason does not apply to a trainer who is in for another. */
-function comesFirst(membership: MembershipRow, { hasEnded, trouble }: Circumstances): boolean {
+function comesFirst(membership: Row<'membership'>, { hasEnded, trouble }: Circumstances): boolean {
   const { state, wanted, cause, failure } = membership;
   // An operator decided it, whatever is configured.
   if (cause === 'retired') return true;
   if (!hasEnded) return false;
-  const isKept = wanted === 1 && (state === 'active' || state === 'invited');
+  const isKept = wanted && (state === 'active' || state === 'invited');
   const isSaidOutright = cause !== null && isExplicit(cause);
   const isStuck = state === 'removing' && (failure !== null || trouble !== undefined);
   if (state === 'removing' && isSaidOutright) return true;
   return isKept || isStuck || ['held', 'failed', 'orphaned', 'released'].includes(state);
 }
 
-function adviseOn(membership: MembershipRow, circumstances: Circumstances): string {
+function adviseOn(membership: Row<'membership'>, circumstances: Circumstances): string {
   const { plan } = circumstances;
   const { id, tool, state, install, wanted, removeAfter, releasedBy } = membership;
   switch (state) {
     case 'active':
     case 'invited':
-      return circumstances.hasEnded && wanted === 1
+      return circumstances.hasEnded && wanted
         ? adviseOnKept(membership, circumstances)
         : adviseOnPresent(membership, circumstances);
     case 'held':
@@ -135,7 +135,7 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
     case 'orphaned':
       return `give the install, the tool or the project its name back, or end this with "gangway retire --install ${install}"`;
     case 'released':
-      if (wanted === 1) return `nothing: the account is protected (tools.${tool}.protected)`;
+      if (wanted) return `nothing: the account is protected (tools.${tool}.protected)`;
       return releasedBy === null
         ? `decide about it: gangway members adopt ${id} has them removed, gangway members release ${id} lets them stay`
         : `nothing: they stay; to have them removed: gangway members adopt ${id}`;
@@ -145,14 +145,14 @@ function adviseOn(membership: MembershipRow, circumstances: Circumstances): stri
 }
 
 /** The explained reason has ended, and the trainer is in. */
-function adviseOnKept({ state, trainerId }: MembershipRow, { hasOthers }: Circumstances): string {
+function adviseOnKept({ state, trainerId }: Row<'membership'>, { hasOthers }: Circumstances): string {
   if (!hasOthers) return 'wait: they are still in, and a running "gangway start" takes them out';
   const keeps = state === 'active' ? 'keeps them in' : 'keeps them invited';
   return `nothing: something else ${keeps}; see "gangway explain ${trainerId}"`;
 }
 
 /** A trainer who was in at the last look can log in for as long as that is so. */
-function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { trouble }: Circumstances): string {
+function adviseOnPresent({ tool, state, nextAttemptAt }: Row<'membership'>, { trouble }: Circumstances): string {
   if (state === 'invited') return 'have them accept the invitation';
   if (trouble?.errorCode === 'unavailable') {
     return `see how ${tool} is: they are in, but ${tool} ${describeToolTrouble(trouble)}`;
@@ -165,7 +165,7 @@ function adviseOnPresent({ tool, state, nextAttemptAt }: MembershipRow, { troubl
 
 const isActedOn = 'wait: a running "gangway start" acts on what is known within seconds';
 
-function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): string {
+function adviseOnMoving(membership: Row<'membership'>, { trouble }: Circumstances): string {
   const { state, tool, cause, failure, removeAfter, missedAt } = membership;
   switch (state) {
     case 'waiting_email':
@@ -193,7 +193,7 @@ function adviseOnMoving(membership: MembershipRow, { trouble }: Circumstances): 
   return `wait: ${isIn}it is worked on; if it stays so, "gangway doctor" tells how ${tool} is`;
 }
 
-function sayNextTry({ nextAttemptAt }: MembershipRow): string {
+function sayNextTry({ nextAttemptAt }: Row<'membership'>): string {
   return nextAttemptAt === null
     ? 'it is tried again when there is new evidence'
     : `it is tried again at ${nextAttemptAt}`;

@@ -1,4 +1,4 @@
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { isOperatorContradicted, provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
 import { findEnds, type RemovalCause } from '../domain/standing.ts';
@@ -226,7 +226,7 @@ function isIn({ memberships, reasons }: Bearing, person: ExplainedPerson | undef
   return memberships.some(
     ({ id, trainerId, wanted, state }) =>
       trainerId === person?.trainerId &&
-      wanted === 1 &&
+      wanted &&
       (state === 'active' || state === 'invited') &&
       reasons.some(isOf({ membershipId: id, install: person.install })),
   );
@@ -265,7 +265,7 @@ function judgeMemberships(
   const { install, contractId } = contract;
   const route = link && routeLink(link);
   const led = new Set(recorded.filter(isOf({ install, contractId, linkId })).map((one) => one.membershipId));
-  const isOfOthersAlone = ({ id }: MembershipRow) => {
+  const isOfOthersAlone = ({ id }: Row<'membership'>) => {
     const of = recorded.filter(({ membershipId }) => membershipId === id);
     return of.length > 0 && !of.some(isOf({ install }));
   };

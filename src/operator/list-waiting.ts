@@ -45,7 +45,7 @@ export function waitsFor(
   { now, hasMail }: { now: string; hasMail: boolean },
 ): Exclude<WaitedFor, 'work_email'> {
   const { kind, expiresAt, nextAttemptAt } = invitation;
-  if (invitation.isRenewalWanted === 1) return 'new_invitation';
+  if (invitation.isRenewalWanted) return 'new_invitation';
   if (expiresAt !== null && expiresAt <= now) return 'renewal';
   const isMailed = hasMail && kind === 'link' && nextAttemptAt !== null;
   return isMailed && invitation.isReachable ? 'mail' : 'operator';

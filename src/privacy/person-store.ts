@@ -1,6 +1,6 @@
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Database, Transaction } from '../db/database.ts';
-import type { PersonTable } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { clearToolIds } from '../memberships/trace-store.ts';
 
 /** The only SQL that finds one person and clears what concerns only them. */
@@ -9,7 +9,7 @@ export interface PersonStore {
   findByDigest(digests: string[], install?: string): Promise<string[]>;
   /** Whether anything is or was known of a trainer. */
   isKnown(trainerId: string): Promise<boolean>;
-  peopleOf(tx: Transaction, trainerId: string): Promise<PersonTable[]>;
+  peopleOf(tx: Transaction, trainerId: string): Promise<Row<'person'>[]>;
   /** Every install that ever named the trainer. */
   installsOf(tx: Transaction, trainerId: string): Promise<string[]>;
   /** Clears what tools have said of members: their ids in the tool, which may be addresses, and messages. */

@@ -1,4 +1,4 @@
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { mayBeRunning } from './retention.ts';
 import type { PersonContract } from './retention-store.ts';
@@ -11,7 +11,7 @@ export interface PersonOnRecord {
   /** Installs that have already forgotten the trainer. */
   forgottenBy: ReadonlySet<string>;
   contracts: readonly PersonContract[];
-  memberships: readonly MembershipRow[];
+  memberships: readonly Row<'membership'>[];
   /** The reasons of the trainer's memberships, with the install of each. */
   reasons: readonly { membershipId: number; install: string }[];
 }
@@ -49,7 +49,7 @@ export function planForget(known: PersonOnRecord, only?: string): ForgetPlan {
   const cleared = asked.filter((install) => !needed.has(install));
   if (cleared.length === 0 && needs.length > 0) throw toRefusal(known, needs, only);
   const gone = new Set([...cleared, ...[...forgottenBy].filter((one) => !needed.has(one))]);
-  const isGone = (row: MembershipRow) => !isHeld(row) && ownersOf(known, row).every((install) => gone.has(install));
+  const isGone = (row: Row<'membership'>) => !isHeld(row) && ownersOf(known, row).every((install) => gone.has(install));
   return {
     cleared,
     neededBy: needs.filter(({ install }) => asked.includes(install)),
@@ -69,11 +69,11 @@ function needOf({ contracts, memberships }: PersonOnRecord, install: string): Ne
   return { install, why: `they may still be in ${groupId} of ${tool} (${state})` };
 }
 
-function isHeld({ wanted, state }: MembershipRow): boolean {
-  return wanted === 1 || (state !== 'removed' && state !== 'released');
+function isHeld({ wanted, state }: Row<'membership'>): boolean {
+  return wanted || (state !== 'removed' && state !== 'released');
 }
 
-function ownersOf({ reasons }: PersonOnRecord, { id, install }: MembershipRow): string[] {
+function ownersOf({ reasons }: PersonOnRecord, { id, install }: Row<'membership'>): string[] {
   return [install, ...reasons.filter(({ membershipId }) => membershipId === id).map((reason) => reason.install)];
 }
 

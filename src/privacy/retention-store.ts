@@ -5,7 +5,7 @@ import { clearReceiptMessages } from '../converge/receipt-store.ts';
 import type { Database, Transaction } from '../db/database.ts';
 import { keyIn } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
-import type { MembershipRow } from '../db/tables.ts';
+import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/personal-data-store.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
@@ -22,7 +22,7 @@ export interface RetentionStore {
   contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]>;
   /** All contracts and memberships of these trainers, in every install. */
   contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
-  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<MembershipRow[]>;
+  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]>;
   /** The reasons of these memberships, with the install of each. */
   reasonsOf(tx: Transaction, membershipIds: number[]): Promise<{ membershipId: number; install: string }[]>;
   forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]>;

@@ -49,17 +49,17 @@ export function isOver(contract: RetainedContract, before: string): boolean {
 
 /** What retention needs to know of a membership. */
 export interface RetainedMembership {
-  wanted: number;
+  wanted: boolean;
   state: MembershipState;
   memberId: string | null;
-  isOurs: number;
+  isOurs: boolean;
 }
 
 /** Whether the trainer may be in the tool, or about to be: their address may be needed to find them. */
 export function mayBeInTool({ wanted, state, memberId, isOurs }: RetainedMembership): boolean {
-  if (wanted === 1) return true;
+  if (wanted) return true;
   if (state === 'removed' || state === 'released') return false;
-  return memberId !== null || isOurs === 1;
+  return memberId !== null || isOurs;
 }
 
 /** Whether the marketplace says, or may still say, that the contract goes on. */

@@ -116,7 +116,7 @@ type LoadedEnd = Awaited<ReturnType<typeof loadEnds>> extends Map<number, infer 
 function toAskedEnd({ install, derivedAt, dueAt, ...wait }: LoadedEnd, due: DueMembership): AskedEnd {
   const { generation, cause, isApproved } = due;
   // A new cause starts a new wait, for example an explicit end after weaker evidence.
-  const isSame = wait.generation === generation && wait.isExplicit === (isExplicit(cause) ? 1 : 0);
+  const isSame = wait.generation === generation && wait.isExplicit === isExplicit(cause);
   const waitsSince = isSame ? wait.waitsSince : null;
   const listsWaitedSince = isSame ? wait.listsWaitedSince : null;
   const hasWaitedToRead = waitsSince !== null && waitsSince !== listsWaitedSince;
@@ -209,7 +209,7 @@ async function saveWaiting(
     const rows = part.map(({ due: { membershipId, generation, cause }, end: { waitsSince } }) => ({
       membershipId,
       generation,
-      isExplicit: isExplicit(cause) ? 1 : 0,
+      isExplicit: isExplicit(cause),
       since: waitsSince ?? now,
       listsWaitedSince,
     }));

@@ -1,6 +1,6 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import { type BrakeCounts, brakeWindowMs, countedAfterMs, deliveredWindowMs } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
 
@@ -13,7 +13,7 @@ export async function countRemovals(tx: Transaction, install: string, now: Date)
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .where('install', '=', install)
     .where('state', 'in', heldStates)
-    .where((eb) => eb.or([eb('isOurs', '=', 1), eb('memberId', 'is not', null)]))
+    .where((eb) => eb.or([eb('isOurs', '=', true), eb('memberId', 'is not', null)]))
     .where(wasInBefore(before(countedAfterMs)))
     .executeTakeFirstOrThrow();
   const passed = await tx

@@ -2,7 +2,7 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { isFree } from '../db/lease.ts';
-import type { Tables } from '../db/tables.ts';
+import type { Tables } from '../db/schema.ts';
 import { type BrakeCounts, brakeWindowMs, type Clearance, type DueRemoval } from '../domain/brake.ts';
 import { type ClearedRemoval, clearRemovals, holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 import { countDelivered, countRemovals } from './brake-count-store.ts';
@@ -136,7 +136,7 @@ async function loadDue(
     .orderBy('id')
     .execute();
   return rows.flatMap(({ id: membershipId, generation, cause, isOurs, tool, approved }) => {
-    const removal = { membershipId, generation, tool, isOurs: isOurs === 1 };
+    const removal = { membershipId, generation, tool, isOurs };
     return cause === null ? [] : [{ ...removal, cause, isApproved: Boolean(approved) }];
   });
 }
@@ -177,7 +177,7 @@ async function findUnstarted(
     .whereRef('removal.generation', '=', 'membership.generation')
     .where(isFree('membership', now.toISOString()))
     .execute();
-  return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs: isOurs === 1 }]));
+  return rows.flatMap(({ cause, isOurs, ...row }) => (cause === null ? [] : [{ ...row, cause, isOurs }]));
 }
 
 /** The time has come, and no newer evidence about the trainer waits to be derived. */

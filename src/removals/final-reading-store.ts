@@ -99,7 +99,7 @@ async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Prom
     rows.flatMap(({ membershipId, generation, wantedAt, isUnread }) => {
       const its = scopes.get(membershipId);
       if (its === undefined || generations.get(membershipId) !== generation) return [];
-      return [[membershipId, { wantedAt, isUnread: isUnread === 1, scopes: its }] as const];
+      return [[membershipId, { wantedAt, isUnread, scopes: its }] as const];
     }),
   );
 }
@@ -114,7 +114,7 @@ async function isWaitOver(
   const hasTime = now.getTime() - Date.parse(wantedAt) < longestWaitMs;
   const isRefused = scopes.every((scope) => wasRead(scope, wantedAt) || wasRefused(scope, wantedAt));
   if (hasTime && !isRefused) return false;
-  await tx.updateTable('finalReading').set({ isUnread: 1 }).where('membershipId', '=', membershipId).execute();
+  await tx.updateTable('finalReading').set({ isUnread: true }).where('membershipId', '=', membershipId).execute();
   return true;
 }
 
@@ -125,7 +125,7 @@ async function wantReading(
   scopes: readonly ToolScope[],
   wantedAt: string,
 ): Promise<void> {
-  const again = { generation, wantedAt, isUnread: 0, reportedAt: null, reportAfter: null };
+  const again = { generation, wantedAt, isUnread: false, reportedAt: null, reportAfter: null };
   await tx
     .insertInto('finalReading')
     .values({ membershipId, ...again })
@@ -177,7 +177,7 @@ export async function describeUnreadWork(
     .executeTakeFirst();
   if (reading === undefined) return null;
   const { wantedAt, isUnread } = reading;
-  const scopes = isUnread === 1 ? await awaitedScopes(tx, [id]) : [];
+  const scopes = isUnread ? await awaitedScopes(tx, [id]) : [];
   // They may have been read after the wait was over.
   const left = scopes.filter((scope) => !wasRead(scope, wantedAt));
   if (left.length > 0) {

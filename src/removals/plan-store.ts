@@ -2,9 +2,8 @@ import type { Database, Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
-import type { PlanItemOutcome } from '../db/removal-tables.ts';
-import type { MembershipRow } from '../db/tables.ts';
-import type { PlanState } from '../domain/brake.ts';
+import type { Row } from '../db/schema.ts';
+import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
@@ -72,7 +71,7 @@ export interface PlanItem {
   /** Whether the membership has changed since. */
   isStale: boolean;
   /** The current state of the membership. */
-  current: Pick<MembershipRow, 'state' | 'wanted' | 'cause'>;
+  current: Pick<Row<'membership'>, 'state' | 'wanted' | 'cause'>;
 }
 
 export interface PlanResult {

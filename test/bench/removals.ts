@@ -39,7 +39,7 @@ async function measure(url: string, waiting: number): Promise<{ lookMs: number; 
     await engine.apply(people.map((number) => about('contract.started', number)));
     await database.kysely
       .updateTable('membership')
-      .set((eb) => ({ state: 'active', isOurs: 1, memberId: eb.ref('trainerId') }))
+      .set((eb) => ({ state: 'active', isOurs: true, memberId: eb.ref('trainerId') }))
       .execute();
     await engine.apply(people.map((number) => about('contract.ended', number)));
     // In the first they begin to wait.

@@ -80,7 +80,7 @@ async function fill(database: Database, people: Hired['people']): Promise<void> 
         .values(some.map((one) => ({ install, ...one, seenAt, absences: null })))
         .execute();
       for (let day = 0; day < days; day += 1) {
-        const seen = { tool: 'studio', scope: 'signs', day: addDays(today, -day), isFrozen: 0 };
+        const seen = { tool: 'studio', scope: 'signs', day: addDays(today, -day), isFrozen: false };
         const counts = { seconds: 3600, tasks: 10, labels: 100 };
         await tx
           .insertInto('usageDay')

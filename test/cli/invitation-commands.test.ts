@@ -107,10 +107,10 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
     await expectRefused(/Membership 1 has no invitation/, 'members', 'invitation', '1');
     await invite(link, { expiresAt: '2026-03-16T12:00:00.000Z' });
     await expectRefused(/expired at 2026-03-16T12:00:00.000Z/, 'members', 'invitation', '1');
-    await invite(link, { isRenewalWanted: 1 });
+    await invite(link, { isRenewalWanted: true });
     await expectRefused(/about to get another invitation/, 'members', 'invitation', '1');
     await workspace.withStorage(async ({ database: { kysely } }) => {
-      await kysely.updateTable('membership').set({ wanted: 0, state: 'removing' }).execute();
+      await kysely.updateTable('membership').set({ wanted: false, state: 'removing' }).execute();
     });
     await expectRefused(/Membership 1 is removing: no invitation/, 'members', 'invitation', '1');
     expect(await audits()).toEqual([]);

@@ -130,7 +130,14 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
     ]);
     const { id } = await engine.database.kysely
       .insertInto('notice')
-      .values({ kind: 'budget.low', install: 'acme', contractId: 'cmc1', occurredAt: at, isRepeat: 0, budget: '{}' })
+      .values({
+        kind: 'budget.low',
+        install: 'acme',
+        contractId: 'cmc1',
+        occurredAt: at,
+        isRepeat: false,
+        budget: '{}',
+      })
       .returning('id')
       .executeTakeFirstOrThrow();
     await fill('dispatch', [

@@ -108,7 +108,7 @@ describeEachDialect('the claim store', (dialect) => {
 
   it('never claims a removal that the brake has not let pass', async () => {
     await hire(engine, 1);
-    const touched = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    const touched = { isOurs: true, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await engine.database.kysely.updateTable('membership').set(touched).execute();
     await engine.apply([numberedEvent('contract.ended', 1)]);
     // As it would be if something made it due all the same.

@@ -42,10 +42,10 @@ describeAnyDatabase('a membership', (openFresh) => {
     };
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
     expect(tool.calls).toEqual([`find ${seat}`, `add ${seat}`, `find ${seat}`]);
-    expect(seen).toMatchObject([{ operation: 'add', generation: 1, wasFound: 0 }]);
+    expect(seen).toMatchObject([{ operation: 'add', generation: 1, wasFound: false }]);
     expect(await membership()).toMatchObject({
       state: 'active',
-      isOurs: 1,
+      isOurs: true,
       memberId: 'cmu1',
       nextAttemptAt: null,
       failure: null,
@@ -62,15 +62,15 @@ describeAnyDatabase('a membership', (openFresh) => {
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(members()).toEqual([]);
-    expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0 });
-    expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: 1 }]);
+    expect(await membership()).toMatchObject({ state: 'removed', isOurs: false });
+    expect(await engine.rows('intent')).toMatchObject([{}, { operation: 'remove', generation: 2, wasFound: true }]);
   });
 
   it('of a trainer who was there before is not ours, and is kept', async () => {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 0, memberId: 'cmu1' });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: false, memberId: 'cmu1' });
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove released']);
     expect(members()).toEqual(['cmu1']);
@@ -110,7 +110,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool, { settling })).toEqual(['add refused']);
     expect(tool.calls.filter((call) => call.startsWith('add'))).toEqual([]);
     expect(await engine.rows('intent')).toEqual([]);
-    expect(await membership()).toMatchObject({ state: 'failed', isOurs: 0 });
+    expect(await membership()).toMatchObject({ state: 'failed', isOurs: false });
 
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
@@ -129,7 +129,7 @@ describeAnyDatabase('a membership', (openFresh) => {
 
     engine.clock.advance(convergeLeaseMs);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(members()).toEqual([]);
@@ -225,7 +225,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add failed']);
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
   it('is not believed to be there until the tool shows it', async () => {
@@ -328,7 +328,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['put back']);
     expect(tool.calls).toEqual([`find ${seat}`]);
     // No call was ever intended, so there is no account to look for in the tool.
-    expect(await membership()).toMatchObject({ state: 'removed', isOurs: 0, leaseToken: null });
+    expect(await membership()).toMatchObject({ state: 'removed', isOurs: false, leaseToken: null });
     tool.after = () => undefined;
     expect(await convergeDue(engine, tool)).toEqual([]);
     expect(tool.calls).toEqual([`find ${seat}`]);
@@ -348,7 +348,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     tool.after = () => undefined;
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
   it('is removed when the contract ends while it is being added', async () => {
@@ -378,7 +378,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     tool.before = () => undefined;
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
     expect(members()).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, generation: 3 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true, generation: 3 });
   });
 
   it('of an invited trainer is looked at again until the trainer is in', async () => {
@@ -393,7 +393,7 @@ describeAnyDatabase('a membership', (openFresh) => {
       },
     };
     expect(await convergeDue(engine, tool)).toEqual(['add invited']);
-    expect(await membership()).toMatchObject({ state: 'invited', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'invited', isOurs: true });
     expect(await waitMs()).toBe(hourMs);
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
@@ -401,7 +401,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     isInvited = false;
     engine.clock.advance(hourMs);
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, nextAttemptAt: null });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true, nextAttemptAt: null });
     // Nothing is news but the invitation and its end.
     expect(await receiptsOf(engine)).toEqual(['add invited', 'add already_member']);
   });
@@ -418,7 +418,7 @@ describeAnyDatabase('a membership', (openFresh) => {
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] })).toEqual(['remove protected']);
     expect(members()).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: false });
   });
 
   it('keeps addresses out of its receipts and of what failed', async () => {

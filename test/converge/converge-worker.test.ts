@@ -354,7 +354,7 @@ describeAnyDialect('the worker of a tool', (dialect) => {
       { tool: 'studio', trainer: 't1', accounts: ['x9 amara_n', 'x8 a…@private.example'] },
     ]);
     const [kept] = await engine.membershipRows();
-    expect(kept).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(kept).toMatchObject({ state: 'failed', wanted: false });
     expect(kept?.failure).toContain('x9, x8');
     expect(kept?.failure).not.toContain('amara');
   });

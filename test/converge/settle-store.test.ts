@@ -47,7 +47,7 @@ describeEachDialect('the settle store', (dialect) => {
     await settle(late, added, now());
     expect(await engine.membershipRows()).toMatchObject([
       // What it learnt is kept, and the tool is looked at again.
-      { state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: 1, lookAgain: 1 },
+      { state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: true, lookAgain: true },
     ]);
     // What was done is on record all the same.
     expect(await receiptsOf(engine)).toEqual(['add added']);
@@ -92,7 +92,7 @@ describeEachDialect('the settle store', (dialect) => {
     const { begin } = settling();
     expect(await begin(claim, { operation: 'add', found: null }, now(), later())).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
-    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
+    expect(await engine.membershipRows()).toMatchObject([{ isOurs: false, state: 'removed' }]);
   });
 
   it('lets no call begin while it is being decided that something else is wanted', async () => {
@@ -112,7 +112,7 @@ describeEachDialect('the settle store', (dialect) => {
     await engine.apply([numberedEvent('contract.ended', 1)]);
     expect(await begun).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
-    expect(await engine.membershipRows()).toMatchObject([{ isOurs: 0, state: 'removed' }]);
+    expect(await engine.membershipRows()).toMatchObject([{ isOurs: false, state: 'removed' }]);
   });
 
   it('lets no call begin on a lease that has run out', async () => {
@@ -135,9 +135,9 @@ describeEachDialect('the settle store', (dialect) => {
       isAccountOurs: false,
       groupsToLeave: [],
     });
-    expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: 1 }]);
+    expect(await engine.membershipRows()).toMatchObject([{ leasedUntil: later(), isOurs: true }]);
     expect(await engine.rows('intent')).toMatchObject([
-      { membershipId: claim.id, generation: 1, operation: 'add', wasFound: 0, createdAt: now() },
+      { membershipId: claim.id, generation: 1, operation: 'add', wasFound: false, createdAt: now() },
     ]);
   });
 
@@ -153,7 +153,7 @@ describeEachDialect('the settle store', (dialect) => {
         state: 'removing',
         generation: 2,
         memberId: 'm1',
-        isOurs: 1,
+        isOurs: true,
         // It is looked at again by being removed, and that is for the brake to let pass.
         removeAfter: endedAt,
         nextAttemptAt: null,
@@ -190,7 +190,7 @@ describeEachDialect('the settle store', (dialect) => {
     const lamps = { contract: 'c2', project: 'lamps', link: 'l2', ...second };
     const start = (changes: object) => fullEvent({ type: 'contract.started', ...changes });
     await engine.apply([start(signs), start(lamps)]);
-    const there = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    const there = { isOurs: true, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await engine.database.kysely.updateTable('membership').set(there).execute();
     await engine.apply([fullEvent({ type: 'contract.ended', ...signs })]);
     await engine.brake();
@@ -261,22 +261,26 @@ describeEachDialect('the settle store', (dialect) => {
       now(),
     );
     expect(await engine.membershipRows()).toMatchObject([
-      { state: 'removed', isOurs: 0, nextAttemptAt: null },
-      { state: 'active', wanted: 1, lookAgain: 1, nextAttemptAt: now() },
+      { state: 'removed', isOurs: false, nextAttemptAt: null },
+      { state: 'active', wanted: true, lookAgain: true, nextAttemptAt: now() },
     ]);
   });
 
   it('hands an account over that is kept for another person of ours', async () => {
     const claim = await leaveOne({ trainer: 't2', project: 'street-signs', link: 'cml1' });
-    await engine.database.kysely.updateTable('membership').set({ isOurs: 0 }).where('trainerId', '=', 't2').execute();
+    await engine.database.kysely
+      .updateTable('membership')
+      .set({ isOurs: false })
+      .where('trainerId', '=', 't2')
+      .execute();
     await settling().settle(
       claim,
       { operation: 'remove', outcome: 'kept_for_another', state: 'removed', isOurs: false, nextAttemptAt: null },
       now(),
     );
     expect(await engine.membershipRows()).toMatchObject([
-      { trainerId: 't1', state: 'removed', isOurs: 0 },
-      { trainerId: 't2', state: 'active', isOurs: 1 },
+      { trainerId: 't1', state: 'removed', isOurs: false },
+      { trainerId: 't2', state: 'active', isOurs: true },
     ]);
   });
 });

@@ -211,9 +211,9 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
   it('goes to no trainer who is to be out by now, who is in, or whose link has expired', async () => {
     const { kysely } = engine.database;
     const set = (values: object) => kysely.updateTable('membership').set(values).execute();
-    await set({ wanted: 0, state: 'removing' });
+    await set({ wanted: false, state: 'removing' });
     await mailAll();
-    await set({ wanted: 1, state: 'orphaned' });
+    await set({ wanted: true, state: 'orphaned' });
     await mailAll();
     await set({ state: 'invited' });
     const expiresAt = toInstant(engine.clock.now());
@@ -229,10 +229,10 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     const { kysely } = engine.database;
     await mailAll(createMailer({ managedDomains: ['managed.example'] }));
     // An address that an install knows is not yet the one that access was given under.
-    await kysely.updateTable('membershipAddress').set({ isCurrent: 0 }).execute();
+    await kysely.updateTable('membershipAddress').set({ isCurrent: false }).execute();
     await mailAll();
     expect([box.mails, await waiting()]).toEqual([[], ['operator']]);
-    await kysely.updateTable('membershipAddress').set({ isCurrent: 1 }).execute();
+    await kysely.updateTable('membershipAddress').set({ isCurrent: true }).execute();
     await mailAll(createMailer({ managedDomains: ['opentrain.work'] }));
     expect(box.mails).toHaveLength(1);
   });

@@ -51,7 +51,7 @@ describeEachDatabase('the list of access', (openFresh) => {
     const [access] = await listAccess(kysely, { trainerId: 'cmu2', limit: 1 });
     const id = access?.id ?? 0;
     expect(await findMembership(kysely, id)).toMatchObject({ trainerId: 'cmu2', isWorkable: true });
-    await kysely.updateTable('membership').set({ state: 'held', wanted: 0 }).where('id', '=', id).execute();
+    await kysely.updateTable('membership').set({ state: 'held', wanted: false }).where('id', '=', id).execute();
     expect(await findMembership(kysely, id)).toMatchObject({ state: 'held', isWorkable: false });
     expect(await findMembership(kysely, 999_999)).toBeUndefined();
   });

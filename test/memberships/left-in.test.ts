@@ -110,7 +110,7 @@ describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
     const mode = (id: string, provisioningMode: string) =>
       fullEvent({ type: 'project_link.created', id, provisioningMode });
     await happens(mode('5', 'MANAGED_ADAPTER'));
-    expect(await engine.membershipRows()).toMatchObject([{ state: 'released', isOurs: 0 }]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'released', isOurs: false }]);
     expect(await needs()).toEqual([]);
     await happens(mode('6', 'PARTNER_WEBHOOK'));
     expect(await needs()).toEqual([wereIn]);

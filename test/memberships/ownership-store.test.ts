@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { MembershipRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { RouteLink } from '../../src/memberships/link-router.ts';
 import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
@@ -48,13 +48,13 @@ describeEachDatabase('whose a member is', (openFresh) => {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
     await convergeDue(engine, tool);
-    expect(await one()).toMatchObject({ state: 'active', isOurs: 0 });
+    expect(await one()).toMatchObject({ state: 'active', isOurs: false });
   }
 
   async function addOne(): Promise<void> {
     await engine.apply([started]);
     await convergeDue(engine, tool);
-    expect(await one()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await one()).toMatchObject({ state: 'active', isOurs: true });
   }
 
   async function orphanAll(): Promise<void> {
@@ -153,7 +153,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await release();
     if (claim !== undefined) await converge(engine, tool, claim);
     await convergeDue(engine, tool);
-    expect(await one()).toMatchObject({ isOurs: 0, state: 'active' });
+    expect(await one()).toMatchObject({ isOurs: false, state: 'active' });
   });
 
   it('is only decided about a trainer who is in the tool', async () => {
@@ -188,7 +188,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     tool.seed('street-signs', 'cmu1');
     await engine.apply([started]);
     await convergeDue(engine, tool, { protectedAccounts: ['cmu1'] });
-    expect(await one()).toMatchObject({ state: 'released', wanted: 1 });
+    expect(await one()).toMatchObject({ state: 'released', wanted: true });
     await expect(adopt()).rejects.toThrow('take it out of tools.studio.protected first');
   });
 
@@ -205,7 +205,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
   it('retired by an old name of the same server, a member with an active contract was taken out', async () => {
     await addOne();
     const { kysely } = engine.database;
-    const { id: _, ...row } = (await engine.membershipRows())[0] as MembershipRow;
+    const { id: _, ...row } = (await engine.membershipRows())[0] as Row<'membership'>;
     await kysely
       .insertInto('membership')
       .values({ ...row, tool: 'old', state: 'orphaned' })
@@ -235,7 +235,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await addOne();
     await orphanAll();
     expect(await retire('other')).toEqual({ removing: 0, released: 1, kept: 0 });
-    expect(await one()).toMatchObject({ state: 'released', isOurs: 0, wanted: 0 });
+    expect(await one()).toMatchObject({ state: 'released', isOurs: false, wanted: false });
     expect(await convergeDue(engine, tool)).toEqual([]);
   });
 
@@ -265,7 +265,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
       routes = (project) => project ?? undefined;
       await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
       expect(await convergeDue(engine, tool)).toEqual([outcome]);
-      expect(await one()).toMatchObject({ state: 'active', wanted: 1, cause: null, isOurs });
+      expect(await one()).toMatchObject({ state: 'active', wanted: true, cause: null, isOurs });
     },
   );
 

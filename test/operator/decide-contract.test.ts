@@ -46,7 +46,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     await convergeDue(engine, tool);
     expect(await decide('end')).toMatchObject({ install: 'acme', contractId: 'cmc1' });
     expect(await statuses()).toEqual(['ended']);
-    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', wanted: 1 }]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', wanted: true }]);
 
     expect(await act()).toEqual(['remove removed']);
     expect(tool.members('street-signs')).toEqual([]);

@@ -109,7 +109,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
       await hold;
       await tx
         .updateTable('membership')
-        .set({ state: 'pending', wanted: 1, generation: 9, cause: null })
+        .set({ state: 'pending', wanted: true, generation: 9, cause: null })
         .where('trainerId', '=', 'cmu1')
         .execute();
     });

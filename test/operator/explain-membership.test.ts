@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { MembershipRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { emptyContract } from '../../src/domain/evidence.ts';
 import type { ToolTrouble } from '../../src/domain/tool-trouble.ts';
 import { at, explainOne, healthy, later, membership, usual } from '../support/explaining.ts';
 
-type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
+type Shown = Partial<Row<'membership'>> & Pick<Row<'membership'>, 'state'>;
 
 describe('a membership that is explained', () => {
   const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: at, endedEventAt: at };
-  const left = { wanted: 0, cause: 'contract_ended', updatedAt: at } as const;
-  const stillIn: [Row, RegExp, RegExp][] = [
+  const left = { wanted: false, cause: 'contract_ended', updatedAt: at } as const;
+  const stillIn: [Shown, RegExp, RegExp][] = [
     [
       { ...left, state: 'removing' },
       /^still in street-signs of studio, to be removed now \(because the contract has ended\)$/,
@@ -63,7 +63,7 @@ describe('a membership that is explained', () => {
     [{ state: 'active', nextAttemptAt: at }, undefined, /^wait: they were in, and studio is looked/],
     [{ state: 'pending' }, trouble, /^see that it runs, .+; studio does not answer as it should si/],
     [{ state: 'pending' }, refusal, /^give tools.studio a token that is good/],
-  ] as [Row, ToolTrouble | undefined, RegExp][])(
+  ] as [Shown, ToolTrouble | undefined, RegExp][])(
     '%o says what stands between them and the tool: %o',
     (row, known, action) => {
       const troubles = new Map(known && [['studio', known]]);

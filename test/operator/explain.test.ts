@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { MembershipRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { emptyContract, emptyGrant, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { membershipStates } from '../../src/domain/membership.ts';
 import type { Bearing } from '../../src/memberships/explain-store.ts';
@@ -48,7 +48,7 @@ describe('explaining', () => {
 
   it('a trainer who is in without an address is kept by an access that was given before', () => {
     const person = { ...bearing.people[0], hasAddress: false, workEmailDomain: null, workEmailDigest: null };
-    const reasons = [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 0 }];
+    const reasons = [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: false }];
     const known = { ...bearing, people: [person as Bearing['people'][number]], reasons };
     expect(explain(known, usual)[0]?.steps[4]?.says).toBe(
       'no work address is known; an access that was given before keeps them in',
@@ -145,7 +145,7 @@ describe('explaining', () => {
       /^see whether a newer version knows it; members stay, and no trainer is added$/,
     ],
   ])('%s: the step that fails, and what to do', (_, failing, changes, says, action) => {
-    const out = { ...membership, state: 'removed', wanted: 0 } as const;
+    const out = { ...membership, state: 'removed', wanted: false } as const;
     const explained = explainOne({ ...bearing, memberships: [out], ...changes });
     expect(explained.failing).toEqual([...failing, 'membership']);
     expect(explained.says(failing[0] ?? '')).toMatch(says);
@@ -203,7 +203,7 @@ describe('explaining', () => {
   });
 
   it('a trainer who was retired with their install', () => {
-    const retired = { ...membership, state: 'removed', wanted: 0, cause: 'retired' } as const;
+    const retired = { ...membership, state: 'removed', wanted: false, cause: 'retired' } as const;
     const rules = rulesFor(new Map());
     const { failing, action } = explainOne({ ...bearing, memberships: [retired] }, rules);
     expect(failing).toEqual(['install', 'membership']);
@@ -230,7 +230,7 @@ describe('explaining', () => {
     const { steps, action } = explainOne({
       ...bearing,
       memberships: [elsewhere, membership],
-      reasons: [{ ...ids, membershipId: 6, linkId: 'cml1', isNamed: 1 }],
+      reasons: [{ ...ids, membershipId: 6, linkId: 'cml1', isNamed: true }],
     });
     expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
       { holds: false, says: expect.stringContaining('old of studio') },
@@ -283,8 +283,8 @@ describe('explaining', () => {
       ...bearing,
       memberships: [membership, other],
       reasons: [
-        { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 },
-        { ...ids, install: 'globex', membershipId: 9, linkId: 'cml1', isNamed: 1 },
+        { ...ids, membershipId: 7, linkId: 'cml1', isNamed: true },
+        { ...ids, install: 'globex', membershipId: 9, linkId: 'cml1', isNamed: true },
       ],
     });
     expect(steps.filter(({ step }) => step === 'membership')).toMatchObject([
@@ -334,10 +334,10 @@ describe('explaining a membership', () => {
     expect([says('membership'), action]).toEqual([expect.stringMatching(said), expect.stringMatching(advice)]);
   });
 
-  type Row = Partial<MembershipRow> & Pick<MembershipRow, 'state'>;
+  type Shown = Partial<Row<'membership'>> & Pick<Row<'membership'>, 'state'>;
 
-  const gone: Partial<MembershipRow> = { wanted: 0, cause: 'link_absent' };
-  const whileWanted: [Row, RegExp, RegExp][] = [
+  const gone: Partial<Row<'membership'>> = { wanted: false, cause: 'link_absent' };
+  const whileWanted: [Shown, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in street-signs of studio$/, /^nothing: they can log in$/],
     [{ state: 'invited' }, /^invited in /, /^have them accept the invitation$/],
     [
@@ -359,9 +359,9 @@ describe('explaining a membership', () => {
     ],
     [{ state: 'released' }, /not ours to remove$/, /^nothing: the account is protected/],
     [{ state: 'orphaned' }, /no longer leads$/, /"gangway retire --install acme"$/],
-    [{ state: 'removed', wanted: 0 }, /^removed from street-signs/, /^wait: a running/],
+    [{ state: 'removed', wanted: false }, /^removed from street-signs/, /^wait: a running/],
     [
-      { state: 'removed', wanted: 0, cause: 'retired' },
+      { state: 'removed', wanted: false, cause: 'retired' },
       /^removed from street-signs/,
       /^nothing: an operator retired them$/,
     ],
@@ -385,7 +385,7 @@ describe('explaining a membership', () => {
   });
 
   const linkAgain = /^have the customer link the job again if the people are to stay$/;
-  const onceEnded: [Row, RegExp, RegExp][] = [
+  const onceEnded: [Shown, RegExp, RegExp][] = [
     [{ state: 'active' }, /^active in/, /^nothing: something else keeps them in.+explain cmu1"$/],
     [{ state: 'invited' }, /^invited in/, /^nothing: something else keeps them invited/],
     [{ state: 'pending' }, /^pending in/, linkAgain],
@@ -425,7 +425,7 @@ describe('explaining a membership', () => {
 
   it.each(onceEnded)('%o whose reason has ended', (row, says, action) => {
     const memberships = [{ ...membership, ...row }];
-    const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1, contractId: 'cmc2' };
+    const other = { ...ids, membershipId: 7, linkId: 'cml1', isNamed: true, contractId: 'cmc2' };
     const reasons = [...healthy().reasons, other];
     const explained = explainOne({ ...healthy(), ...unlinked, memberships, reasons });
     expect(explained.says('membership')).toMatch(says);

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { BudgetRow } from '../../src/db/budget-tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { countDeliveries } from '../../src/inbox/delivery-count-store.ts';
 import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
@@ -132,7 +132,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
 
   it('counts the budgets that are read, and says which need the operator', async () => {
     const { kysely } = engine.database;
-    const keep = async (contractId: string, more: Partial<BudgetRow>, install = 'acme') => {
+    const keep = async (contractId: string, more: Partial<Row<'budget'>>, install = 'acme') => {
       await kysely
         .insertInto('budget')
         .values({ ...noBudget, install, contractId, ...more })

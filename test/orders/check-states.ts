@@ -36,7 +36,7 @@ export function findWrong(engine: PureEngine, arrived: readonly Arrival[], all: 
   const wrongMoves = [...shown.keys()]
     .filter((seat) => {
       const rows = rowsAt(engine, seat);
-      const kept = rows.filter(({ wanted: isWanted }) => isWanted === 1);
+      const kept = rows.filter(({ wanted: isWanted }) => isWanted);
       const isLeaving = rows.some(({ state }) => state === 'removing');
       return isLeaving && kept.length > 0 && kept.every(({ state }) => state === 'waiting_email');
     })

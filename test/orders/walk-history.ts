@@ -52,7 +52,7 @@ async function walk(
 
 /** Nobody gets in without an address. */
 function listReachable(engine: PureEngine): string[] {
-  const rows = engine.memberships().filter(({ wanted, state }) => wanted === 1 && state !== 'waiting_email');
+  const rows = engine.memberships().filter(({ wanted, state }) => wanted && state !== 'waiting_email');
   return [...new Set(rows.map(({ groupId, trainerId }) => `${groupId}/${trainerId}`))].sort();
 }
 

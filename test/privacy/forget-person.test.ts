@@ -87,7 +87,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
   it('clears their invitation, though it was not handed over', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
-    await settleMemberships(engine, 0, 'released');
+    await settleMemberships(engine, false, 'released');
     await inviteAll(engine);
     expect(await forget('t1', { dryRun: true })).toMatchObject({ toolTraces: 1 });
     expect(await engine.rows('invitation')).toHaveLength(1);
@@ -99,7 +99,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
   it('clears what a tool calls them where their work was read, and of no other person', async () => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
-    await settleMemberships(engine, 0, 'released');
+    await settleMemberships(engine, false, 'released');
     const { kysely } = engine.database;
     const scope = { tool: 'studio', scope: 'signs' };
     for (const [memberId, trainerId] of [
@@ -117,7 +117,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
         .insertInto('usageItem')
         .values({ ...item, ...days })
         .execute();
-      const day = { day: '2026-03-15', seconds: 1, tasks: 1, labels: 1, isFrozen: 0 };
+      const day = { day: '2026-03-15', seconds: 1, tasks: 1, labels: 1, isFrozen: false };
       const seenAt = '2026-03-15T12:00:00.000Z';
       await kysely
         .insertInto('usageDay')
@@ -183,7 +183,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
     await engine.apply([event('contract.started', { contract: 'c7' })], 'initech');
-    await settleMemberships(engine, 0, 'removed');
+    await settleMemberships(engine, false, 'removed');
     for (const dryRun of [true, false]) {
       await expect(forget('t1', { dryRun, install: 'initech' })).rejects.toMatchObject({
         code: 'conflict',
@@ -197,7 +197,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await forget('t1')).toMatchObject({ ...expected, deliveries: 4, people: 2 });
     expect(await countNamed(engine)).toBe(1);
     await engine.apply([event('contract.ended', { contract: 'c7' })], 'initech');
-    await settleMemberships(engine, 0, 'removed');
+    await settleMemberships(engine, false, 'removed');
     const rest = { installs: ['acme', 'globex', 'initech'], people: 1, deliveries: 0 };
     expect(await forget('t1')).toMatchObject({ ...rest, neededBy: [] });
     expect(await countNamed(engine)).toBe(0);
@@ -215,12 +215,12 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     });
   });
 
-  it.each<[number, MembershipState, boolean]>([
-    [0, 'removing', false],
-    [0, 'failed', false],
-    [1, 'active', false],
-    [0, 'removed', true],
-    [0, 'released', true],
+  it.each<[boolean, MembershipState, boolean]>([
+    [false, 'removing', false],
+    [false, 'failed', false],
+    [true, 'active', false],
+    [false, 'removed', true],
+    [false, 'released', true],
   ])('of a member (wanted %s, %s) is done: %s', async (wanted, state, isDone) => {
     const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
@@ -275,7 +275,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await countNamed(engine)).toBe(1);
     expect(await engine.rows('forgottenPerson')).toMatchObject([{ install: 'globex' }]);
     await engine.apply([event('contract.ended', { contract: 'c8' })]);
-    await settleMemberships(engine, 0, 'removed');
+    await settleMemberships(engine, false, 'removed');
     await sweepThrough(engine);
     expect(await countNamed(engine)).toBe(1);
   });
@@ -325,7 +325,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
         ),
       );
     const [before, memberships] = [await ofAcme(), await engine.membershipRows()];
-    expect(memberships).toMatchObject([{ install: 'acme', wanted: 1, memberId: address }]);
+    expect(memberships).toMatchObject([{ install: 'acme', wanted: true, memberId: address }]);
     const foreseen = await forget('t1', { dryRun: true });
     expect(foreseen).toMatchObject({
       installs: ['globex'],
@@ -356,7 +356,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     const { engine, forget } = await openNamedByTwo();
     await forget('t1', { install: 'globex' });
     await engine.apply([event('contract.ended', { contract: 'forged' })]);
-    await settleMemberships(engine, 0, 'removed');
+    await settleMemberships(engine, false, 'removed');
     expect(await forget('t1', { install: 'acme' })).toMatchObject({ toolTraces: 2 });
     expect(await engine.membershipRows()).toMatchObject([{ memberId: null, failure: null }]);
   });
@@ -378,7 +378,7 @@ describeAnyDatabase('forgetting a person that another customer names too', (open
     const away = { contract: 'c3', project: 'lamps', link: 'cml2' };
     await engine.apply([event('contract.started', away)], 'globex');
     await engine.apply([event('contract.ended', away)], 'globex');
-    await kysely.updateTable('membership').set({ state: 'removed' }).where('wanted', '=', 0).execute();
+    await kysely.updateTable('membership').set({ state: 'removed' }).where('wanted', '=', false).execute();
     for (const scope of ['street-signs', 'lamps']) {
       await kysely.insertInto('usageScopeGroup').values({ tool: 'studio', groupId: scope, scope }).execute();
       await kysely
@@ -458,7 +458,7 @@ async function traceInTools({ database }: Engine): Promise<void> {
     .execute();
 }
 
-async function settleMemberships({ database }: Engine, wanted: number, state: MembershipState) {
+async function settleMemberships({ database }: Engine, wanted: boolean, state: MembershipState) {
   const theirs = database.kysely.updateTable('membership').where('trainerId', '=', 't1');
   await theirs.set({ wanted, state }).execute();
 }

@@ -47,7 +47,7 @@ describeAnyDatabase('retention', (openFresh) => {
   it('clears their invitation when their retention is over', async () => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
-    await settleMemberships(engine, { wanted: 0, state: 'released' });
+    await settleMemberships(engine, { wanted: false, state: 'released' });
     await inviteAll(engine);
     engine.clock.advance(89 * dayMs);
     await sweepAll();
@@ -62,7 +62,7 @@ describeAnyDatabase('retention', (openFresh) => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started')]);
     await engine.apply([event('project_link.removed')]);
-    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    await settleMemberships(engine, { wanted: false, state: 'removed' });
     await sweepAll();
     engine.clock.advance(89 * dayMs);
     await sweepAll();
@@ -77,8 +77,8 @@ describeAnyDatabase('retention', (openFresh) => {
     await engine.apply([event('contract.started')]);
     await engine.apply([event('contract.started', { contract: 'forged' })], 'globex');
     await engine.apply([event('contract.ended')]);
-    expect(await engine.membershipRows()).toMatchObject([{ install: 'globex', wanted: 1 }]);
-    await settleMemberships(engine, { wanted: 1, state: 'active', memberId: 't1' });
+    expect(await engine.membershipRows()).toMatchObject([{ install: 'globex', wanted: true }]);
+    await settleMemberships(engine, { wanted: true, state: 'active', memberId: 't1' });
     await quoteName(engine);
     engine.clock.advance(91 * dayMs);
     await sweepAll();
@@ -92,7 +92,7 @@ describeAnyDatabase('retention', (openFresh) => {
     await engine.apply([event('contract.started'), event('contract.ended')]);
     await engine.apply([event('contract.started', { contract: 'c2', link: 'l2' })]);
     await engine.apply([event('contract.started'), event('contract.ended')], 'globex');
-    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    await settleMemberships(engine, { wanted: false, state: 'removed' });
     engine.clock.advance(400 * dayMs);
     await sweepAll();
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.', 'globex/t1 null']);
@@ -123,7 +123,7 @@ describeAnyDatabase('retention', (openFresh) => {
       await sweepAll();
       engine.clock.advance(dayMs);
     }
-    await settleMemberships(engine, { wanted: 0, state: 'removed' });
+    await settleMemberships(engine, { wanted: false, state: 'removed' });
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
     engine.clock.advance(dayMs);
     await readEnded(engine);
@@ -131,13 +131,13 @@ describeAnyDatabase('retention', (openFresh) => {
     expect(await namesOf(engine)).toEqual(['acme/t1 null']);
   });
 
-  it.each<[MembershipState, number, string | null, boolean]>([
-    ['active', 1, 'm1', true],
-    ['removing', 0, 'm1', true],
-    ['failed', 0, 'm1', true],
-    ['failed', 0, null, false],
-    ['removed', 0, 'm1', false],
-    ['released', 0, 'm1', false],
+  it.each<[MembershipState, boolean, string | null, boolean]>([
+    ['active', true, 'm1', true],
+    ['removing', false, 'm1', true],
+    ['failed', false, 'm1', true],
+    ['failed', false, null, false],
+    ['removed', false, 'm1', false],
+    ['released', false, 'm1', false],
   ])('of a member who is %s (wanted %s, member %s): kept %s', async (state, wanted, memberId, isKept) => {
     const { engine, sweepAll } = await openWorld(openFresh);
     await engine.apply([event('contract.started'), event('contract.ended')]);
@@ -289,7 +289,7 @@ async function quoteName({ database }: Engine): Promise<void> {
 /** Sets the state that the work in the tool would have left. */
 async function settleMemberships(
   { database }: Engine,
-  values: { wanted: number; state: MembershipState; memberId?: string | null },
+  values: { wanted: boolean; state: MembershipState; memberId?: string | null },
 ): Promise<void> {
   await database.kysely.updateTable('membership').set(values).where('trainerId', '!=', 't2').execute();
 }

@@ -4,8 +4,8 @@ import { readNextInstall } from '../../src/budget/read-budgets.ts';
 import { createReaderStore } from '../../src/budget/reader-store.ts';
 import { sweepContracts } from '../../src/budget/sweep-contracts.ts';
 import { createSweepStore } from '../../src/budget/sweep-store.ts';
-import type { BudgetRow } from '../../src/db/budget-tables.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Row } from '../../src/db/schema.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
@@ -36,7 +36,7 @@ export interface BudgetWorld {
   work(contractId: string, hours: number): Promise<void>;
   /** Looks for what is to be read, and reads it. */
   look(deps?: BudgetWorkerDeps): Promise<void>;
-  rows(): Promise<BudgetRow[]>;
+  rows(): Promise<Row<'budget'>[]>;
 }
 
 export async function openBudgetWorld(database: Database, hears?: Alerting['hears']): Promise<BudgetWorld> {

@@ -1,4 +1,4 @@
-import type { BudgetRow } from '../../src/db/budget-tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { Budget as BudgetSchema } from '../../src/sources/http/budget-schema.ts';
 import type { Budget } from '../../src/sources/source.ts';
 
@@ -14,7 +14,7 @@ export function toBudget(state: string, wanted: Partial<Budget> = {}): Budget {
 }
 
 /** A contract of whose budget nothing is known. */
-export const noBudget: BudgetRow = {
+export const noBudget: Row<'budget'> = {
   install: 'acme',
   contractId: 'cmc1',
   state: null,

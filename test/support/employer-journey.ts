@@ -5,7 +5,7 @@ import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
-import type { MembershipRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
 import { lastTick } from '../../src/lib/last-tick.ts';
 import { silentSchedule } from '../../src/reconcile/runs/schedule-worker.ts';
@@ -41,7 +41,7 @@ export interface EmployerJourney {
   /** The address at which the marketplace reaches the bridge, where it does. */
   door: FrontDoor;
   roster(): Record<string, string[]>;
-  memberships(): Promise<MembershipRow[]>;
+  memberships(): Promise<Row<'membership'>[]>;
   /** Resolves when nothing is under way and nothing is due now. */
   quiet(): Promise<void>;
   /** Moves the time on, and resolves when all that became due by then was tried. */

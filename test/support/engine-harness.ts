@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { wantPaymentsRead } from '../../src/budget/payment-store.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import type { MembershipRow, Tables } from '../../src/db/tables.ts';
+import type { Row, Tables } from '../../src/db/schema.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
 import { applyEvidence, type NamedTrainer } from '../../src/evidence/apply-evidence.ts';
@@ -63,7 +63,7 @@ export interface Engine extends IntakeDeps, RemovalWorkerDeps {
   brake(): Promise<void>;
   /** Moves the time on, and has the brake decide about what is due by then. */
   pass(ms: number): Promise<void>;
-  membershipRows(): Promise<MembershipRow[]>;
+  membershipRows(): Promise<Row<'membership'>[]>;
   /** All rows of a table. */
   rows<Table extends keyof Tables>(table: Table): Promise<object[]>;
 }

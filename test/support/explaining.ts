@@ -1,4 +1,4 @@
-import type { MembershipRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { emptyContract, emptyLink, type LinkEvidence, toPair } from '../../src/domain/evidence.ts';
 import type { Bearing } from '../../src/memberships/explain-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
@@ -16,24 +16,24 @@ export const link: LinkEvidence = {
   externalProjectId: 'street-signs',
   provisioningMode: 'PARTNER_WEBHOOK',
 };
-export const membership: MembershipRow = {
+export const membership: Row<'membership'> = {
   id: 7,
   traceContext: null,
   tool: 'studio',
   groupId: 'street-signs',
   trainerId: 'cmu1',
   install: 'acme',
-  wanted: 1,
+  wanted: true,
   generation: 1,
   state: 'active',
   memberId: '42',
-  isOurs: 1,
+  isOurs: true,
   attempts: 0,
   doubtedId: null,
   nextAttemptAt: null,
   leaseToken: null,
   leasedUntil: null,
-  lookAgain: 0,
+  lookAgain: false,
   failure: null,
   lateUntil: null,
   missedAt: null,
@@ -65,7 +65,7 @@ export function healthy(): Bearing {
       },
     ],
     memberships: [membership],
-    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: 1 }],
+    reasons: [{ ...ids, membershipId: 7, linkId: 'cml1', isNamed: true }],
     plans: new Map(),
     invitations: new Map(),
   };

@@ -17,7 +17,7 @@ export async function inviteAll({ database: { kysely }, box }: Engine): Promise<
     const credential = box.seal(Buffer.from('made-up'), context);
     await kysely
       .insertInto('intent')
-      .values({ membershipId, generation, operation: 'add', wasFound: 0, createdAt, credential })
+      .values({ membershipId, generation, operation: 'add', wasFound: false, createdAt, credential })
       .execute();
   }
 }

@@ -9,8 +9,8 @@ import { type App, createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
-import type { MembershipRow } from '../../src/db/tables.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { isHeldBack } from '../../src/memberships/membership-store.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -42,7 +42,7 @@ export interface Journey {
   /** Sends what the sandbox would not: signed as the marketplace signs. */
   deliver(body: string | object): Promise<Answer>;
   roster(): Record<string, string[]>;
-  memberships(): Promise<MembershipRow[]>;
+  memberships(): Promise<Row<'membership'>[]>;
   /** `operation outcome` of every receipt, oldest first. */
   receipts(): Promise<string[]>;
   /** Resolves when nothing is under way and nothing is due now. */

@@ -1,4 +1,4 @@
-import type { MembershipRow, ReasonRow } from '../../src/db/tables.ts';
+import type { Row } from '../../src/db/schema.ts';
 import { isMissed } from '../../src/domain/absences.ts';
 import { type ContractEvidence, type Evidence, type LinkEvidence, mergeRegisters } from '../../src/domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../src/domain/evidence-status.ts';
@@ -22,7 +22,7 @@ export interface PureEngine {
   wanted(): string[];
   /** `group/trainer` of everyone who is in the tool. */
   roster(): string[];
-  memberships(): readonly MembershipRow[];
+  memberships(): readonly Row<'membership'>[];
   /** The same evidence is the same text. */
   evidence(): string;
   /** The same text is the same future: all that is known, decided and in the tool. */
@@ -34,10 +34,10 @@ export interface PureEngine {
 /** Rows are replaced and never changed, as engines share them. */
 interface PureState {
   registers: Registers;
-  memberships: Map<number, MembershipRow>;
+  memberships: Map<number, Row<'membership'>>;
   current: Map<number, string>;
   addressInstalls: Map<number, ReadonlySet<string>>;
-  reasons: Map<string, ReasonRow>;
+  reasons: Map<string, Row<'reason'>>;
   /** The memberships by which a trainer is in. */
   tool: Set<number>;
 }
@@ -66,7 +66,7 @@ export function createPureEngine(state: PureState = createState()): PureEngine {
     derive() {
       for (const { seat, before, after, newReasons: added, address } of plan()) {
         const id = before?.id ?? memberships.size + 1;
-        const row = { ...newRow, ...before, ...seat, ...after, id, wanted: after.wanted ? 1 : 0 };
+        const row = { ...newRow, ...before, ...seat, ...after, id, wanted: after.wanted };
         memberships.set(id, row);
         if (address !== null) {
           current.set(id, address.address);
@@ -83,15 +83,15 @@ export function createPureEngine(state: PureState = createState()): PureEngine {
       for (const [id, row] of memberships) {
         if (row.state === 'pending') {
           tool.add(id);
-          memberships.set(id, { ...row, state: 'active', isOurs: 1, memberId: row.trainerId });
+          memberships.set(id, { ...row, state: 'active', isOurs: true, memberId: row.trainerId });
         }
         const isDue = row.state === 'removing' && (row.removeAfter ?? '') <= now;
         if (!isDue) continue;
         tool.delete(id);
-        memberships.set(id, { ...row, state: 'removed', isOurs: 0, removeAfter: null });
+        memberships.set(id, { ...row, state: 'removed', isOurs: false, removeAfter: null });
       }
     },
-    wanted: () => seatsOf([...memberships.values()].filter(({ wanted }) => wanted === 1)),
+    wanted: () => seatsOf([...memberships.values()].filter(({ wanted }) => wanted)),
     roster: () => seatsOf([...memberships.values()].filter(({ id }) => tool.has(id))),
     memberships: () => [...memberships.values()],
     evidence: () => printRegisters(registers),
@@ -145,7 +145,7 @@ function printRegisters(registers: Registers): string {
   );
 }
 
-function seatsOf(rows: MembershipRow[]): string[] {
+function seatsOf(rows: Row<'membership'>[]): string[] {
   return [...new Set(rows.map(({ groupId, trainerId }) => `${groupId}/${trainerId}`))].sort();
 }
 
@@ -240,7 +240,7 @@ function toKnownInstall(registers: Registers, install: string): KnownInstall {
   };
 }
 
-const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
+const newRow: Omit<Row<'membership'>, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wanted'> = {
   generation: 0,
   traceContext: null,
   state: 'pending',
@@ -249,8 +249,8 @@ const newRow: Omit<MembershipRow, 'id' | 'tool' | 'groupId' | 'trainerId' | 'wan
   removeAfter: null,
   memberId: null,
   doubtedId: null,
-  isOurs: 0,
-  lookAgain: 0,
+  isOurs: false,
+  lookAgain: false,
   attempts: 0,
   nextAttemptAt: null,
   leaseToken: null,

@@ -311,8 +311,8 @@ export async function openUsageWorld(
 /** As converging would: the trainers who are wanted are in, and the others are still to be removed. */
 async function letIn({ database, membershipRows }: Engine): Promise<void> {
   for (const { id, trainerId, wanted, state } of await membershipRows()) {
-    if (wanted === 0 || state === 'active') continue;
-    const inside = { state: 'active', memberId: `m${trainerId}`, isOurs: 1, nextAttemptAt: null };
+    if (!wanted || state === 'active') continue;
+    const inside = { state: 'active', memberId: `m${trainerId}`, isOurs: true, nextAttemptAt: null };
     await inTransaction(database, (tx) =>
       tx
         .updateTable('membership')

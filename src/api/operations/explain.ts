@@ -18,7 +18,6 @@ import {
   timelineAnswer,
   trainerParams,
 } from '../schemas/membership-schema.ts';
-import { toMember } from './to-member.ts';
 
 /** Why a trainer has access or not, and what happened. */
 
@@ -36,7 +35,7 @@ const getMembership = defineOperation({
     const found = await loadMembership(await toDeps(parts), id);
     if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
     const { access, nextAttemptAt, isWorkable: canConverge, explanations, timeline } = found;
-    return { ...toMember(access), nextAttemptAt, canConverge, explanations, timeline };
+    return { ...access, nextAttemptAt, canConverge, explanations, timeline };
   },
 });
 

@@ -11,7 +11,7 @@ import {
   waitingList,
   waitingQuery,
 } from '../schemas/membership-schema.ts';
-import { toMember, toReach } from './to-member.ts';
+import { toReach } from './to-reach.ts';
 
 /** Lists of who is in which group of a tool. */
 
@@ -36,7 +36,7 @@ const listOfMemberships = defineOperation({
       },
       (row) => [row.tool, row.groupId, row.trainerId, String(row.id)],
     );
-    return { items: items.map(toMember), next };
+    return { items, next };
   },
 });
 
@@ -51,10 +51,9 @@ const searchAccess = defineOperation({
   async run({ query: { q, trainer, contract, limit, cursor, ...filter } }, { database: { kysely }, box }) {
     const search = q === undefined ? undefined : { text: q, digests: box.digests(q.toLowerCase()) };
     const asked = { ...filter, search, trainerId: trainer, contractId: contract };
-    const { items, next } = await pageById('searchAccess', { limit, cursor }, (before, most) =>
+    return await pageById('searchAccess', { limit, cursor }, (before, most) =>
       listAccess(kysely, { ...asked, before, limit: most }),
     );
-    return { items: items.map(toMember), next };
   },
 });
 
@@ -67,8 +66,7 @@ const listWaitingMembers = defineOperation({
   query: waitingQuery,
   answer: waitingList,
   async run({ query: { tool, limit = 100 } }, { database, config, clock }) {
-    const waiting = await listWaiting({ database }, { tool, limit, ...toReach(config, clock) });
-    return { items: waiting.map(toMember) };
+    return { items: await listWaiting({ database }, { tool, limit, ...toReach(config, clock) }) };
   },
 });
 

@@ -19,7 +19,6 @@ import {
   toolParams,
   toolsAnswer,
 } from '../schemas/status-schema.ts';
-import { toMember } from './to-member.ts';
 
 /** How Gangway is doing, and what is to be expected. */
 
@@ -52,8 +51,7 @@ const getForecast = defineOperation({
   async run({ query: { days = 7, limit = 500 } }, { database, config, clock }) {
     const { managedDomains } = config.marketplace;
     const wish = { now: clock.now(), days, limit, managedDomains, hasMail: config.mail !== undefined };
-    const { waiting, ...expected } = await forecast(database, wish);
-    return { ...expected, waiting: waiting.map(toMember) };
+    return await forecast(database, wish);
   },
 });
 

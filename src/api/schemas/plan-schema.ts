@@ -48,7 +48,7 @@ const planItem = z
     outcome: maybeText,
     contractIds: z.array(z.string()),
     isStale: z.boolean().describe('Whether something else is known by now.'),
-    current: z.object({ state: z.enum(membershipStates), wanted: z.int(), cause: maybeText }),
+    current: z.object({ state: z.enum(membershipStates), wanted: z.boolean(), cause: maybeText }),
   })
   .meta({ id: 'PlanItem' });
 

@@ -67,7 +67,7 @@ async function listWaiting(remote: RemoteSession, tool: string | undefined, limi
 const mostOfOnePage = 500;
 
 function toListed({ wanted, ...member }: Answered): Listed {
-  return { ...member, wanted: wanted ? 1 : 0 };
+  return { ...member, wanted: wanted };
 }
 
 interface OfMembership {

@@ -25,7 +25,7 @@ export function whyOf({ failure, doubtedId, cause, reasons, wanted }: Access): s
   if (failure !== null) return maskText(failure);
   if (doubtedId !== null) return `account ${maskText(doubtedId)}: whose is it?`;
   if (cause !== null) return describeCause(cause);
-  if (wanted === 0) return 'nothing speaks for it';
+  if (!wanted) return 'nothing speaks for it';
   return contractsOf(reasons).map(titleOf).join('; ');
 }
 
@@ -34,7 +34,7 @@ export function untilOf({ removeAfter, reasons, wanted }: Access): string | null
   if (removeAfter !== null) return removeAfter;
   const ends = reasons.flatMap(({ endDate }) => endDate ?? []);
   // A contract without a known end gives access for as long as that is so.
-  if (wanted === 0 || ends.length < reasons.length) return null;
+  if (!wanted || ends.length < reasons.length) return null;
   return ends.sort().at(-1) ?? null;
 }
 

@@ -1,8 +1,7 @@
-import type { Selectable } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { firstIdSince } from '../../db/first-id-since.ts';
-import type { SubscriptionTable } from '../../db/install-tables.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
+import type { Row } from '../../db/schema.ts';
 import { maxEnabled } from './decide-subscription.ts';
 import type { Trouble } from './troubles.ts';
 
@@ -47,8 +46,6 @@ export interface SubscriptionRecord {
   enabledAt: string[];
 }
 
-type Row = Selectable<SubscriptionTable>;
-
 /** How many are checked at the same time. */
 const claimsAtOnce = 4;
 
@@ -66,7 +63,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
       .limit(claimsAtOnce);
   }
 
-  async function set(install: string, changes: Partial<Row>, isDurable = false): Promise<void> {
+  async function set(install: string, changes: Partial<Row<'subscription'>>, isDurable = false): Promise<void> {
     await inTransaction(database, (tx) => upsert(tx, install, changes), { isDurable });
   }
 
@@ -162,7 +159,7 @@ export function createSubscriptionStore(database: Database): SubscriptionStore {
   };
 }
 
-async function upsert(tx: Transaction, install: string, changes: Partial<Row>): Promise<void> {
+async function upsert(tx: Transaction, install: string, changes: Partial<Row<'subscription'>>): Promise<void> {
   await tx
     .insertInto('subscription')
     .values({ install, ...changes })
@@ -183,7 +180,7 @@ const nothing: SubscriptionRecord = {
   enabledAt: [],
 };
 
-function toRecord({ checkedAt, trouble, creatingSince, unmatchedAt, enabledAt }: Row) {
+function toRecord({ checkedAt, trouble, creatingSince, unmatchedAt, enabledAt }: Row<'subscription'>) {
   return {
     checkedAt,
     creatingSince,

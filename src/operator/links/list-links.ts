@@ -1,4 +1,4 @@
-import type { UsageScopeRow } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -42,7 +42,7 @@ interface ListDeps extends Walls {
   routeLink: RouteLink;
   sources: ReadonlyMap<string, Pick<SourceReader, 'listLinks'>>;
   scopeOf: ScopeOf;
-  scopes: readonly UsageScopeRow[];
+  scopes: readonly Row<'usageScope'>[];
 }
 
 /** Asks for one install after the other. One that cannot be asked does not hide the others. */

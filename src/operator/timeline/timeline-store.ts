@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Act } from '../../db/audit-store.ts';
 import type { Database } from '../../db/database.ts';
-import type { ReceiptTable } from '../../db/tables.ts';
+import type { Row } from '../../db/schema.ts';
 import type { MembershipState, ToolOperation } from '../../domain/membership.ts';
 
 /** The SQL of a timeline: what was meant and done in the tools, and what operators decided. The newest rows count. */
@@ -11,7 +11,7 @@ export interface TimelineMembership {
   tool: string;
   groupId: string;
   trainerId: string;
-  wanted: number;
+  wanted: boolean;
   state: MembershipState;
   unmetSince: string | null;
 }
@@ -20,11 +20,11 @@ export interface KnownIntent {
   id: number;
   membershipId: number;
   operation: ToolOperation;
-  wasFound: number;
+  wasFound: boolean;
   createdAt: string;
 }
 
-export type KnownReceipt = Omit<ReceiptTable, 'id' | 'generation'> & { id: number };
+export type KnownReceipt = Omit<Row<'receipt'>, 'id' | 'generation'> & { id: number };
 
 type Kysely = Database['kysely'];
 

@@ -114,7 +114,7 @@ function ofLink({ linkId, externalProjectId, firstSeenAt, removedEventAt }: Link
 /** What is wanted and not so yet. */
 function toUnmet({ id, trainerId, wanted, unmetSince }: TimelineMembership, group: string): TimelineStep[] {
   if (unmetSince === null) return [];
-  const says = wanted === 1 ? `${trainerId} is to be in ${group}` : `${trainerId} is not to be in ${group} any more`;
+  const says = wanted ? `${trainerId} is to be in ${group}` : `${trainerId} is not to be in ${group} any more`;
   return [{ at: unmetSince, kind: 'wanted', says: `${says}, and that is not so yet`, membershipId: id }];
 }
 
@@ -126,7 +126,7 @@ const callsOf: Record<ToolOperation, string> = {
 };
 
 function toIntended({ membershipId, operation, wasFound, createdAt }: KnownIntent, group: string): TimelineStep[] {
-  const found = wasFound === 1 ? 'was found' : 'was not found';
+  const found = wasFound ? 'was found' : 'was not found';
   return [
     {
       at: createdAt,

@@ -2,7 +2,7 @@ import type { ExpressionBuilder, RawBuilder } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonIds, jsonTexts } from '../../db/json-list.ts';
 import { lockRows } from '../../db/lease.ts';
-import type { Tables } from '../../db/tables.ts';
+import type { Tables } from '../../db/schema.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
 import type { Arrival, ComparedMembership, ListedAccount } from './judge-drift.ts';
@@ -86,7 +86,7 @@ export function createDriftStore(database: Database): DriftStore {
         const own = people.get(row.id) ?? [];
         return {
           ...row,
-          wanted: wanted === 1,
+          wanted: wanted,
           lastOutcome: outcomes.get(row.id) ?? null,
           addresses: own.map(({ digest }) => digest),
           given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
@@ -189,7 +189,7 @@ async function unansweredRemovalsOf(tx: Transaction, ids: Ids): Promise<number[]
     .selectFrom('intent')
     .where('membershipId', 'in', ids)
     .where('intent.operation', '=', 'remove')
-    .where('intent.wasFound', '=', 1)
+    .where('intent.wasFound', '=', true)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -244,7 +244,7 @@ async function addressesOf(tx: Transaction, ids: Ids): Promise<Map<number, Known
     rows.map(({ membershipId: id, workEmailDigest: digest, isCurrent, givenAt, endedAt }) => ({
       id,
       digest,
-      isCurrent: isCurrent === 1,
+      isCurrent: isCurrent,
       wasGiven: givenAt !== null,
       isOpen: givenAt !== null && endedAt === null,
     })),

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Member } from '../../adapters/adapter.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
-import type { DriftFindingRow } from '../../db/drift-tables.ts';
 import { jsonTexts } from '../../db/json-list.ts';
+import type { Row } from '../../db/schema.ts';
 import type { MembershipState } from '../../domain/membership.ts';
 import { driftFindingContext } from '../../keys/seal-contexts.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
@@ -141,7 +141,7 @@ export function createFindingStore(database: Database, box: Pick<SecretBox, 'sea
         member:
           trainerId === null || state === null
             ? null
-            : { trainerId, displayName, state, wanted: wanted === 1, removeAfter },
+            : { trainerId, displayName, state, wanted: wanted === true, removeAfter },
       }));
     },
   };
@@ -184,7 +184,7 @@ async function replaceFindings(
   for (const some of chunksOf(values, rowsAtOnce)) await tx.insertInto('driftFinding').values(some).execute();
 }
 
-function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, content }: DriftFindingRow): Finding {
+function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, content }: Row<'driftFinding'>): Finding {
   return {
     kind: kind as FindingKind,
     membershipId,

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Transaction } from '../../db/database.ts';
-import type { Tables } from '../../db/tables.ts';
+import type { Tables } from '../../db/schema.ts';
 
 /**
  * The SQL of clearing accounts that a tool has listed under an address that installs know, or knew, for a trainer. To be

@@ -1,6 +1,6 @@
 import { inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
-import type { MembershipRow } from '../../db/tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
@@ -139,7 +139,7 @@ function isCausedBy(error: unknown, marker: Error | undefined): boolean {
 
 interface Ahead {
   seat: Seat;
-  before: MembershipRow | undefined;
+  before: Row<'membership'> | undefined;
   core: MembershipCore;
   /** Whether it would be tried anew, even if a tool refused it before. */
   isAnew: boolean;
@@ -160,8 +160,8 @@ async function underwayBeside(
   return rows.filter(({ id }) => !changed.has(id)).map((row) => toStanding(row));
 }
 
-function toStanding(row: MembershipRow, changed: Partial<MembershipCore> = {}): Ahead {
-  const core = { ...row, wanted: row.wanted === 1, ...changed };
+function toStanding(row: Row<'membership'>, changed: Partial<MembershipCore> = {}): Ahead {
+  const core = { ...row, wanted: row.wanted, ...changed };
   return { seat: row, before: row, core, isAnew: false };
 }
 
@@ -175,7 +175,7 @@ async function driftBeside(
   const { missing, foundAgain } = await previewDrift(install, signal);
   const others = new Set(ahead.map(({ before }) => before?.id));
   const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
-  const rows: MembershipRow[] = [];
+  const rows: Row<'membership'>[] = [];
   for (const part of inParts(ids)) rows.push(...(await previews.find(part)));
   return rows.map((row) => {
     const removeAfter = foundAgain.get(row.id);
@@ -184,7 +184,7 @@ async function driftBeside(
     }
     const again = { state: 'removing', cause: 'found_again', removeAfter } as const;
     const generation = row.generation + 1;
-    return toStanding({ ...row, isOurs: 1 }, { ...again, generation });
+    return toStanding({ ...row, isOurs: true }, { ...again, generation });
   });
 }
 
@@ -202,7 +202,7 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
-    const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs === 1 };
+    const removal = { membershipId: before.id, generation, cause, isOurs: before.isOurs };
     return [{ ...removal, canReturn: canReturn(seat.tool) }];
   });
   const counts = { ...counted, waiting: waiting.length };

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../db/database.ts';
-import type { MembershipRow } from '../../db/tables.ts';
+import type { Row } from '../../db/schema.ts';
 
 /** The SQL of the dry run: which trainers a read affects, and what is under way already. */
 export interface PreviewStore {
@@ -8,13 +8,13 @@ export interface PreviewStore {
   /** The contracts of an install that these trainers are known to be on. */
   contractsOf(tx: Transaction, install: string, trainerIds: string[]): Promise<string[]>;
   /** Memberships of an install that are not converged. */
-  underway(install: string): Promise<MembershipRow[]>;
+  underway(install: string): Promise<Row<'membership'>[]>;
   /** Memberships in open plans. */
-  held(install: string): Promise<MembershipRow[]>;
+  held(install: string): Promise<Row<'membership'>[]>;
   /** Memberships that a tool refused, or whose last call failed. */
-  failed(install: string): Promise<MembershipRow[]>;
+  failed(install: string): Promise<Row<'membership'>[]>;
   /** @param ids at most a few hundred */
-  find(ids: number[]): Promise<MembershipRow[]>;
+  find(ids: number[]): Promise<Row<'membership'>[]>;
 }
 
 export function createPreviewStore({ kysely }: Database): PreviewStore {

@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../../db/database.ts';
-import type { RunTable } from '../../db/tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
 import { isHeldBack, isWorkable } from '../../memberships/membership-store.ts';
 
@@ -45,13 +45,13 @@ export interface RunWork extends RunNumbers {
   left: number;
 }
 
-export type OpenRun = Pick<RunTable, 'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'> & {
+export type OpenRun = Pick<Row<'run'>, 'install' | 'trigger' | 'beganAt' | 'afterReceipt' | 'readAt'> & {
   id: number;
   /** Until when a process has the install claimed; null if none has. */
   leasedUntil: string | null;
 };
 
-export type ListedRun = Omit<RunTable, 'id' | 'afterReceipt' | keyof RunNumbers | 'contracts'> &
+export type ListedRun = Omit<Row<'run'>, 'id' | 'afterReceipt' | keyof RunNumbers | 'contracts'> &
   RunNumbers & { id: number; contracts: number };
 
 const keptMs = 30 * 86_400_000;

@@ -42,7 +42,7 @@ async function findUnrecorded(db: Transaction, install: string) {
     .innerJoin('membership', 'membership.id', 'reason.membershipId')
     // Who was not added, as the configuration led there no more, is to be added where it leads there again.
     .where((eb) =>
-      eb.not(eb.and([eb('membership.state', '=', 'removed'), eb('isOurs', '=', 0), eb('memberId', 'is', null)])),
+      eb.not(eb.and([eb('membership.state', '=', 'removed'), eb('isOurs', '=', false), eb('memberId', 'is', null)])),
     )
     .select(['trainerId', 'reason.contractId', 'linkId']);
   const unrecorded = open

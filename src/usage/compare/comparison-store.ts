@@ -1,6 +1,6 @@
-import type { UsageDifferenceRow } from '../../db/comparison-tables.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { takeTurn } from '../../db/lease.ts';
+import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, type Day, toCounts } from '../../domain/usage.ts';
@@ -235,7 +235,7 @@ function sentIn({ sentSeconds: seconds, sentTasks: tasks, sentLabels: labels }: 
   return { seconds, tasks, labels };
 }
 
-function toDifference(row: UsageDifferenceRow & { displayName: string | null }): ListedDifference {
+function toDifference(row: Row<'usageDifference'> & { displayName: string | null }): ListedDifference {
   const { id, displayName, install, contractId, trainerId, day, why, held, heldId } = row;
   return {
     id,

@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import { byteOrder } from '../../db/byte-order.ts';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
-import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { type Day, type Observation, toZeros, type WorkedOn } from '../../domain/usage.ts';
 import type { ObservationSource, TrainerPage } from '../read/observation-store.ts';
 
@@ -15,7 +14,7 @@ export interface ImportStore {
   observations(filter: ObservationFilter): AsyncGenerator<Observation>;
   /** The same of what was undone, where no other import says anything by now: with zeros. */
   takenBack(filter: ObservationFilter): AsyncGenerator<Observation>;
-  /** The trainers in imports that count or counted, sorted as `compareBytes` does. */
+  /** The trainers in imports that count or counted, sorted by bytes. */
   trainerIds(page: TrainerPage): Promise<string[]>;
   /** Imports that count or counted, the latest first. */
   list(filter: { install?: string | undefined; limit: number }): Promise<ListedImport[]>;
@@ -47,7 +46,7 @@ export interface ListedImport {
   lastDay: Day;
 }
 
-type ObservedRow = UsageImportEntryTable & Pick<UsageImportTable, 'install' | 'countedAt'>;
+type ObservedRow = Row<'usageImportEntry'> & Pick<Row<'usageImport'>, 'install' | 'countedAt'>;
 
 const pageSize = 1000;
 
@@ -56,10 +55,7 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
   async function page(filter: ObservationFilter, after: ObservedRow | undefined, isMeant: RawBuilder<boolean>) {
     const { install, from, to, trainerIds } = filter;
     const ofInstall = install === undefined ? sql`true` : sql`i.install = ${install}`;
-    const ofTrainers =
-      trainerIds === undefined
-        ? sql`true`
-        : sql`${byteOrder(database, 'e.trainerId')} in ${jsonTexts(database, trainerIds)}`;
+    const ofTrainers = trainerIds === undefined ? sql`true` : sql`e.trainer_id in ${jsonTexts(database, trainerIds)}`;
     const isAfter =
       after === undefined
         ? sql`true`
@@ -92,12 +88,11 @@ export function createImportStore(database: Pick<Database, 'kysely' | 'dialect'>
     },
 
     async trainerIds({ firstDay, after, limit }) {
-      const trainer = byteOrder(database, 'e.trainerId');
-      const isAfter = after === undefined ? sql`true` : sql`${trainer} > ${after}`;
-      const query = sql<{ id: string }>`select distinct ${trainer} as id
+      const isAfter = after === undefined ? sql`true` : sql`e.trainer_id > ${after}`;
+      const query = sql<{ id: string }>`select distinct e.trainer_id as id
         from usage_import_entry e join usage_import i on i.id = e.import_id
         where e.day >= ${firstDay} and ${isAfter} and i.state in ('counted', 'undone')
-        order by ${trainer} limit ${limit}`;
+        order by e.trainer_id limit ${limit}`;
       return (await query.execute(kysely)).rows.map(({ id }) => id);
     },
 
@@ -178,7 +173,7 @@ function toWorkedOn({ install, workedOnBy, workedOnId }: ObservedRow): WorkedOn 
 }
 
 /** Empty where the import never counted. */
-function toListed(row: Omit<UsageImportTable, 'id' | 'lines'> & { id: number; lines: number }) {
+function toListed(row: Omit<Row<'usageImport'>, 'id' | 'lines'> & { id: number; lines: number }) {
   const { id, install, state, fileName, actor, countedAt, undoneAt, lines } = row;
   if ((state !== 'counted' && state !== 'undone') || countedAt === null) return [];
   const [people, firstDay, lastDay] = [row.people ?? 0, row.firstDay ?? '', row.lastDay ?? ''];

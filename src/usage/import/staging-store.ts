@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../../db/database.ts';
 import { jsonRows } from '../../db/json-list.ts';
-import type { UsageImportEntryTable, UsageImportTable } from '../../db/usage-import-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import type { Counts, Day } from '../../domain/usage.ts';
 import { countsMost } from './import-store.ts';
 
@@ -30,9 +30,9 @@ export interface StagingStore {
   clear(tx: Transaction, id: number, limit: number): Promise<number>;
 }
 
-export type NewImport = Pick<UsageImportTable, 'install' | 'fileName' | 'actor' | 'keptUntil'>;
+export type NewImport = Pick<Row<'usageImport'>, 'install' | 'fileName' | 'actor' | 'keptUntil'>;
 
-export type StagedLine = Omit<UsageImportEntryTable, 'importId'>;
+export type StagedLine = Omit<Row<'usageImportEntry'>, 'importId'>;
 
 export interface ImportSummary {
   people: number;

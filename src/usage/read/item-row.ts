@@ -1,8 +1,8 @@
-import type { UsageItemTable } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import type { Day } from '../../domain/usage.ts';
 import type { Growth, Item } from './merge-items.ts';
 
-type ItemColumns = Omit<UsageItemTable, 'tool' | 'scope' | 'memberId' | 'itemId'>;
+type ItemColumns = Omit<Row<'usageItem'>, 'tool' | 'scope' | 'memberId' | 'itemId'>;
 
 /** The instants behind the days of an item, with the day that each instant was counted on. */
 interface Moments {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
-import type { Tables } from '../../db/tables.ts';
+import type { Row } from '../../db/schema.ts';
 import type { Counts, Day } from '../../domain/usage.ts';
 import { toItem } from './item-row.ts';
 import type { Item } from './merge-items.ts';
@@ -10,7 +10,7 @@ import type { ScopeKey } from './scope-store.ts';
 /** The SQL that reads what is known of members' work, of one or of many at once. */
 
 /** What is remembered of a person in a scope. */
-export type PersonRow = Pick<Tables['usagePerson'], 'trainerId' | 'generation' | 'totals' | 'fallenSince'>;
+export type PersonRow = Pick<Row<'usagePerson'>, 'trainerId' | 'generation' | 'totals' | 'fallenSince'>;
 
 /** By the tool's id. */
 export async function loadPeople(db: Transaction, { tool, scope }: ScopeKey, memberIds: readonly string[]) {
@@ -73,7 +73,7 @@ export function totalsOf(person: Pick<PersonRow, 'totals'> | undefined): Totals 
   return text === null ? null : (JSON.parse(text) as Totals);
 }
 
-function toSeen(row: Counts & { isFrozen: number; isTorn: number }): ObservedDay {
+function toSeen(row: Counts & { isFrozen: boolean; isTorn: boolean }): ObservedDay {
   const { seconds, tasks, labels, isFrozen, isTorn } = row;
-  return { counts: { seconds, tasks, labels }, isFrozen: isFrozen === 1, isTorn: isTorn === 1 };
+  return { counts: { seconds, tasks, labels }, isFrozen, isTorn };
 }

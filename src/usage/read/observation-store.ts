@@ -1,16 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Selectable } from 'kysely';
-import { byteOrder, compareBytes } from '../../db/byte-order.ts';
 import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
-import type { UsageDayTable } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import type { Day, Observation } from '../../domain/usage.ts';
 
 /** A source of observations: the tools, or the imports. */
 export interface ObservationSource {
   /** All observations since a day: of these trainers, or of all. */
   list(firstDay: Day, trainerIds?: readonly string[]): Promise<Observation[]>;
-  /** The trainers whose work it knows, sorted as `compareBytes` does, page by page. */
+  /** The trainers whose work it knows, sorted by bytes, page by page. */
   trainerIds(page: TrainerPage): Promise<string[]>;
 }
 
@@ -29,8 +27,7 @@ export function createObservationStore(database: Database): ObservationSource {
     async list(firstDay, trainerIds) {
       const days = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
       if (trainerIds !== undefined) {
-        const wanted = jsonTexts(database, trainerIds);
-        const ofThem = days.selectAll().where(byteOrder(database, 'trainerId'), 'in', wanted);
+        const ofThem = days.selectAll().where('trainerId', 'in', jsonTexts(database, trainerIds));
         return (await ofThem.orderBy('day').execute()).map(toObservation);
       }
       const observations: Observation[] = [];
@@ -44,16 +41,15 @@ export function createObservationStore(database: Database): ObservationSource {
     },
 
     async trainerIds({ firstDay, after, limit }) {
-      const trainer = byteOrder(database, 'trainerId');
       let page = kysely.selectFrom('usageDay').where('day', '>=', firstDay);
-      if (after !== undefined) page = page.where(trainer, '>', after);
-      const distinct = page.select(trainer.as('id')).distinct().orderBy(trainer).limit(limit);
-      return (await distinct.execute()).map(({ id }) => id);
+      if (after !== undefined) page = page.where('trainerId', '>', after);
+      const distinct = page.select('trainerId').distinct().orderBy('trainerId').limit(limit);
+      return (await distinct.execute()).map(({ trainerId }) => trainerId);
     },
   };
 }
 
-function toObservation(row: Selectable<UsageDayTable>): Observation {
+function toObservation(row: Row<'usageDay'>): Observation {
   const { tool, scope, memberId, trainerId, day, seenAt, seconds, tasks, labels } = row;
   return {
     source: `tool:${tool}`,
@@ -63,13 +59,13 @@ function toObservation(row: Selectable<UsageDayTable>): Observation {
     day,
     seenAt,
     counts: { seconds, tasks, labels },
-    isFrozen: row.isFrozen === 1,
-    isTorn: row.isTorn === 1,
+    isFrozen: row.isFrozen,
+    isTorn: row.isTorn,
   };
 }
 
-/** Merges the trainers of all sources into one page, sorted, each trainer once. */
+/** Merges the trainers of all sources into one page, sorted by bytes as in the databases, each trainer once. */
 export async function listTrainers(sources: readonly ObservationSource[], page: TrainerPage): Promise<string[]> {
   const all = await Promise.all(sources.map((source) => source.trainerIds(page)));
-  return [...new Set(all.flat())].sort(compareBytes).slice(0, page.limit);
+  return [...new Set(all.flat())].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).slice(0, page.limit);
 }

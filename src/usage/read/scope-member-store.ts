@@ -42,7 +42,7 @@ export async function loadAccounts(
     .execute();
   return rows.flatMap(({ id, memberId, wanted, state, ...row }) => {
     if (memberId === null) return [];
-    const isIn = wanted === 1 && (state === 'active' || state === 'invited');
+    const isIn = wanted && (state === 'active' || state === 'invited');
     return [{ ...row, membershipId: id, memberId, isIn }];
   });
 }

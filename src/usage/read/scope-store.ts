@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
-import type { UsageScopeRow } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { createTurns, type Turns } from '../../lib/turns.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
@@ -20,7 +20,7 @@ export interface ScopeStore {
   claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
   settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
   postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
-  list(): Promise<UsageScopeRow[]>;
+  list(): Promise<Row<'usageScope'>[]>;
 }
 
 export interface ScopeKey {

@@ -1,7 +1,7 @@
-import type { UsageScopeTable } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 
 /** What keeps a scope from being read; all null where nothing does. */
-export type ScopeTrouble = Pick<UsageScopeTable, 'failingSince' | 'goneSince' | 'refusedAt' | 'alertedAt'>;
+export type ScopeTrouble = Pick<Row<'usageScope'>, 'failingSince' | 'goneSince' | 'refusedAt' | 'alertedAt'>;
 
 export const noTrouble: ScopeTrouble = { failingSince: null, goneSince: null, refusedAt: null, alertedAt: null };
 

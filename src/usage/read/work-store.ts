@@ -91,7 +91,7 @@ export function createWorkStore(database: Database): WorkStore {
               .select('membership.id')
               .whereRef('membership.tool', '=', 'usagePerson.tool')
               .whereRef('membership.memberId', '=', 'usagePerson.memberId')
-              .where('membership.wanted', '=', 1),
+              .where('membership.wanted', '=', true),
           ),
         );
       if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
@@ -244,8 +244,8 @@ async function saveDays(
     day,
     ...seen,
     ...counts,
-    isFrozen: isFrozen ? 1 : 0,
-    isTorn: isTorn ? 1 : 0,
+    isFrozen,
+    isTorn,
   }));
   for (const part of inParts(rows)) {
     await tx

@@ -1,6 +1,6 @@
 import { type Expression, type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../../db/database.ts';
-import type { Tables } from '../../db/tables.ts';
+import type { Tables } from '../../db/schema.ts';
 
 /**
  * The SQL of what readings of work store by a tool's id of a person, which may be an address. The ledger is kept: its

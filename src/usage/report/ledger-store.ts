@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonRows, jsonTexts } from '../../db/json-list.ts';
 import { lockRows } from '../../db/lease.ts';
-import type { UsageLedgerTable } from '../../db/usage-tables.ts';
+import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Day } from '../../domain/usage.ts';
@@ -129,8 +129,8 @@ const pageSize = 2000;
 async function listPage(
   database: Database,
   { install, contractIds, firstDay }: LedgerScope,
-  after: UsageLedgerTable | undefined,
-): Promise<UsageLedgerTable[]> {
+  after: Row<'usageLedger'> | undefined,
+): Promise<Row<'usageLedger'>[]> {
   let rows = database.kysely
     .selectFrom('usageLedger')
     .selectAll()
@@ -166,7 +166,7 @@ function isIn(known: ReadonlyMap<string, LedgerDay>): (day: DayOf) => boolean {
   return (day) => known.has(keyOf(day));
 }
 
-export function toLedgerRow(row: UsageLedgerTable): LedgerRow {
+export function toLedgerRow(row: Row<'usageLedger'>): LedgerRow {
   const { seconds, tasks, labels, triedSeconds, triedTasks, triedLabels, ...rest } = row;
   const { install, contractId, trainerId, day, state, sentAt, answeredAt, closedAt } = rest;
   const { doubtedUntil, loweringHeldAt: heldSince, status, requestId, message, reportId } = rest;
@@ -191,11 +191,11 @@ export function toLedgerRow(row: UsageLedgerTable): LedgerRow {
   };
 }
 
-function toLowered({ loweredAt: at, loweredFrom: from }: UsageLedgerTable): LedgerDay['lowered'] {
+function toLowered({ loweredAt: at, loweredFrom: from }: Row<'usageLedger'>): LedgerDay['lowered'] {
   return at === null || from === null ? null : { at, from: JSON.parse(from) };
 }
 
-function toRow({ install, contractId }: ContractKey, one: LedgerDay): UsageLedgerTable {
+function toRow({ install, contractId }: ContractKey, one: LedgerDay): Row<'usageLedger'> {
   const { answered, tried, heldSince: loweringHeldAt, lowered, ...rest } = one;
   const { seconds: triedSeconds, tasks: triedTasks, labels: triedLabels } = tried;
   return {
@@ -255,7 +255,7 @@ const otherColumns = [
 const columns = [...keyColumns, ...countColumns, ...otherColumns];
 
 /** One statement for any number of rows: thousands of parameters take longer to write than to store. */
-function insert(database: Database, rows: readonly UsageLedgerTable[], onConflict: RawBuilder<unknown>) {
+function insert(database: Database, rows: readonly Row<'usageLedger'>[], onConflict: RawBuilder<unknown>) {
   const values = columns.map((name, index) => {
     const isNumber = countColumns.includes(name) || name === 'status';
     return sql.raw(isNumber ? `cast(value ->> ${index} as bigint)` : `value ->> ${index}`);
@@ -266,7 +266,7 @@ function insert(database: Database, rows: readonly UsageLedgerTable[], onConflic
 }
 
 /** In the order of the columns. */
-function toValues(row: UsageLedgerTable): (string | number | null)[] {
+function toValues(row: Row<'usageLedger'>): (string | number | null)[] {
   return [
     row.install,
     row.contractId,
@@ -294,14 +294,14 @@ function toValues(row: UsageLedgerTable): (string | number | null)[] {
 }
 
 /** Updates rows that exist and are locked. */
-async function replace(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
+async function replace(database: Database, tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
   if (rows.length === 0) return;
   const set = [...countColumns, ...otherColumns].map((name) => sql.raw(`${name} = excluded.${name}`));
   await insert(database, rows, sql`do update set ${sql.join(set)}`).execute(tx);
 }
 
 /** @throws AppError `unavailable` where another sender has begun the same meanwhile */
-async function insertNew(database: Database, tx: Transaction, rows: readonly UsageLedgerTable[]): Promise<void> {
+async function insertNew(database: Database, tx: Transaction, rows: readonly Row<'usageLedger'>[]): Promise<void> {
   if (rows.length === 0) return;
   const { numAffectedRows } = await insert(database, rows, sql`do nothing`).execute(tx);
   if (numAffectedRows === BigInt(rows.length)) return;

@@ -1,4 +1,4 @@
-import type { UsageTroubleKind } from '../../db/usage-tables.ts';
+import type { UsageTroubleKind } from '../../domain/usage.ts';
 import type { AlertKind, Alerts } from '../../lib/alerts.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import { type HeldWork, workKey } from '../attribute/attribute-work.ts';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Database, inTransaction } from '../../db/database.ts';
 import { jsonRows } from '../../db/json-list.ts';
-import type { UsageTroubleKind } from '../../db/usage-tables.ts';
+import type { UsageTroubleKind } from '../../domain/usage.ts';
 
 /** The only SQL of what an operator has to look at, and of when it was alerted. */
 export interface TroubleStore {

@@ -3,7 +3,7 @@ import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
 import { createInvitationStore } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
-import type { MembershipRow } from '../../../src/db/tables.ts';
+import type { Row } from '../../../src/db/schema.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { RouteLink } from '../../../src/memberships/link-router.ts';
 import { explainMembership } from '../../../src/operator/explain-membership.ts';
@@ -28,7 +28,7 @@ interface Stage {
   /** The account with this address, which CVAT itself does not show. */
   account(email: string): number;
   isIn(email: string): boolean;
-  membership(trainer: string): Promise<MembershipRow>;
+  membership(trainer: string): Promise<Row<'membership'>>;
 }
 
 /** CVAT behind the engine, with its clock. */
@@ -114,7 +114,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     const id = account(amara.workEmail);
     expect(await membership('cmu1')).toMatchObject({
       state: 'failed',
-      wanted: 0,
+      wanted: false,
       failure: `The trainer may still be in, as one of these accounts, because a call to add the trainer got no answer: ${id}. Remove the trainer's account in studio; put the ids of the others into tools.studio.protected`,
     });
     await incident.pass(hours);
@@ -164,7 +164,7 @@ describeAnyDatabase('an invitation of CVAT with an unknown outcome', (openFresh)
     const { cvat, incident, isIn, account, membership } = await openStage(openFresh, options);
     await incident.event('contract.started', amara);
     await incident.event('contract.ended', amara);
-    expect(await membership('cmu1')).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(await membership('cmu1')).toMatchObject({ state: 'failed', wanted: false });
     const id = account(amara.workEmail);
     const pending = cvat.state.membershipOf(org, id);
     if (pending !== undefined) cvat.state.accept(pending);
@@ -233,7 +233,7 @@ describeAnyDatabase('the jobs of a member of CVAT whose contract ends', (openFre
     isBroken = true;
     await stage.incident.event('contract.ended', amara);
     expect(stage.isIn(amara.workEmail)).toBe(false);
-    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removing', wanted: 0 });
+    expect(await stage.membership('cmu1')).toMatchObject({ state: 'removing', wanted: false });
     isBroken = false;
     assign(2);
     await stage.incident.pass(hours);
@@ -395,7 +395,7 @@ describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
     const after = keysOf();
     expect(after).toHaveLength(8);
     expect(after.filter((key) => before.includes(key))).toHaveLength(5);
-    expect(await engine.rows('invitation')).toMatchObject(people.map(() => ({ isRenewalWanted: 0 })));
+    expect(await engine.rows('invitation')).toMatchObject(people.map(() => ({ isRenewalWanted: false })));
     // They are the same accounts, so a person who registers and accepts is known.
     for (const { workEmail } of people) {
       const { id } = cvat.state.register(workEmail, workEmail.replace('@', '_'));

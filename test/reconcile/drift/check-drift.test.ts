@@ -351,7 +351,7 @@ describeAnyDatabase('drift', (openFresh) => {
     const rows = await incident.engine.membershipRows();
     const { id, generation } = rows.find(({ trainerId }) => trainerId === trainer) ?? {};
     if (id === undefined || generation === undefined) throw new Error('there is none');
-    const intent = { membershipId: id, generation, operation: 'add', wasFound: 0 } as const;
+    const intent = { membershipId: id, generation, operation: 'add', wasFound: false } as const;
     const createdAt = clock.now().toISOString();
     await inTransaction(database, (tx) =>
       tx

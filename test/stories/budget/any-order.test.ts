@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { takeReading } from '../../../src/budget/take-reading.ts';
-import type { BudgetRow } from '../../../src/db/budget-tables.ts';
+import type { Row } from '../../../src/db/schema.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { noBudget, toBudget } from '../../support/budgets.ts';
 import { tries } from '../../support/tries.ts';
@@ -26,7 +26,7 @@ interface DatedNotice extends BudgetNotice {
 /** All notices, when these are answered in the order in which their answers come. */
 function noticesOf(readings: readonly Reading[], repeatMs: number | null): DatedNotice[] {
   const notices: DatedNotice[] = [];
-  let row: BudgetRow = noBudget;
+  let row: Row<'budget'> = noBudget;
   const arrivals = readings
     .map((one) => ({ ...one, at: begin + one.askedAfterMs + one.takesMs }))
     .sort((a, b) => a.at - b.at);

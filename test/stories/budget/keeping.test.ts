@@ -3,8 +3,8 @@ import { beforeEach, expect, it } from 'vitest';
 import type { BudgetStore } from '../../../src/budget/budget-store.ts';
 import { createKeepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../../src/budget/take-reading.ts';
-import type { BudgetRow } from '../../../src/db/budget-tables.ts';
 import type { Database } from '../../../src/db/database.ts';
+import type { Row } from '../../../src/db/schema.ts';
 import type { BudgetNotice } from '../../../src/domain/notice.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { toBudget } from '../../support/budgets.ts';
@@ -35,7 +35,7 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
   });
   const keep = (...wanted: Parameters<typeof reading>) => keepBudget(world.open(), reading(...wanted));
 
-  async function row(): Promise<BudgetRow | undefined> {
+  async function row(): Promise<Row<'budget'> | undefined> {
     const [only, ...others] = await world.rows();
     expect(others).toEqual([]);
     return only;

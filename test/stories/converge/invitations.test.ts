@@ -50,7 +50,7 @@ describeAnyDatabase('a tool with one link for all trainers', (openFresh) => {
     tool.seed('street-signs', 'cmu1', 'cmu1@opentrain.work');
     engine.clock.advance(hourMs);
     await convergeDue(engine, tool);
-    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', memberId: 'cmu1', isOurs: 1 }]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'active', memberId: 'cmu1', isOurs: true }]);
     expect(await engine.rows('invitation')).toEqual([]);
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);

@@ -157,7 +157,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       // Where the tool lists, the list says so.
       expect(finds() - before).toBe(lists ? 2 : 3);
       expect(await incident.engine.membershipRows()).toMatchObject([
-        { state: 'removed', isOurs: 0, lateUntil: null, missedAt: null, nextAttemptAt: null },
+        { state: 'removed', isOurs: false, lateUntil: null, missedAt: null, nextAttemptAt: null },
       ]);
       // From now on, a trainer who is added by hand is not ours.
       incident.tool.seed(signs, 'cmu1');
@@ -182,7 +182,7 @@ describeAnyDatabase('a tool', (openFresh) => {
       await incident.event('contract.started', { contract: 'cmc2' });
       await incident.pass(minutes);
       expect(incident.removals()).toEqual([]);
-      expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+      expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: true }]);
       await incident.event('contract.ended', { contract: 'cmc2' });
       expect(members()).toEqual([]);
     });

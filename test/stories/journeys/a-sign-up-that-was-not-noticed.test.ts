@@ -115,7 +115,7 @@ describeAnyDialect('a trainer who signed up by the link that serves all trainers
     const wanted = () => kysely.selectFrom('finalReading').selectAll().execute();
     await until('their work is wanted', wanted, (rows) => rows.length === 1);
     journey.clock.advance(5 * 60_000);
-    await until('it is not waited for', wanted, ([row]) => row?.isUnread === 1);
+    await until('it is not waited for', wanted, ([row]) => row?.isUnread === true);
     const look = async () => {
       // No time passes while a call is under way: it would outlive its lease.
       await journey.quiet();

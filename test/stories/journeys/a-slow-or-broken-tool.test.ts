@@ -150,7 +150,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     await journey.pass(hourMs);
     expect(tool.members()).toEqual(['street-signs/usr1']);
     expect(tool.calls).toEqual(['add street-signs/usr1']);
-    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: true }]);
 
     await journey.deliver(toBody(ended));
     await journey.quiet();
@@ -174,7 +174,7 @@ describeAnyDialect('a slow or broken tool', (dialect) => {
     // Seen gone twice; from the next reading on they are not ours.
     await read(journey);
     const rows = () => journey.memberships();
-    await until('they are not ours', rows, ([row]) => row?.isOurs === 0);
+    await until('they are not ours', rows, ([row]) => row?.isOurs === false);
     await journey.quiet();
     expect(await journey.memberships()).toMatchObject([{ state: 'removed' }]);
     tool.remove = tool.removeReally;

@@ -46,7 +46,7 @@ describeAnyDialect('a tool that is reached by HTTP', (dialect) => {
 
     tool.faults.end();
     await journey.pass(hourMs);
-    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: true }]);
     expect(tool.members('street-signs')).toHaveLength(1);
   });
 

@@ -41,8 +41,8 @@ describeAnyDialect("an employer's own account", (dialect) => {
     await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [adaId], lamps: [benId] });
     expect(await memberships()).toMatchObject([
-      { state: 'active', isOurs: 1 },
-      { state: 'active', isOurs: 1 },
+      { state: 'active', isOurs: true },
+      { state: 'active', isOurs: true },
     ]);
     sandbox.endContract(ada?.contractId ?? '');
     await pass(readEveryMs);

@@ -18,7 +18,7 @@ describeEachDialect('a delivery becomes a member', (dialect) => {
     await journey.quiet();
     expect(journey.roster()).toEqual({ 'street-signs': [trainer] });
     expect(await journey.memberships()).toMatchObject([
-      { trainerId: trainer, groupId: 'street-signs', state: 'active', isOurs: 1 },
+      { trainerId: trainer, groupId: 'street-signs', state: 'active', isOurs: true },
     ]);
 
     sandbox.endContract(contractId);
@@ -205,7 +205,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     await customer.api('DELETE', `/project-links/${linkId}`);
     await journey.quiet();
     expect(await journey.memberships()).toMatchObject([
-      { state: 'removing', cause: 'link_removed', wanted: 0, nextAttemptAt: null },
+      { state: 'removing', cause: 'link_removed', wanted: false, nextAttemptAt: null },
     ]);
     await journey.pass(graceMs - 60_000);
     expect(journey.roster()).toEqual({ 'street-signs': ids });
@@ -229,7 +229,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     await journey.pass(2 * graceMs);
     expect(journey.roster()).toEqual({ 'street-signs': ids });
     expect(await journey.receipts()).not.toContain('remove removed');
-    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await journey.memberships()).toMatchObject([{ state: 'active', isOurs: true }]);
   });
 
   it('gives no access by an event of long ago, until a read confirms it', async () => {

@@ -161,7 +161,7 @@ describeAnyDialect("what happens at an employer's account", (dialect) => {
     await live(30 * secondMs);
     await live(longestMs);
     expect(roster()['signs']).toHaveLength(1);
-    expect(await memberships()).toMatchObject([{ state: 'active', wanted: 1 }]);
+    expect(await memberships()).toMatchObject([{ state: 'active', wanted: true }]);
   });
 
   it.each([0, 1])('finds an end without an event within five minutes, with %i failed readings', async (failures) => {

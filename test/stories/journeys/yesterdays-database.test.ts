@@ -235,7 +235,7 @@ function copyDatabase(site: Site, from: string, to: string): void {
 
 async function countWaiting({ storage }: SiteBridge): Promise<number> {
   const waiting = storage.database.kysely.selectFrom('awaitedReading').select('since');
-  return (await waiting.where('isExplicit', '=', 1).execute()).length;
+  return (await waiting.where('isExplicit', '=', true).execute()).length;
 }
 
 async function countReads({ storage }: SiteBridge): Promise<number> {

@@ -15,7 +15,7 @@ describeAnyDatabase('a delivered end', (openFresh) => {
       await engine.apply([fullEvent({ type: 'contract.started', ...about(name) })]);
     }
     const { kysely } = engine.database;
-    const member = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+    const member = { isOurs: true, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
     await kysely.updateTable('membership').set(member).execute();
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
     await engine.pass(20 * minuteMs);

@@ -94,7 +94,7 @@ async function openWithMember(database: Fresh): Promise<Engine> {
 }
 
 async function makeMembers({ database }: Engine): Promise<void> {
-  const member = { isOurs: 1, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
+  const member = { isOurs: true, memberId: 'm1', state: 'active', nextAttemptAt: null } as const;
   const pending = database.kysely.updateTable('membership').where('state', '=', 'pending');
   await pending.set(member).execute();
 }

@@ -44,7 +44,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
 
     // An intent was written, so the tool may have done it all the same.
     await engine.apply([ended]);
-    expect(await membership()).toMatchObject({ state: 'removing', wanted: 0, generation: 2 });
+    expect(await membership()).toMatchObject({ state: 'removing', wanted: false, generation: 2 });
     expect(await convergeDue(engine, tool)).toEqual(['remove already_absent']);
   });
 
@@ -54,12 +54,12 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     await engine.apply([ended]);
     tool.before = (call) => (call === 'remove' ? refuse() : undefined);
     await convergeDue(engine, tool);
-    expect(await membership()).toMatchObject({ state: 'failed', wanted: 0 });
+    expect(await membership()).toMatchObject({ state: 'failed', wanted: false });
 
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-    expect(await membership()).toMatchObject({ state: 'pending', wanted: 1, failure: null });
+    expect(await membership()).toMatchObject({ state: 'pending', wanted: true, failure: null });
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
   it('of one that could not be looked at, nothing is left to do', async () => {
@@ -97,7 +97,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'waiting_email', nextAttemptAt: null });
     expect(await convergeDue(engine, tool)).toEqual([]);
     await engine.apply([ended]);
-    expect(await membership()).toMatchObject({ state: 'removed', nextAttemptAt: null, wanted: 0 });
+    expect(await membership()).toMatchObject({ state: 'removed', nextAttemptAt: null, wanted: false });
     expect(await convergeDue(engine, tool)).toEqual([]);
     expect(tool.calls).toEqual([]);
   });
@@ -128,7 +128,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     expect(await membership()).toMatchObject({ state: 'pending', generation: 3 });
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
     expect(tool.members('street-signs')).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true });
   });
 
   it('keeps a trainer in for as long as one reason of any install stands', async () => {
@@ -136,10 +136,10 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     await engine.apply([started], 'globex');
     await convergeDue(engine, tool);
     await engine.apply([ended], 'acme');
-    expect(await membership()).toMatchObject({ wanted: 1, generation: 1, state: 'active' });
+    expect(await membership()).toMatchObject({ wanted: true, generation: 1, state: 'active' });
     await engine.apply([fullEvent({ type: 'project_link.removed' })], 'globex');
     expect(await membership()).toMatchObject({
-      wanted: 0,
+      wanted: false,
       generation: 2,
       state: 'removing',
       nextAttemptAt: null,
@@ -175,7 +175,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     });
     expect(await convergeDue(engine, tool)).toEqual(['add already_member']);
     expect(tool.calls.filter((call) => call.startsWith('remove'))).toEqual([]);
-    expect(await membership()).toMatchObject({ state: 'active', isOurs: 1, wanted: 1 });
+    expect(await membership()).toMatchObject({ state: 'active', isOurs: true, wanted: true });
   });
 
   it('takes out the trainers that the new link has no contract for, once that is known', async () => {
@@ -202,7 +202,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     await engine.pass(graceMs);
     expect(await convergeDue(engine, tool)).toEqual([]);
     expect(tool.members('street-signs')).toEqual(['cmu1']);
-    expect(await membership()).toMatchObject({ state: 'released', isOurs: 0 });
+    expect(await membership()).toMatchObject({ state: 'released', isOurs: false });
   });
 
   it('lets a trainer in again whose delivered end a later read contradicts', async () => {
@@ -217,7 +217,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
       contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }],
     });
     await engine.merge(listed('2026-03-15T11:09:59.999Z'));
-    expect(await membership()).toMatchObject({ state: 'removed', wanted: 0 });
+    expect(await membership()).toMatchObject({ state: 'removed', wanted: false });
     await engine.merge(listed('2026-03-15T11:10:00.000Z'));
     expect(await convergeDue(engine, tool)).toEqual(['add added']);
 
@@ -232,7 +232,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     routes = () => undefined;
     await engine.apply([ended, fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
     expect(await engine.membershipRows()).toMatchObject([
-      { wanted: 1, state: 'orphaned', cause: null, removeAfter: null, nextAttemptAt: null },
+      { wanted: true, state: 'orphaned', cause: null, removeAfter: null, nextAttemptAt: null },
     ]);
     await engine.pass(48 * 3_600_000);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -241,15 +241,15 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     routes = (project) => `elsewhere/${project}`;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc3' })]);
     expect(await engine.membershipRows()).toMatchObject([
-      { groupId: 'street-signs', wanted: 1, state: 'orphaned' },
-      { groupId: 'elsewhere/street-signs', wanted: 1, state: 'pending' },
+      { groupId: 'street-signs', wanted: true, state: 'orphaned' },
+      { groupId: 'elsewhere/street-signs', wanted: true, state: 'pending' },
     ]);
 
     // The configuration leads back, and they were there all along.
     routes = (project) => project ?? undefined;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc4' })]);
     await convergeDue(engine, tool);
-    expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: 1 });
+    expect((await engine.membershipRows())[0]).toMatchObject({ state: 'active', isOurs: true });
   });
 
   it('removes no trainer whose last reason that still leads there ends, while another stands', async () => {
@@ -262,7 +262,7 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     routes = (project) => (project === 'lamps' ? undefined : 'team');
     await engine.apply([ended]);
     expect(await convergeDue(engine, tool)).toEqual([]);
-    expect(await engine.membershipRows()).toMatchObject([{ state: 'orphaned', wanted: 1 }]);
+    expect(await engine.membershipRows()).toMatchObject([{ state: 'orphaned', wanted: true }]);
 
     routes = () => 'team';
     await engine.apply([fullEvent({ type: 'contract.ended', ...lamps })]);
@@ -273,6 +273,6 @@ describeAnyDatabase('when something else is wanted', (openFresh) => {
     await engine.apply([started]);
     routes = () => undefined;
     await engine.apply([ended]);
-    expect(await engine.membershipRows()).toMatchObject([{ wanted: 0, state: 'removed' }]);
+    expect(await engine.membershipRows()).toMatchObject([{ wanted: false, state: 'removed' }]);
   });
 });

@@ -67,7 +67,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
   beforeEach(async () => {
     ({ incident, tool } = await open(openFresh));
     await start();
-    expect(await row()).toMatchObject({ memberId: '1', isOurs: 1 });
+    expect(await row()).toMatchObject({ memberId: '1', isOurs: true });
   });
 
   it('is not taken for the trainer: they are added again, and the employee stays', async () => {

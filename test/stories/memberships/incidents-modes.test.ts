@@ -83,7 +83,7 @@ describeEachDatabase('a mode of provisioning that is not known', (openFresh) => 
       await incident.pass(15 * minutes);
       await incident.read(listed(mode, 'cmc1'));
     }
-    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: true }]);
     await incident.event('contract.ended', amara);
     expect(members()).toEqual([]);
   });

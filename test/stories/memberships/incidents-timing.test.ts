@@ -39,7 +39,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
 
     await incident.pass(convergeLeaseMs);
     expect(await receiptsOf(incident.engine)).toEqual(['add already_member']);
-    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: true }]);
     await incident.event('contract.ended');
     expect(incident.tool.members(signs)).toEqual([]);
   });
@@ -65,7 +65,7 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
     // A member who is put in by hand after the next reading is not ours.
     await incident.checkDrift();
     await incident.settle();
-    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'removed', isOurs: 0 }]);
+    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'removed', isOurs: false }]);
   });
 });
 
@@ -86,7 +86,7 @@ describeEachDatabase('a trainer who is hired again while being removed', (openFr
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     await incident.pass(2 * convergeLeaseMs);
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
-    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: 1 }]);
+    expect(await incident.engine.membershipRows()).toMatchObject([{ state: 'active', isOurs: true }]);
   };
 
   it('before the claim, is in, and never was out', async () => {

@@ -44,7 +44,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.takeIn();
     const at = toInstant(engine.clock.now());
     expect(await engine.membershipRows()).toMatchObject([
-      { tool: 'studio', groupId: 'street-signs', trainerId: 't1', wanted: 1, generation: 1 },
+      { tool: 'studio', groupId: 'street-signs', trainerId: 't1', wanted: true, generation: 1 },
     ]);
     expect(await engine.membershipRows()).toMatchObject([{ state: 'pending', nextAttemptAt: at }]);
     expect(await statesOf(engine)).toEqual(['handled']);
@@ -52,7 +52,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.deliver([started(1, { type: 'contract.ended' })]);
     await engine.takeIn();
     expect(await engine.membershipRows()).toMatchObject([
-      { wanted: 0, generation: 2, state: 'removed', nextAttemptAt: null },
+      { wanted: false, generation: 2, state: 'removed', nextAttemptAt: null },
     ]);
   });
 
@@ -175,7 +175,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.deliver([started(240, { link: 'other', project: 'lamps', contract: 'other' })]);
     await engine.takeIn();
     expect(await engine.rows('derivation')).toEqual([]);
-    const wanted = (await engine.membershipRows()).filter((row) => row.wanted === 1);
+    const wanted = (await engine.membershipRows()).filter((row) => row.wanted);
     expect(wanted).toMatchObject([{ trainerId: 't240', groupId: 'lamps' }]);
   });
 
@@ -223,7 +223,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.deliver([fullEvent({ type: 'milestone.funded' })]);
     await engine.takeIn();
     expect(due).toEqual(['tool', 'marketplace']);
-    await engine.database.kysely.updateTable('membership').set({ isOurs: 1 }).execute();
+    await engine.database.kysely.updateTable('membership').set({ isOurs: true }).execute();
     await engine.deliver([started(1, { type: 'contract.ended' })]);
     await engine.takeIn();
     expect(due).toEqual(['tool', 'marketplace', 'brake']);
@@ -265,5 +265,5 @@ describeAnyDatabase('intake', (openFresh) => {
 });
 
 async function countWanted(engine: Engine): Promise<number> {
-  return (await engine.membershipRows()).filter((row) => row.wanted === 1).length;
+  return (await engine.membershipRows()).filter((row) => row.wanted).length;
 }

@@ -147,7 +147,7 @@ async function employ({ engine, tool }: Incident, count: number): Promise<void> 
   await inTransaction(engine.database, (tx) =>
     tx
       .updateTable('membership')
-      .set((eb) => ({ state: 'active', isOurs: 1, nextAttemptAt: null, memberId: eb.ref('trainerId') }))
+      .set((eb) => ({ state: 'active', isOurs: true, nextAttemptAt: null, memberId: eb.ref('trainerId') }))
       .execute(),
   );
   engine.clock.advance(minutes);

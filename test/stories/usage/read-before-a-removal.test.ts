@@ -212,7 +212,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     refuses(new AppError('invalid', 'It records no events'));
     await tryAgain();
     expect(await isCleared()).toBe(true);
-    expect(await engine.rows('finalReading')).toMatchObject([{ isUnread: 1 }]);
+    expect(await engine.rows('finalReading')).toMatchObject([{ isUnread: true }]);
   });
 
   it('nothing is waited for in a tool that has no work to read, or where no trainer ever worked', async () => {

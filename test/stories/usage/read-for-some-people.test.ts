@@ -14,7 +14,7 @@ const many = Array.from({ length: 70_000 }, (_, index) => `unknown${index}`);
 
 async function seeIn(database: Database, trainerId: string, on = day): Promise<void> {
   const member = { tool: 'studio', scope: '7', memberId: `m${trainerId}`, day: on };
-  const row = { ...member, trainerId, ...counts, isFrozen: 0, seenAt: `${day}T12:00:00.000Z` };
+  const row = { ...member, trainerId, ...counts, isFrozen: false, seenAt: `${day}T12:00:00.000Z` };
   await database.kysely.insertInto('usageDay').values(row).execute();
 }
 

@@ -70,7 +70,7 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     const counts = { seconds: 60, tasks: 1, labels: 3 };
     await engine.database.kysely
       .insertInto('usageDay')
-      .values({ ...key, day, ...counts, isFrozen: 0, seenAt: `${day}T20:00:00.000Z` })
+      .values({ ...key, day, ...counts, isFrozen: false, seenAt: `${day}T20:00:00.000Z` })
       .execute();
     const { due, held } = await (await openDue(usage.deps)).load(['t1']);
     expect(held).toEqual([]);

@@ -1,0 +1,50 @@
+import type { ColumnType, Selectable } from 'kysely';
+import type { Column, Table } from './columns.ts';
+import { budget } from './schema/budget.ts';
+import { evidence } from './schema/evidence.ts';
+import { inbox } from './schema/inbox.ts';
+import { installs } from './schema/installs.ts';
+import { memberships } from './schema/memberships.ts';
+import { messages } from './schema/messages.ts';
+import { operation } from './schema/operation.ts';
+import { removals } from './schema/removals.ts';
+import { tools } from './schema/tools.ts';
+import { usage } from './schema/usage.ts';
+
+/**
+ * Every table, once. Row types, the initial migration, what is cut back after a clock was ahead, and which columns are
+ * flags follow from it. Names are in camel case here and in snake case in the database.
+ */
+export const schema = {
+  ...operation,
+  ...inbox,
+  ...installs,
+  ...evidence,
+  ...memberships,
+  ...tools,
+  ...removals,
+  ...usage,
+  ...budget,
+  ...messages,
+};
+
+type Schema = typeof schema;
+
+type TypesOf<C> = C extends Column<infer Read, infer Inserted> ? ColumnType<Read, Inserted, Read> : never;
+
+/** The database as Kysely sees it. */
+export type Tables = {
+  [T in keyof Schema]: { [C in keyof Schema[T]['columns']]: TypesOf<Schema[T]['columns'][C]> };
+};
+
+/** A row as it is read. */
+export type Row<T extends keyof Tables> = Selectable<Tables[T]>;
+
+export const tables: Readonly<Record<string, Table>> = schema;
+
+/** The columns that are a flag, in every table that has them. */
+export const flags: ReadonlySet<string> = new Set(
+  Object.values(tables).flatMap(({ columns }) =>
+    Object.entries(columns).flatMap(([name, { facts }]) => (facts.isFlag ? [name] : [])),
+  ),
+);

@@ -1,0 +1,99 @@
+import type { BudgetState, NotifiedBudgetState } from '../../domain/budget.ts';
+import { absences, instant, integer, real, table, text } from '../columns.ts';
+
+export const budget = {
+  budget: table(
+    {
+      fundedVolume: real().nullable(),
+      fundedAmountUsd: real().nullable(),
+      consumedVolume: real().nullable(),
+      remainingVolume: real().nullable(),
+      consumedFraction: real().nullable(),
+      install: text(),
+      contractId: text(),
+      /** Null until it is read. */
+      state: text<BudgetState>().nullable(),
+      /** When the first reading began that found it in this state. */
+      stateSince: instant().nullable(),
+      paymentType: text().nullable(),
+      consumedSeconds: real().nullable(),
+      consumedLabels: real().nullable(),
+      consumedTasks: real().nullable(),
+      lastUsageAt: instant('kept').nullable(),
+      /** When the request began that was answered with this. */
+      askedAt: instant().nullable(),
+      /** Null while the contract is not active. */
+      nextReadAt: instant().nullable(),
+      /** When it is used up at the pace of the week before it was last read; null where that is never, or not known. */
+      runsOutAt: instant('kept').nullable(),
+      /** The latest `milestone.*` event for which a reading was made. */
+      metEventAt: instant().nullable(),
+      /** When the last request began, if its answer was that there is no such contract; otherwise null. */
+      notFoundAt: instant().nullable(),
+      attempts: integer().default(0),
+      failure: text().nullable(),
+      /** The state of the last notice, when it was given, and the funded volume at that time. */
+      notifiedState: text<NotifiedBudgetState>().nullable(),
+      notifiedAt: instant().nullable(),
+      notifiedFundedVolume: real().nullable(),
+    },
+    {
+      key: ['install', 'contractId'],
+      indexes: {
+        due: { on: ['install', 'nextReadAt'], where: 'next_read_at is not null' },
+        runningOut: {
+          on: ['runsOutAt', 'install', 'contractId'],
+          where: 'runs_out_at is not null and next_read_at is not null',
+        },
+        byState: { on: ['install', 'state'], where: 'next_read_at is not null' },
+        failing: { on: ['install'], where: 'attempts > 0 or not_found_at is not null' },
+      },
+    },
+  ),
+
+  /** The lease for reading the budgets of an install, and until when none are read. */
+  budgetReader: table(
+    {
+      install: text(),
+      leaseToken: text().nullable(),
+      leasedUntil: instant('lease').nullable(),
+      restUntil: instant().nullable(),
+      attempts: integer().default(0),
+      failure: text().nullable(),
+    },
+    { key: ['install'] },
+  ),
+
+  /** A payment that waits for a person at the marketplace. The row goes when it no longer waits. */
+  pendingPayment: table(
+    {
+      install: text(),
+      paymentId: text(),
+      jobId: text().nullable(),
+      amountUsd: real().nullable(),
+      /** Where a person sees to it. */
+      url: text(),
+      firstSeenAt: instant(),
+      /** When the last reading began that listed it. */
+      seenAt: instant(),
+      /** When the readings began that did not list it since. */
+      absences: absences().nullable(),
+    },
+    { key: ['install', 'paymentId'] },
+  ),
+
+  /** The lease for reading what waits for money at an install. */
+  paymentReader: table(
+    {
+      install: text(),
+      nextReadAt: instant(),
+      /** How many events have asked for a reading since the last. */
+      asks: integer().default(0),
+      leasedUntil: instant('lease').nullable(),
+      /** How many readings in a row have failed. */
+      attempts: integer().default(0),
+      failure: text().nullable(),
+    },
+    { key: ['install'] },
+  ),
+};

@@ -1,0 +1,164 @@
+import type { AddressMissing } from '../../domain/evidence.ts';
+import { absences, instant, integer, sealed, table, text, version } from '../columns.ts';
+
+export const evidence = {
+  contract: table(
+    {
+      install: text(),
+      contractId: text(),
+      startedEventAt: instant().nullable(),
+      endedEventAt: instant().nullable(),
+      activeReadAt: instant().nullable(),
+      endedReadAt: instant().nullable(),
+      endedByOperatorAt: instant().nullable(),
+      reopenedAt: instant().nullable(),
+      participantsReadAt: instant().nullable(),
+      budgetEventAt: instant().nullable(),
+      title: text().nullable(),
+      titleVersion: version().nullable(),
+      startDate: instant('kept').nullable(),
+      startDateVersion: version().nullable(),
+      endDate: instant('kept').nullable(),
+      endDateVersion: version().nullable(),
+    },
+    {
+      key: ['install', 'contractId'],
+      indexes: {
+        contradicted: { on: ['install', 'contractId'], where: 'ended_event_at is not null and ended_read_at is null' },
+      },
+    },
+  ),
+
+  /** The target of a link never changes: re-pointing a project deletes one link and creates another. */
+  link: table(
+    {
+      install: text(),
+      linkId: text(),
+      removedEventAt: instant().nullable(),
+      firstSeenAt: instant().nullable(),
+      seenAt: instant().nullable(),
+      absences: absences().nullable(),
+      contractsReadAt: instant().nullable(),
+      externalProjectId: text().nullable(),
+      externalProjectName: text().nullable(),
+      externalProjectUrl: text().nullable(),
+      provisioningMode: text().nullable(),
+      provisioningModeVersion: version().nullable(),
+      jobId: text().nullable(),
+    },
+    {
+      key: ['install', 'linkId'],
+      indexes: {
+        byProject: ['install', 'externalProjectId'],
+      },
+    },
+  ),
+
+  installGrant: table(
+    {
+      install: text(),
+      grantId: text(),
+      revokedEventAt: instant().nullable(),
+      revokedReceivedAt: instant().nullable(),
+      firstActiveReadAt: instant().nullable(),
+      activeReadAt: instant().nullable(),
+    },
+    { key: ['install', 'grantId'] },
+  ),
+
+  /** Comes only from a record that names both the contract and the link. */
+  contractLink: table(
+    {
+      install: text(),
+      contractId: text(),
+      linkId: text(),
+      namedAt: instant().nullable(),
+      omissions: absences().nullable(),
+    },
+    {
+      key: ['install', 'contractId', 'linkId'],
+      indexes: {
+        byLink: ['install', 'linkId'],
+      },
+    },
+  ),
+
+  participation: table(
+    {
+      install: text(),
+      contractId: text(),
+      trainerId: text(),
+      seenAt: instant(),
+      absences: absences().nullable(),
+    },
+    {
+      key: ['install', 'contractId', 'trainerId'],
+      indexes: {
+        ofTrainer: ['trainerId', 'install'],
+      },
+    },
+  ),
+
+  /** As `PersonEvidence`, but the address is encrypted and found by its digest. */
+  person: table(
+    {
+      install: text(),
+      trainerId: text(),
+      displayName: text().nullable(),
+      displayNameVersion: version().nullable(),
+      workEmailVersion: version().nullable(),
+      addressMissing: text<AddressMissing>().nullable(),
+      addressMissingVersion: version().nullable(),
+      workEmail: sealed().nullable(),
+      workEmailDigest: text().nullable(),
+      /** Not encrypted, because it names no person. In lower case. */
+      workEmailDomain: text().nullable(),
+    },
+    {
+      key: ['install', 'trainerId'],
+      indexes: {
+        byTrainer: ['trainerId'],
+        byAddress: { on: ['workEmailDigest'], where: 'work_email_digest is not null' },
+      },
+    },
+  ),
+
+  /** When a contract was first seen to have ended; only if no event gives the time. */
+  contractEnd: table(
+    {
+      install: text(),
+      contractId: text(),
+      seenAt: instant(),
+    },
+    { key: ['install', 'contractId'] },
+  ),
+
+  /** Trainers whose personal data an install does not keep until they have a contract again. */
+  forgottenPerson: table(
+    {
+      install: text(),
+      trainerId: text(),
+      forgottenAt: instant(),
+    },
+    { key: ['trainerId', 'install'] },
+  ),
+
+  /** A contract that must be read, because an event left something out. */
+  readRequest: table(
+    {
+      install: text(),
+      contractId: text(),
+      wantedAt: instant(),
+      attempts: integer().default(0),
+      nextAttemptAt: instant(),
+      leasedUntil: instant('lease').nullable(),
+    },
+    {
+      key: ['install', 'contractId'],
+      indexes: {
+        turn: ['install', 'nextAttemptAt'],
+        wanted: ['install', 'wantedAt'],
+      },
+    },
+  ),
+};

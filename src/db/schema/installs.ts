@@ -1,0 +1,185 @@
+import type { RotationStep } from '../../domain/rotation.ts';
+import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
+import type { SourceKind } from '../../domain/source-kind.ts';
+import { bigint, counter, instant, integer, sealed, table, text } from '../columns.ts';
+
+export const installs = {
+  /** An install that was connected by command. It is in the database and not in the configuration. */
+  connectedInstall: table(
+    {
+      install: text(),
+      source: text<SourceKind>().default('platform'),
+      token: sealed(),
+      tool: text(),
+      /** A JSON list of patterns. */
+      projects: text(),
+      /** The id that the marketplace gave to the grant of the token. */
+      grantId: text(),
+      /** The organization that gave the grant; null if the marketplace did not say. */
+      organizationId: text().nullable(),
+      connectedAt: instant(),
+    },
+    { key: ['install'] },
+  ),
+
+  /** A webhook endpoint that delivers here, for an install from the configuration or from the database. */
+  webhookEndpoint: table(
+    {
+      install: text(),
+      endpointId: text(),
+      /** Null if it was made by hand and its secret is in the configuration. */
+      secret: sealed().nullable(),
+      storedAt: instant(),
+    },
+    { key: ['install', 'endpointId'] },
+  ),
+
+  /** The state of an install's webhook endpoint. */
+  subscription: table(
+    {
+      install: text(),
+      nextCheckAt: instant().nullable(),
+      leasedUntil: instant('lease').nullable(),
+      checkedAt: instant().nullable(),
+      /** What the last check could not repair, as JSON. */
+      trouble: text().nullable(),
+      /** Since when an endpoint may exist whose secret is not stored; null if none can. */
+      creatingSince: instant().nullable(),
+      /** When a delivery was last refused because no secret matched. */
+      unmatchedAt: instant().nullable(),
+      /** The last three times at which it was enabled again, as a JSON list. */
+      enabledAt: text().default('[]'),
+    },
+    { key: ['install'] },
+  ),
+
+  /** The reads of a whole install, and what waits for them. */
+  installState: table(
+    {
+      install: text(),
+      /** Nothing that was due before this is converged until the install is read. */
+      heldSince: instant().nullable(),
+      /** No removal on weaker evidence from before this is cleared until the install is read. */
+      removalsHeldSince: instant().nullable(),
+      readWantedAt: instant().nullable(),
+      readWantedBy: text<RunTrigger>().nullable(),
+      readBeganAt: instant().nullable(),
+      attempts: integer().default(0),
+      nextAttemptAt: instant().nullable(),
+      leasedUntil: instant('lease').nullable(),
+      failure: text().nullable(),
+      /** When the last list of its active contracts began whose contracts are all evidence now. */
+      activeListedAt: instant().nullable(),
+      /** Since when a removal waits for such a list; null if none does. */
+      listWantedAt: instant().nullable(),
+      /** When the list is due (again). */
+      listDueAt: instant().nullable(),
+    },
+    { key: ['install'] },
+  ),
+
+  /** A link of an employer's own account: the people of the job work in the project. */
+  jobLink: table(
+    {
+      install: text(),
+      linkId: text(),
+      jobId: text(),
+      externalProjectId: text(),
+    },
+    { key: ['install', 'linkId'], unique: ['install', 'jobId', 'externalProjectId'] },
+  ),
+
+  /** How far the updates feed of an account was read for an install. */
+  feed: table(
+    {
+      install: text(),
+      /** The account: another one has another feed. */
+      grantId: text(),
+      /** Every event up to it is stored; null before the first. */
+      cursor: text().nullable(),
+      nextReadAt: instant(),
+      /** While it is being read, when another process may take over. */
+      leasedUntil: instant('lease').nullable(),
+      /** When the last reading that was answered began. */
+      readAt: instant().nullable(),
+      /** How many readings in a row have failed. */
+      failures: integer(),
+      failure: text().nullable(),
+      failingSince: instant().nullable(),
+    },
+    { key: ['install', 'grantId'] },
+  ),
+
+  /** One read of a whole install, and what was done in the tools because of it. */
+  run: table(
+    {
+      id: counter(),
+      install: text(),
+      trigger: text<RunTrigger>(),
+      beganAt: instant(),
+      /** The last receipt before it. */
+      afterReceipt: bigint(),
+      /** When everything that was read was evidence; null before that. */
+      readAt: instant().nullable(),
+      endedAt: instant().nullable(),
+      outcome: text<RunOutcome>().nullable(),
+      contracts: integer().default(0),
+      added: integer().default(0),
+      removed: integer().default(0),
+      held: integer().default(0),
+      failed: integer().default(0),
+      failure: text().nullable(),
+    },
+    {
+      indexes: {
+        byInstall: ['install', 'beganAt'],
+        open: { on: ['install'], where: 'ended_at is null' },
+      },
+    },
+  ),
+
+  /** A token of an employer's account that replaces another one. */
+  tokenRotation: table(
+    {
+      id: text(),
+      /** The account. It has one rotation at a time. */
+      grantId: text(),
+      /** For which install it was begun. The token counts for every install that has the replaced one. */
+      install: text(),
+      step: text<RotationStep>(),
+      /** The marketplace's id of the token that is replaced. */
+      replacedId: text(),
+      /** The name of the new token, which no other has: it is found by it if its secret was lost. */
+      name: text(),
+      /** A JSON list. */
+      scopes: text(),
+      expiresAt: instant('kept').nullable(),
+      actor: text(),
+      origin: text().nullable(),
+      begunAt: instant(),
+      /** How often the marketplace was asked to make it, and when last. */
+      attempts: integer(),
+      attemptedAt: instant().nullable(),
+      /** The new token, once it was made. */
+      tokenId: text().nullable(),
+      token: sealed().nullable(),
+      /** Of the replaced token, keyed with the new one. */
+      replacedDigest: text().nullable(),
+      /** Since when the new token counts. */
+      switchedAt: instant().nullable(),
+      /** When the old one was revoked. */
+      settledAt: instant().nullable(),
+      /** When the next step is due; null once it is settled. */
+      nextAttemptAt: instant().nullable(),
+      /** How many attempts in a row have failed. */
+      failures: integer(),
+      failure: text().nullable(),
+    },
+    {
+      key: ['id'],
+      indexes: {
+        open: { on: ['grantId'], isUnique: true, where: 'settled_at is null' },
+      },
+    },
+  ),
+};

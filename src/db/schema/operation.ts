@@ -1,0 +1,72 @@
+import { counter, instant, sealed, table, text } from '../columns.ts';
+
+export const operation = {
+  setting: table(
+    {
+      name: text(),
+      value: text(),
+    },
+    { key: ['name'] },
+  ),
+
+  namedLock: table(
+    {
+      name: text(),
+      token: text(),
+      leasedUntil: instant('lease'),
+    },
+    { key: ['name'] },
+  ),
+
+  /** A process that receives and provisions, as another process sees it. */
+  instance: table(
+    {
+      id: text(),
+      name: text(),
+      version: text(),
+      startedAt: instant(),
+      beatAt: instant(),
+      installsLoadedAt: instant().nullable(),
+      stoppedAt: instant().nullable(),
+    },
+    { key: ['id'] },
+  ),
+
+  /** The decisions of operators. */
+  audit: table(
+    {
+      id: counter(),
+      at: instant(),
+      actor: text(),
+      action: text(),
+      subject: text(),
+      /** From where: `command line`, or `console` and an address. */
+      origin: text().default('command line'),
+      /** What the act changed, before and after, as text; null where the subject says all. */
+      before: text().nullable(),
+      after: text().nullable(),
+    },
+    {
+      indexes: {
+        bySubject: ['subject'],
+      },
+    },
+  ),
+
+  /** What an act by the API was answered with. */
+  keptAnswer: table(
+    {
+      id: counter(),
+      keyDigest: text().unique(),
+      requestDigest: text(),
+      /** Sealed; null while the act is under way. */
+      answer: sealed().nullable(),
+      begunAt: instant(),
+    },
+    {
+      indexes: {
+        begun: ['begunAt'],
+      },
+    },
+  ),
+};

@@ -1,0 +1,225 @@
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { DeliveredBy, InvitationKind } from '../../domain/invitation.ts';
+import type { ReceiptOutcome, ToolOperation } from '../../domain/membership.ts';
+import { bigint, counter, flag, instant, integer, sealed, table, text } from '../columns.ts';
+
+export const tools = {
+  installBinding: table(
+    {
+      grantId: text(),
+      organizationId: text().nullable(),
+      appId: text().nullable(),
+      install: text(),
+    },
+    { key: ['install'] },
+  ),
+
+  toolBinding: table(
+    {
+      identity: text().nullable(),
+      location: text().nullable(),
+      tool: text(),
+    },
+    { key: ['tool'] },
+  ),
+
+  /** A tool that fails its check and is therefore left alone. Every process can see this. */
+  toolTrouble: table(
+    {
+      tool: text(),
+      errorCode: text<ErrorCode>(),
+      message: text(),
+      since: instant(),
+      asksAgainAt: instant(),
+    },
+    { key: ['tool'] },
+  ),
+
+  /** Written before a call that changes a tool, so that the purpose of the call is known after a crash. */
+  intent: table(
+    {
+      id: counter(),
+      membershipId: bigint().references('membership'),
+      generation: integer(),
+      operation: text<ToolOperation>(),
+      /** Whether the look before the call found the member. */
+      wasFound: flag(),
+      createdAt: instant(),
+      /** The generated password of the login that the call makes; null when the call is settled. */
+      credential: sealed().nullable(),
+    },
+    {
+      indexes: {
+        byMembership: ['membershipId'],
+      },
+    },
+  ),
+
+  /** What was done in a tool, and its outcome. It never contains bodies or addresses. */
+  receipt: table(
+    {
+      id: counter(),
+      membershipId: bigint().references('membership'),
+      generation: integer(),
+      operation: text<ToolOperation>(),
+      outcome: text<ReceiptOutcome>(),
+      toolStatus: integer().nullable(),
+      message: text().nullable(),
+      createdAt: instant(),
+      /** Milliseconds from when the membership was first wanted so until this; null where it is not so yet, or was so before. */
+      metAfterMs: bigint().nullable(),
+    },
+    {
+      indexes: {
+        byMembership: ['membershipId'],
+        met: { on: ['id'], where: 'met_after_ms is not null' },
+      },
+    },
+  ),
+
+  /** How a member without a login gets in. */
+  invitation: table(
+    {
+      membershipId: bigint(),
+      kind: text<InvitationKind>(),
+      /** Null after it was delivered. */
+      content: sealed().nullable(),
+      createdAt: instant('kept'),
+      expiresAt: instant('kept').nullable(),
+      deliveredAt: instant().nullable(),
+      deliveredBy: text<DeliveredBy>().nullable(),
+      /** Whether a new invitation is to be made. */
+      isRenewalWanted: flag().default(false),
+      /** Attempts to mail it. */
+      attempts: integer().default(0),
+      nextAttemptAt: instant('lease').nullable(),
+      failure: text().nullable(),
+    },
+    {
+      key: ['membershipId'],
+      indexes: {
+        due: ['nextAttemptAt'],
+        undelivered: { on: ['createdAt'], where: 'delivered_at is null' },
+      },
+    },
+  ),
+
+  /** An invitation that was, or may have been, mailed in the last day. */
+  mailed: table(
+    {
+      membershipId: bigint(),
+      /** Identifies the invitation among those of the membership. */
+      invitedAt: instant('kept'),
+      install: text(),
+      addressDigest: text(),
+      mailedAt: instant(),
+    },
+    {
+      key: ['membershipId', 'invitedAt'],
+      indexes: {
+        to: ['install', 'addressDigest', 'mailedAt'],
+      },
+    },
+  ),
+
+  /** The shared invitation link of a group, and when it is to be reset. */
+  linkReset: table(
+    {
+      tool: text(),
+      groupId: text(),
+      /** How often a reset was requested. */
+      requests: integer(),
+      /** When it was last reset. */
+      resetAt: instant().nullable(),
+      /** Null when there is nothing to do. */
+      nextAttemptAt: instant().nullable(),
+      attempts: integer().default(0),
+    },
+    { key: ['tool', 'groupId'] },
+  ),
+
+  driftListing: table(
+    {
+      tool: text(),
+      groupId: text(),
+      /** By whose reading it was listed. */
+      install: text(),
+      listedAt: instant(),
+      /** How many members the tool listed. */
+      listed: integer(),
+      /** How many findings there was no room for. */
+      unkept: integer(),
+    },
+    { key: ['tool', 'groupId'] },
+  ),
+
+  /** A member that is not as it should be. */
+  driftFinding: table(
+    {
+      /** Random. */
+      id: text(),
+      tool: text(),
+      groupId: text(),
+      kind: text(),
+      /** Null for an account that belongs to no known trainer. */
+      membershipId: bigint().nullable(),
+      /** When the first of the listings began that have shown it without a break. */
+      since: instant(),
+      /** The account as the tool shows it, as sealed JSON; null where there is a membership. */
+      content: sealed().nullable(),
+      /** Of its address, so that it is found when a person is to be forgotten. */
+      addressDigest: text().nullable(),
+    },
+    {
+      key: ['id'],
+      indexes: {
+        ofGroup: ['tool', 'groupId', 'kind', 'id'],
+        address: ['addressDigest'],
+      },
+    },
+  ),
+
+  /** A change at the marketplace that a reading has found, and that no delivery had said before. Ids alone. */
+  missedEvent: table(
+    {
+      id: counter(),
+      install: text(),
+      kind: text<'start' | 'end' | 'link' | 'link_removed' | 'joined' | 'left'>(),
+      contractId: text().nullable(),
+      linkId: text().nullable(),
+      trainerId: text().nullable(),
+      foundAt: instant(),
+    },
+    {
+      indexes: {
+        byInstall: ['install', 'foundAt', 'kind'],
+        byKind: ['install', 'kind', 'foundAt'],
+      },
+    },
+  ),
+
+  /** A change of what access follows from. Triggers write these rows (`migrations/0024-journal.ts`). */
+  journal: table(
+    {
+      id: counter(),
+      at: text(),
+      /** The table whose row has changed, or `configuration`. */
+      subject: text(),
+      /** The key of that row, as a JSON list. */
+      key: text(),
+      /** The row after the change, as JSON; null if it was deleted. */
+      fact: text().nullable(),
+      /** Its position in the chain, from 1; null until it is sealed. */
+      seq: bigint().nullable(),
+      /** SHA-256 over the hash before it and this row, in hexadecimal. */
+      hash: text().nullable(),
+    },
+    {
+      indexes: {
+        seq: { on: ['seq'], isUnique: true, where: 'seq is not null' },
+        unsealed: { on: ['id'], where: 'seq is null' },
+        byKey: ['subject', 'key'],
+      },
+    },
+  ),
+};

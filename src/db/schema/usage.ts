@@ -1,0 +1,277 @@
+import type { Day, LedgerState, UsageTroubleKind } from '../../domain/usage.ts';
+import { bigint, counter, flag, instant, integer, table, text } from '../columns.ts';
+
+/**
+ * `staging` and `dropped` do not count; `dropped` waits to be deleted. `counted` counts unless a later
+ * import has the same day. `undone` does not count any more.
+ */
+export type ImportState = 'staging' | 'dropped' | 'counted' | 'undone';
+
+export const usage = {
+  /** A scope in which a tool counts work, and how far it was read. */
+  usageScope: table(
+    {
+      tool: text(),
+      scope: text(),
+      /** The install that a reading was last wanted for. */
+      install: text().default(''),
+      /** When to read it (again); null if no reading is wanted. */
+      nextReadAt: instant().nullable(),
+      leaseToken: text().nullable(),
+      leasedUntil: instant('lease').nullable(),
+      attempts: integer().default(0),
+      failure: text().nullable(),
+      /** When the last reading began, if it and the one before were refused. An operator must change something. */
+      refusedAt: instant().nullable(),
+      /** When the last finished reading began, and the last finished complete one. */
+      readBeganAt: instant().nullable(),
+      completeBeganAt: instant().nullable(),
+      /** Since when it cannot be read although a live link needs it. */
+      failingSince: instant().nullable(),
+      /** Since when the tool says that there is no such scope. */
+      goneSince: instant().nullable(),
+      /** When an alert was raised about it. */
+      alertedAt: instant().nullable(),
+      /** What the last reading of the tool lacked, and since when. */
+      gap: text().nullable(),
+      gapSince: instant().nullable(),
+    },
+    {
+      key: ['tool', 'scope'],
+      indexes: {
+        due: { on: ['nextReadAt'], where: 'next_read_at is not null' },
+      },
+    },
+  ),
+
+  /** The groups whose members work in a scope. */
+  usageScopeGroup: table(
+    {
+      tool: text(),
+      groupId: text(),
+      scope: text(),
+    },
+    { key: ['tool', 'groupId', 'scope'] },
+  ),
+
+  /** The id of a person in the tool, and what is kept about them between readings of a scope. */
+  usagePerson: table(
+    {
+      tool: text(),
+      scope: text(),
+      memberId: text(),
+      trainerId: text(),
+      /** The generation of their membership at the last reading. Another one means that a removal began since. */
+      generation: integer(),
+      /** JSON of `Totals`, for tools that do not count by day; null for others. */
+      totals: text().nullable(),
+      /** Since when the tool shows less work of them than was counted; otherwise null. */
+      fallenSince: instant().nullable(),
+    },
+    { key: ['tool', 'scope', 'memberId'] },
+  ),
+
+  usageItem: table(
+    {
+      tool: text(),
+      scope: text(),
+      memberId: text(),
+      itemId: text(),
+      /** Empty if the item has no result; its task is then `skippedTaskId`. */
+      taskId: text(),
+      skippedTaskId: text().nullable(),
+      doneDay: text<Day>(),
+      /** The last day on which it counts. */
+      lastDay: text<Day>(),
+      labels: bigint().nullable(),
+      seconds: bigint().nullable(),
+      /** JSON: the seconds of each day. */
+      grown: text(),
+      /** JSON of `Moments`: the instants behind these days; null where they are not known. */
+      moments: text().nullable(),
+    },
+    {
+      key: ['tool', 'scope', 'memberId', 'itemId'],
+      indexes: {
+        byDay: ['tool', 'scope', 'memberId', 'lastDay'],
+      },
+    },
+  ),
+
+  /** The work of one member in a scope on one day. */
+  usageDay: table(
+    {
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+      tool: text(),
+      scope: text(),
+      memberId: text(),
+      day: text<Day>(),
+      trainerId: text(),
+      /** Whether a removal has begun since. Then it may be raised but never lowered. */
+      isFrozen: flag().default(false),
+      /** Whether a piece of work from before that removal was deleted or moved since. */
+      isTorn: flag().default(false),
+      seenAt: instant(),
+    },
+    {
+      key: ['tool', 'scope', 'memberId', 'day'],
+      indexes: {
+        byDay: ['day'],
+        byTrainer: ['trainerId', 'day'],
+      },
+    },
+  ),
+
+  /** The usage that was reported for a trainer, by contract and day. */
+  usageLedger: table(
+    {
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+      install: text(),
+      contractId: text(),
+      trainerId: text(),
+      day: text<Day>(),
+      /** What was sent last, whatever its outcome. The columns above are what was answered. */
+      triedSeconds: bigint().nullable(),
+      triedTasks: bigint().nullable(),
+      triedLabels: bigint().nullable(),
+      state: text<LedgerState>(),
+      /** Until when a request with an unknown outcome may still arrive. */
+      doubtedUntil: instant('lease').nullable(),
+      /** Since when a lower total waits for an operator. */
+      loweringHeldAt: instant().nullable(),
+      /** When a lower total was last answered, if it has not risen again since. */
+      loweredAt: instant().nullable(),
+      /** JSON of the greatest total that was answered before. */
+      loweredFrom: text().nullable(),
+      sentAt: instant(),
+      answeredAt: instant().nullable(),
+      /** When it was sent for the last time, because it left the look-back. */
+      closedAt: instant().nullable(),
+      reportId: text(),
+      requestId: text().nullable(),
+      status: integer().nullable(),
+      message: text().nullable(),
+    },
+    {
+      key: ['install', 'contractId', 'trainerId', 'day'],
+      indexes: {
+        byDay: ['install', 'day'],
+        open: { on: ['day'], where: 'closed_at is null' },
+        loweringHeld: { on: ['install', 'day'], where: 'lowering_held_at is not null' },
+        lowered: { on: ['install', 'loweredAt'], where: 'lowered_at is not null' },
+      },
+    },
+  ),
+
+  /** The decision of an operator about work whose contract was unknown. */
+  usageDecision: table({
+    id: counter(),
+    /** The key of the observation. */
+    work: text().unique(),
+    /** Null if it is not reported at all. */
+    install: text().nullable(),
+    contractId: text().nullable(),
+    decidedAt: instant(),
+  }),
+
+  /** A day that needs an operator, and when an alert about it was last raised. */
+  usageTrouble: table(
+    {
+      install: text(),
+      kind: text<UsageTroubleKind>(),
+      /** A digest that identifies the day of a trainer. */
+      work: text(),
+      seenAt: instant(),
+      alertedAt: instant().nullable(),
+    },
+    { key: ['install', 'kind', 'work'] },
+  ),
+
+  usageImport: table({
+    id: counter(),
+    install: text(),
+    state: text<ImportState>(),
+    /** The name of the file without its folder. */
+    fileName: text(),
+    actor: text(),
+    /** If it is still staging by then, the process has died. */
+    keptUntil: instant('lease'),
+    /** When it began to count. Of two imports with the same day, the later one counts. */
+    countedAt: instant().nullable(),
+    undoneAt: instant().nullable(),
+    lines: integer().default(0),
+    people: integer().nullable(),
+    firstDay: text().nullable(),
+    lastDay: text().nullable(),
+  }),
+
+  /** One line of a file: who, where and how much, only by ids. */
+  usageImportEntry: table(
+    {
+      importId: bigint().references('usageImport'),
+      line: bigint(),
+      day: text(),
+      workedOnBy: text<'contract' | 'project'>(),
+      workedOnId: text(),
+      trainerId: text(),
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+    },
+    {
+      key: ['importId', 'line'],
+      withoutRowid: true,
+      indexes: {
+        byDay: { on: ['day', 'workedOnBy', 'workedOnId', 'trainerId', 'importId'], isUnique: true },
+        byTrainer: ['trainerId', 'day'],
+      },
+    },
+  ),
+
+  /** A day of a trainer that the marketplace does not have as it was read, or a piece of held work. */
+  usageDifference: table(
+    {
+      seenSeconds: bigint().nullable(),
+      seenTasks: bigint().nullable(),
+      seenLabels: bigint().nullable(),
+      sentSeconds: bigint().nullable(),
+      sentTasks: bigint().nullable(),
+      sentLabels: bigint().nullable(),
+      id: counter(),
+      /** Empty, as the contract is, for held work that may be of no contract or of several. */
+      install: text(),
+      contractId: text(),
+      trainerId: text(),
+      day: text<Day>(),
+      why: text(),
+      /** JSON of why it is held, where it was done, and the contracts that it may be of; null for other days. */
+      held: text().nullable(),
+      heldId: text().nullable(),
+    },
+    {
+      indexes: {
+        byDay: ['day', 'id'],
+        held: ['heldId'],
+      },
+    },
+  ),
+
+  /** All work of one day, by install; of no install where no contract is known that it may be of. */
+  usageDaySum: table(
+    {
+      seenSeconds: bigint().nullable(),
+      seenTasks: bigint().nullable(),
+      seenLabels: bigint().nullable(),
+      sentSeconds: bigint().nullable(),
+      sentTasks: bigint().nullable(),
+      sentLabels: bigint().nullable(),
+      install: text(),
+      day: text<Day>(),
+    },
+    { key: ['day', 'install'] },
+  ),
+};
