@@ -1,16 +1,14 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createVitest } from 'vitest/node';
 import type { Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 
 /**
- * `npm run test:mutants`: runs for each mutant its tests until one is red, and writes which one that was into the
- * report. A mutant that survives is a rule that no test holds. `MUTANTS=brake` runs those of files with such a name,
- * and writes nothing.
+ * `npm run test:mutants`: runs for each mutant its tests until one is red, and prints which one that was. A mutant that
+ * survives is a rule that no test holds. `MUTANTS=brake` runs those of files with such a name.
  */
 const wanted = process.env['MUTANTS'] ?? '';
-const reportFile = 'test/REPORT.md';
 
 interface Verdict extends Pick<Mutant, 'rule' | 'file'> {
   /** Null if it survived. */
@@ -60,11 +58,10 @@ async function killAll(): Promise<boolean> {
   if (stale.length > 0 || red !== undefined) return false;
   const verdicts: Verdict[] = [];
   for (const mutant of chosen) {
-    const verdict = { rule: mutant.rule, file: mutant.file, killedBy: await findKiller(mutant) };
+    const verdict = { ...mutant, killedBy: await findKiller(mutant) };
     verdicts.push(verdict);
     process.stdout.write(`${toLine(verdict)}\n`);
   }
-  if (wanted === '') writeReport(verdicts);
   const survived = verdicts.filter(({ killedBy }) => killedBy === null);
   process.stdout.write(`${verdicts.length} mutants, ${survived.length} survived\n`);
   return survived.length === 0;
@@ -73,7 +70,7 @@ async function killAll(): Promise<boolean> {
 async function findKiller(mutant: Mutant): Promise<string | null> {
   for (const file of mutant.tests) {
     const [red] = await findRed([file], mutant);
-    if (red !== undefined) return `${red}, in \`${file}\``;
+    if (red !== undefined) return `${red}, in ${file}`;
   }
   return null;
 }
@@ -95,19 +92,7 @@ async function findRed(files: readonly string[], mutant: Mutant | null): Promise
 }
 
 function toLine({ rule, file, killedBy }: Verdict): string {
-  return `| ${rule} | \`${file}\` | ${killedBy ?? '**survived**'} |`;
-}
-
-/** The section goes up to the next heading. */
-function writeReport(verdicts: readonly Verdict[]): void {
-  const heading = '## Mutants\n';
-  const table = ['| rule that was broken | in | killed by |', '|---|---|---|', ...verdicts.map(toLine)];
-  const [before = '', after = ''] = readFileSync(reportFile, 'utf8').split(heading);
-  const next = after.indexOf('\n## ');
-  writeFileSync(
-    reportFile,
-    [before, heading, '\n', table.join('\n'), '\n', next < 0 ? '' : after.slice(next)].join(''),
-  );
+  return `${rule} (${file}): ${killedBy ?? 'SURVIVED'}`;
 }
 
 try {
