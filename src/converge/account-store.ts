@@ -212,13 +212,15 @@ async function shareOwnership(
         .else(eb.ref('state'))
         .end(),
     }))
-    .where((eb) => eb.and({ tool, groupId, memberId: accountId, isOurs: false }))
+    .where((eb) => eb.and({ tool, groupId, memberId: accountId }))
+    .where('isOurs', '=', false)
     .where('id', '<>', id)
     .where('updatedAt', '>=', (eb) =>
       eb
         .selectFrom('intent')
         .select((min) => min.fn.min('createdAt').as('begunAt'))
-        .where((intent) => intent.and({ membershipId: id, generation, operation: 'add', wasFound: false })),
+        .where((intent) => intent.and({ membershipId: id, generation, operation: 'add' }))
+        .where('wasFound', '=', false),
     )
     .execute();
 }

@@ -89,7 +89,6 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
 });
 
 it('lists the migrations that lie in the folder', () => {
-  expect(names.length).toBeGreaterThan(2);
   const source = readFileSync('src/db/migrate.ts', 'utf8');
   for (const name of names) expect(source).toContain(`'${name}':`);
 });

@@ -254,8 +254,8 @@ describeEachDatabase('whose a member is', (openFresh) => {
   );
 
   it.each([
-    ['studio', 'add already_member', 1],
-    ['other', 'add already_member', 0],
+    ['studio', 'add already_member', true],
+    ['other', 'add already_member', false],
   ])(
     'retired where %s is configured, is taken back when the configuration leads there again',
     async (configured, outcome, isOurs) => {

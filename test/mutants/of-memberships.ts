@@ -126,8 +126,8 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     [
       [
         'Who was found in the tool may be there',
-        'return isOurs === 1 || memberId !== null ||',
-        'return (isOurs === 1 && memberId === null) ||',
+        'return isOurs || memberId !== null ||',
+        'return (isOurs && memberId === null) ||',
       ],
       ['A forgotten call may have let them in', ' || lateUntil !== null;', ';'],
       [

@@ -134,7 +134,7 @@ describeAnyDialect('the manual of a job', (dialect) => {
       await follow();
       expect(await failure()).toContain('instructions:read');
       expect(log.lines().some(({ alert }) => alert === 'guideline_unwritten')).toBe(true);
-      expect((await memberships()).map(({ wanted }) => wanted)).toEqual([1]);
+      expect((await memberships()).map(({ wanted }) => wanted)).toEqual([true]);
     });
 
     it('of two that are bound to one job, the one with the lower precedence is shown', async () => {
