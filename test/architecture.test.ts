@@ -11,7 +11,7 @@ const layers: readonly (readonly string[])[] = [
   ['db', 'sources/http', 'adapters/(tool)'],
   ['sources/(kind)'],
   ['keys'],
-  ['inbox', 'tools', 'journal'],
+  ['inbox', 'tools'],
   ['memberships', 'installs'],
   ['evidence', 'removals'],
   ['converge'],

@@ -1,5 +1,4 @@
 import type { ConsoleParts, ConsoleServices } from '../console/console-parts.ts';
-import type { SigningKey } from '../journal/signing-key.ts';
 import type { Channel } from '../notify/channel.ts';
 import type { PreviewAllDeps } from '../operator/preview-all.ts';
 import type { Source } from '../sources/source.ts';
@@ -7,8 +6,6 @@ import type { Source } from '../sources/source.ts';
 /** What the operations read from and act with: what the pages of the console do, and a little more. */
 export interface ApiParts extends ConsoleParts {
   services: ApiServices;
-  /** Signs certificates. */
-  signingKey: SigningKey;
 }
 
 export interface ApiServices extends ConsoleServices, Omit<PreviewAllDeps, 'evidence'> {

@@ -15,7 +15,6 @@ import { createInbox } from '../inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { createSigningKey } from '../journal/signing-key.ts';
 import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
 import { createSealerStore } from '../keys/sealer-store.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
@@ -247,7 +246,6 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     customers: { ...services, registry: followed(registry, loadInstalls) },
     examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
-    signingKey: createSigningKey(storage.secretKey),
     approvals: parts.approvals,
   };
   const listener = createConsoleApp({

@@ -3,8 +3,6 @@ import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
 import { createFileWatch } from '../db/file-watch.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
-import { createJournalStore } from '../journal/journal-store.ts';
-import { createSealWorker } from '../journal/seal-worker.ts';
 import type { Loop } from '../lib/loop.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
@@ -15,7 +13,7 @@ import { createClearImportsWorker } from '../usage/import/clear-imports-worker.t
 import { createStagingStore } from '../usage/import/staging-store.ts';
 import type { Services, ServicesDeps } from './services.ts';
 
-/** The loops that delete what its retention time is over for, keep and watch the database, and seal the journal. */
+/** The loops that delete what its retention time is over for, and keep and watch the database. */
 export function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
   const { database, box, inbox } = storage;
   const { deliveriesMs, peopleMs } = config.retention;
@@ -31,7 +29,6 @@ export function createHousekeeping({ config, storage, logger, clock }: ServicesD
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
     createFileWatch({ database, alerts: services.alerts, logger, clock }),
-    createSealWorker({ journal: createJournalStore(database), logger, clock }),
     createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
     createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
     createNoticePurgeWorker({

@@ -10,7 +10,6 @@ import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createTokenWorker } from '../installs/tokens/token-worker.ts';
-import { createJournalStore } from '../journal/journal-store.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { restBesideOthers } from '../lib/rest.ts';
@@ -22,7 +21,6 @@ import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createAlertWorker } from '../notify/alert-worker.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
-import { noteInstalls } from '../operator/explain-at.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
@@ -121,7 +119,6 @@ export function createLoops(deps: LoopsDeps): Loops {
     clock,
     pollMs,
     async onLoaded(changed) {
-      await noteInstalls(createJournalStore(storage.database), services.installs);
       if (await rerouteInstalls(services, changed)) intakeWorker.wake();
     },
   });
@@ -212,8 +209,7 @@ async function prepare(
   services: Services,
   { acceptsOrphans, isRestored }: StartOptions,
 ): Promise<void> {
-  const { database, installs, subscription, silence } = services;
-  await noteInstalls(createJournalStore(database), installs);
+  const { installs, subscription, silence } = services;
   await mendAfterSetBack(services);
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');

@@ -13,6 +13,7 @@ import {
   toolsCommand,
 } from './commands/marketplace.ts';
 import {
+  accessCommand,
   driftCommand,
   explainCommand,
   forecastCommand,
@@ -58,6 +59,7 @@ const commands = [
   statusCommand,
   doctorCommand,
   membersCommand,
+  accessCommand,
   explainCommand,
   driftCommand,
   forecastCommand,

@@ -5,7 +5,6 @@ import { stripControl } from '../lib/strip-control.ts';
 import { loadRunning } from '../operator/about-instances.ts';
 import type { Attention } from '../operator/attention.ts';
 import { type Explanation, isToChange } from '../operator/explain.ts';
-import { explainAt } from '../operator/explain-at.ts';
 import { type ExplainedBudget, explainBudgets } from '../operator/explain-budgets.ts';
 import { explainSubject } from '../operator/explain-subject.ts';
 import type { Printed } from './define-command.ts';
@@ -13,25 +12,12 @@ import type { StorageSession } from './session.ts';
 import { toAttentionText, toBudgetText } from './texts.ts';
 import { loadRegistry } from './with-storage.ts';
 
-interface Asked {
-  subject: string;
-  /** An instant of the past; by default now. */
-  at: string | undefined;
-}
-
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
-export async function runExplain({ subject, at }: Asked, session: StorageSession): Promise<Printed> {
+export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
   const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
-  if (at !== undefined) {
-    const { explanations } = await explainAt({ database, box, installs, adapters }, subject, at);
-    if (explanations.length === 0) {
-      throw new AppError('not_found', `Nothing was known of such a person or contract at ${at}`);
-    }
-    return printExplained({ explanations, budgets: [], attention: [] });
-  }
   const { managedDomains } = config.marketplace;
   const { instances, tools, attention } = await loadRunning(database, systemClock);
   const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);

@@ -16,7 +16,6 @@ type SettingName =
   | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
-  | 'journal_since'
   | 'last_digest_key'
   | KeyInUse;
 

@@ -18,7 +18,7 @@ export interface Seat {
 export interface TrainerFacts {
   participations: Participation[];
   memberships: Row<'membership'>[];
-  reasonRows: Row<'reason'>[];
+  reasonRows: Omit<Row<'reason'>, 'recordedAt'>[];
   grants: GrantEvidence[];
   successorLinks: SuccessorLink[];
   /** By `install/trainer`: the address that an install knows and that may be used, in lower case. */
@@ -162,7 +162,7 @@ function assignMemberships(
 }
 
 function toInstalls(
-  reasons: readonly Row<'reason'>[],
+  reasons: readonly Pick<Row<'reason'>, 'install' | 'isNamed'>[],
   addressInstalls: ReadonlySet<string> = new Set(),
 ): Map<string, { isNamed: boolean }> {
   const named = new Set(addressInstalls);

@@ -1,5 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
+import type { Instant } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
@@ -198,8 +199,8 @@ async function store(
     await addresses.setCurrent(tx, id, { trainerId, ...change.address });
   }
   await memberships.recordReasons(tx, [
-    ...added.flatMap(({ newReasons }, index) => withId(newReasons, ids[index])),
-    ...changed.flatMap(({ newReasons, before }) => withId(newReasons, before?.id)),
+    ...added.flatMap(({ newReasons }, index) => toRows(newReasons, ids[index], now)),
+    ...changed.flatMap(({ newReasons, before }) => toRows(newReasons, before?.id, now)),
   ]);
 }
 
@@ -208,8 +209,8 @@ function isReturning({ before, after }: MembershipChange): number[] {
   return before?.state === 'removing' && after.generation !== before.generation ? [before.id] : [];
 }
 
-function withId(reasons: MembershipChange['newReasons'], membershipId: number | undefined) {
-  return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, ...reason }));
+function toRows(reasons: MembershipChange['newReasons'], membershipId: number | undefined, recordedAt: Instant) {
+  return membershipId === undefined ? [] : reasons.map((reason) => ({ membershipId, recordedAt, ...reason }));
 }
 
 function toUpdate(

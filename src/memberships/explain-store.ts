@@ -26,7 +26,7 @@ export interface Bearing {
   people: ExplainedPerson[];
   memberships: Row<'membership'>[];
   /** The recorded reasons of these memberships, whatever the configuration says now. */
-  reasons: Row<'reason'>[];
+  reasons: Omit<Row<'reason'>, 'recordedAt'>[];
   /** By membership: the open plan that holds its removal. */
   plans: ReadonlyMap<number, number>;
   /** By membership: the invitation, where there is one to hand over. */
@@ -166,21 +166,6 @@ async function loadPlans(kysely: Kysely, membershipIds: number[]): Promise<[numb
     .whereRef('membership.generation', '=', 'planItem.generation')
     .execute();
   return items.map(({ membershipId, planId }) => [membershipId, planId]);
-}
-
-/** In which plans memberships are or were. */
-export async function listPlanItems(
-  kysely: Kysely,
-  membershipIds: number[],
-): Promise<{ planId: number; membershipId: number }[]> {
-  return await ifAny(membershipIds, () =>
-    kysely
-      .selectFrom('planItem')
-      .select(['planId', 'membershipId'])
-      .where('membershipId', 'in', membershipIds)
-      .orderBy('planId')
-      .execute(),
-  );
 }
 
 /** PostgreSQL accepts no empty list. */

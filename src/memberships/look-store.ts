@@ -206,13 +206,13 @@ export interface RepeatedRemoval {
   removeAfter: string;
 }
 
-/** Makes the removal due; the brake decides about it as about every other. */
+/** Makes the removal due; the brake decides about it as about every other. The receipt says that they are in again. */
 export async function removeAgain(
   tx: Transaction,
   { membershipId, memberId, removeAfter }: RepeatedRemoval,
   now: string,
 ): Promise<void> {
-  await tx
+  const found = await tx
     .updateTable('membership')
     .set((eb) => ({
       state: 'removing',
@@ -230,7 +230,20 @@ export async function removeAgain(
     .where('id', '=', membershipId)
     .where('wanted', '=', false)
     .where('state', '=', 'removed')
+    .returning(['id as membershipId', 'generation'])
     .execute();
+  for (const of of found) {
+    await tx
+      .insertInto('receipt')
+      .values({
+        ...of,
+        operation: 'remove',
+        outcome: 'already_member',
+        message: 'in a list of the tool',
+        createdAt: now,
+      })
+      .execute();
+  }
 }
 
 /** A membership as it was known, and the account by which its trainer is in now. */

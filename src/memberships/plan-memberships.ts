@@ -23,7 +23,7 @@ export interface MembershipChange {
   address: { install: string; address: string } | null;
 }
 
-export type ReasonRecord = Omit<Row<'reason'>, 'membershipId'>;
+export type ReasonRecord = Omit<Row<'reason'>, 'membershipId' | 'recordedAt'>;
 
 /**
  * Plans what has to change about the memberships of some trainers. A membership that the configuration no longer routes

@@ -13,8 +13,6 @@ export interface LoadedMembership {
   isWorkable: boolean;
   /** Whether a contract gives a reason for it, or gave one. */
   isReason(of: { install: string; contractId: string }): boolean;
-  /** Whether a contract and a link lead to it. */
-  isAsked(pair: PairEvidence): boolean;
   explanations: Explanation[];
   timeline: Timeline;
 }
@@ -45,7 +43,6 @@ export async function loadMembership(deps: ExplainDeps, id: number): Promise<Loa
     nextAttemptAt,
     isWorkable,
     isReason,
-    isAsked,
     explanations: explanations.filter(isReason),
     timeline: await loadTimeline(database, { id }, about),
   };

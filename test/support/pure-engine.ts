@@ -37,7 +37,7 @@ interface PureState {
   memberships: Map<number, Row<'membership'>>;
   current: Map<number, string>;
   addressInstalls: Map<number, ReadonlySet<string>>;
-  reasons: Map<string, Row<'reason'>>;
+  reasons: Map<string, Omit<Row<'reason'>, 'recordedAt'>>;
   /** The memberships by which a trainer is in. */
   tool: Set<number>;
 }

@@ -2,7 +2,6 @@ import { AppError } from '../../domain/errors.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
 import { loadTools } from '../../operator/about-tools.ts';
 import { isToChange } from '../../operator/explain.ts';
-import { explainAt } from '../../operator/explain-at.ts';
 import { explainBudgets } from '../../operator/explain-budgets.ts';
 import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
@@ -47,13 +46,8 @@ const explain = defineOperation({
   tag,
   query: explainQuery,
   answer: explainAnswer,
-  async run({ query: { subject, at } }, parts) {
+  async run({ query: { subject } }, parts) {
     const { database, clock } = parts;
-    if (at !== undefined) {
-      const { explanations } = await explainAt(parts, subject, new Date(at).toISOString());
-      if (explanations.length === 0) throw unknown();
-      return { explanations, budgets: [], attention: [] };
-    }
     const running = await loadRunning(database, clock);
     const { explanations } = await explainSubject({ ...(await toDeps(parts)), tools: running.tools }, subject);
     if (explanations.length === 0) throw unknown();

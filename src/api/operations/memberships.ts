@@ -1,3 +1,5 @@
+import { toInstant } from '../../lib/clock.ts';
+import { listAccessHistory } from '../../memberships/access-history-store.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
 import { listMemberships } from '../../memberships/membership-list-store.ts';
 import { listWaiting } from '../../operator/list-waiting.ts';
@@ -6,6 +8,8 @@ import { defineOperation } from '../operation-schema.ts';
 import {
   accessPage,
   accessQuery,
+  historyPage,
+  historyQuery,
   membershipPage,
   membershipQuery,
   waitingList,
@@ -70,4 +74,31 @@ const listWaitingMembers = defineOperation({
   },
 });
 
-export const membershipOperations = [listOfMemberships, searchAccess, listWaitingMembers];
+const accessHistory = defineOperation({
+  id: 'listAccessHistory',
+  method: 'get',
+  path: '/access/history',
+  summary: 'Who could get in where, from when to when, and by which contracts',
+  tag,
+  query: historyQuery,
+  answer: historyPage,
+  async run({ query: { from, to, install, ...wish } }, { database: { kysely }, clock }) {
+    const period = {
+      from: toInstant(new Date(from ?? 0)),
+      to: toInstant(to === undefined ? clock.now() : new Date(to)),
+      install,
+    };
+    return await pageByKey(
+      'listAccessHistory',
+      { ...wish, parts: 2 },
+      (key, limit) => {
+        const [membershipId, number] = (key ?? []).map(Number);
+        const after = membershipId === undefined || number === undefined ? undefined : { membershipId, number };
+        return listAccessHistory(kysely, period, { after, limit });
+      },
+      ({ membershipId, number }) => [String(membershipId), String(number)],
+    );
+  },
+});
+
+export const membershipOperations = [listOfMemberships, searchAccess, accessHistory, listWaitingMembers];

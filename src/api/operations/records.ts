@@ -3,7 +3,6 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { tryChannels } from '../../notify/channel.ts';
 import { createDispatchStore } from '../../notify/dispatch-store.ts';
-import { exportCertificate } from '../../operator/export-certificate.ts';
 import { pageById } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -11,8 +10,6 @@ import {
   actParams,
   actQuery,
   act as actSchema,
-  certificateAnswer,
-  certificateBody,
   notificationPage,
   notificationQuery,
   tryChannelsAnswer,
@@ -82,42 +79,7 @@ const testNotifications = defineOperation({
   },
 });
 
-const exportAccess = defineOperation({
-  id: 'exportCertificate',
-  method: 'post',
-  path: '/certificates',
-  summary: 'An access certificate: who could get into which project when, and why, signed',
-  tag,
-  isSecret: true,
-  body: certificateBody,
-  answer: certificateAnswer,
-  async run({ body: { from, to }, by }, { database, signingKey: key }) {
-    const asked = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-    const parts: string[] = [];
-    let chars = 0;
-    const exported = await exportCertificate({ database, key, by }, asked, async (lines) => {
-      for await (const line of lines) {
-        chars += line.length;
-        if (chars > maxCertificateChars) throw tooLong();
-        parts.push(line);
-      }
-    });
-    await inTransaction(database, (tx) =>
-      writeAudit(tx, by, 'audit export', `from ${exported.from} to ${exported.to}`),
-    );
-    return { ...exported, certificate: parts.join('') };
-  },
-});
-
-/** It is kept in memory as a whole. */
-const maxCertificateChars = 32 * 1024 * 1024;
-
-function tooLong(): AppError {
-  const message = 'The certificate is too long for an answer: write it beside the database, by "gangway audit export"';
-  return new AppError('conflict', message);
-}
-
-export const recordOperations = [actsOfOperators, getAct, listNotifications, testNotifications, exportAccess];
+export const recordOperations = [actsOfOperators, getAct, listNotifications, testNotifications];
 
 function smaller(one: number | undefined, other: number | undefined): number | undefined {
   if (one === undefined || other === undefined) return one ?? other;

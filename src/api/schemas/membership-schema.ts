@@ -80,6 +80,33 @@ export const accessQuery = z.strictObject({
 
 export const accessPage = pageSchema(access);
 
+export const historyQuery = z.strictObject({
+  ...paging,
+  from: instant.optional().describe('The begin of the period.'),
+  to: instant.optional().describe('Its end; now without it.'),
+  install: text.optional().describe('Only access by contracts of this install.'),
+});
+
+export const historyPage = pageSchema(
+  z
+    .object({
+      membershipId: z.int(),
+      number: z.int().describe('Counts the stretches of a membership, from 1.'),
+      tool: z.string(),
+      groupId: z.string(),
+      trainerId: z.string(),
+      from: maybeInstant.describe('When Gangway first saw that they could get in; null if no receipt says so.'),
+      mayBeFrom: maybeInstant.describe('When a call without a clear answer may already have let them in.'),
+      until: maybeInstant.describe('When Gangway saw that they no longer could; null while they can.'),
+      isAdded: z.boolean().describe('Whether Gangway added them. Otherwise they were in before.'),
+      contracts: z.array(z.object({ install: z.string(), contractId: z.string() })),
+      cause: maybeText.describe('Why they were removed.'),
+      lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
+      doubts: z.array(z.string()).describe('What cannot be told.'),
+    })
+    .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' }),
+);
+
 const explanation = z
   .object({
     trainerId: maybeText,
@@ -148,7 +175,6 @@ export const attention = z
 
 export const explainQuery = z.strictObject({
   subject: text.describe('The id of a trainer or of a contract, or a work address.'),
-  at: instant.optional().describe('As it was at that instant, by the evidence journal.'),
 });
 
 export const explainAnswer = z.object({

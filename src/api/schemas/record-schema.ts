@@ -75,24 +75,3 @@ export const tryChannelsAnswer = z.object({
     }),
   ),
 });
-
-export const certificateBody = z.strictObject({
-  from: z.iso.datetime().optional().describe('The begin of the journal without it.'),
-  to: z.iso.datetime().optional().describe('Now without it.'),
-});
-
-const unreadStretch = z.object({ from: z.string(), until: z.string(), why: z.enum(['never_read', 'reading_failed']) });
-
-export const certificateAnswer = z.object({
-  from: z.string(),
-  to: z.string(),
-  accesses: count,
-  installs: z.array(
-    z.object({ install: z.string(), isCertified: z.boolean(), unread: z.array(unreadStretch) }).meta({
-      id: 'InstallReading',
-      description: 'Whether an install was read as a whole at all times of the period.',
-    }),
-  ),
-  publicKey: z.string().describe('Whoever checks the certificate needs it from you, and not with the file.'),
-  certificate: z.string().describe('The file, as `gangway audit verify` takes it: lines of JSON, the last one signed.'),
-});

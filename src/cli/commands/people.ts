@@ -112,7 +112,6 @@ export const explainCommand = defineCommand({
   name: 'explain',
   description: 'say why a trainer is in a tool or is not, from contract to login',
   arguments: { subject: argument('<person|contract>', "a trainer's id or work address, or a contract's id") },
-  options: { at: option('<instant>', 'as it was then, such as 2026-03-15T12:00:00Z', toInstantOption) },
   opens: 'storage',
   run: async () => (await import('../explain-command.ts')).runExplain,
   remote: async () => (await import('../remote/people.ts')).askExplain,
@@ -250,4 +249,22 @@ export const forgetCommand = defineCommand({
   opens: 'storage',
   run: async () => (await import('../forget-command.ts')).runForget,
   remote: async () => (await import('../remote/people.ts')).askForget,
+});
+
+export const accessCommand = defineCommand({
+  name: 'access',
+  description: 'list who could get in where, from when to when, by which contracts, and how long lock-out took',
+  options: {
+    from: option('<instant>', 'the begin of the period, such as 2026-03-15T12:00:00Z', toInstantOption),
+    to: option('<instant>', 'its end; by default now', toInstantOption),
+    install: option('<name>', 'only access by contracts of this install'),
+    csv: flag('as CSV instead of a table'),
+  },
+  notes: 'It follows from the receipts of what was done in the tools. What they do not show is said.',
+  misuse: ({ from, to, csv, json }) =>
+    (from !== undefined && to !== undefined && from > to && '--from must be before --to') ||
+    (csv && json && 'use --csv or --json'),
+  opens: 'storage',
+  run: async () => (await import('../access-command.ts')).runAccess,
+  remote: async () => (await import('../access-command.ts')).askAccess,
 });

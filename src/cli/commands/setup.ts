@@ -10,7 +10,6 @@ import {
   option,
   repeatedOption,
   toDomain,
-  toInstantOption,
   toRowNumber,
   toWholeNumber,
   wait,
@@ -145,33 +144,6 @@ export const auditCommand = defineGroup('audit', 'what operators decided and had
     opens: 'storage',
     run: async () => (await import('../audit-command.ts')).runAuditList,
     remote: async () => (await import('../remote/marketplace.ts')).askAuditList,
-  }),
-  defineCommand({
-    name: 'export',
-    description: 'write an access certificate: who could get into which project when, and why, signed',
-    arguments: { file: argument('<file>', 'the file to write') },
-    options: {
-      from: option('<instant>', 'when its period begins; by default with the evidence journal', toInstantOption),
-      to: option('<instant>', 'when its period ends; by default now', toInstantOption),
-    },
-    notes: `It has the whole evidence journal up to the end of the period, with ids and without names.
-Exit status: 0 written, 1 written, and an install is not certified, as it was read only in part.`,
-    misuse({ from, to }) {
-      const now = new Date().toISOString();
-      if (from !== undefined && from > (to ?? now)) return '--from must be before --to';
-      return to !== undefined && to > now && '--to is in the future: only what has been can be certified';
-    },
-    opens: 'storage',
-    run: async () => (await import('../certificate-commands.ts')).runAuditExport,
-    remote: async () => (await import('../remote/marketplace.ts')).askAuditExport,
-  }),
-  defineCommand({
-    name: 'verify',
-    description: 'check an access certificate, without a database: that nothing in it was changed since it was signed',
-    arguments: { file: argument('<file>', 'the certificate') },
-    options: { key: option('<key>', 'the public key that must have signed it') },
-    run: async () => (await import('../certificate-commands.ts')).runAuditVerify,
-    local: 'it reads a file and asks nobody',
   }),
 ]);
 

@@ -8,7 +8,6 @@ import type { Trial } from '../../notify/channel.ts';
 import type { ListedDispatch } from '../../notify/dispatch-store.ts';
 import type { ContractDecision } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
-import type { ExportedCertificate } from '../../operator/export-certificate.ts';
 import type { ComparedGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
 import type { SyncedGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ListedLinks } from '../../operator/links/list-links.ts';
@@ -17,7 +16,6 @@ import type { ListedInstall } from '../../operator/list-installs.ts';
 import type { ListedTokens } from '../../operator/list-tokens.ts';
 import type { ToolServer } from '../../operator/tool-servers.ts';
 import { type AuditFilter, printActs } from '../audit-command.ts';
-import { type Export, printExported, writeNew } from '../certificate-commands.ts';
 import {
   type ContractEnd,
   type ContractFilter,
@@ -252,15 +250,6 @@ export async function askNotificationsTest(
 
 export async function askAuditList({ actor, before, limit }: AuditFilter, remote: RemoteSession): Promise<Printed> {
   return printActs(await remote.list<Act>('GET /acts', { actor, before }, limit));
-}
-
-export async function askAuditExport({ file, from, to }: Export, remote: RemoteSession): Promise<Printed> {
-  const { certificate, ...exported } = await remote.ask<ExportedCertificate & { certificate: string }>(
-    'POST /certificates',
-    { body: { from, to } },
-  );
-  await writeNew(file, [certificate]);
-  return printExported(file, exported);
 }
 
 export async function askDoctor({ rehearse }: { rehearse: boolean }, remote: RemoteSession): Promise<Printed> {

@@ -46,29 +46,23 @@ export async function askStatus({ since }: { since: number }, remote: RemoteSess
   return printStatus(await remote.ask('GET /status', { query: { since: asked } }));
 }
 
-type Answered = Omit<Listed, 'wanted'> & { wanted: boolean };
-
 export async function askMembers(
   { tool, state, waiting, undecided, limit }: MemberFilter,
   remote: RemoteSession,
 ): Promise<Printed> {
   const found = waiting
     ? await listWaiting(remote, tool, limit)
-    : await remote.list<Answered>('GET /memberships', { tool, state, undecided: undecided || undefined }, limit);
-  return printMembers(found.map(toListed), waiting);
+    : await remote.list<Listed>('GET /memberships', { tool, state, undecided: undecided || undefined }, limit);
+  return printMembers(found, waiting);
 }
 
-async function listWaiting(remote: RemoteSession, tool: string | undefined, limit: number): Promise<Answered[]> {
+async function listWaiting(remote: RemoteSession, tool: string | undefined, limit: number): Promise<Listed[]> {
   const query = { tool, limit: Math.min(limit, mostOfOnePage) };
-  return (await remote.ask<{ items: Answered[] }>('GET /waiting', { query })).items;
+  return (await remote.ask<{ items: Listed[] }>('GET /waiting', { query })).items;
 }
 
 /** For lists that have one page. */
 const mostOfOnePage = 500;
-
-function toListed({ wanted, ...member }: Answered): Listed {
-  return { ...member, wanted: wanted };
-}
 
 interface OfMembership {
   membership: number;
@@ -106,7 +100,7 @@ async function askEach(
   return await decideEach(
     decided,
     decision,
-    (tool) => remote.list<Answered>('GET /memberships', { tool, undecided: true }, mostUndecided),
+    (tool) => remote.list<Listed>('GET /memberships', { tool, undecided: true }, mostUndecided),
     async (membership) => {
       const asked = { params: { membership }, body };
       const { outcome } = await remote.ask<{ outcome: Outcome }>(`POST /memberships/{membership}/${decision}`, asked);
@@ -115,13 +109,8 @@ async function askEach(
   );
 }
 
-interface ExplainWish {
-  subject: string;
-  at: string | undefined;
-}
-
-export async function askExplain({ subject, at }: ExplainWish, remote: RemoteSession): Promise<Printed> {
-  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject, at } }));
+export async function askExplain({ subject }: { subject: string }, remote: RemoteSession): Promise<Printed> {
+  return printExplained(await remote.ask<Explained>('GET /explain', { query: { subject } }));
 }
 
 interface FoundDrift {
@@ -142,11 +131,11 @@ interface ForecastWish {
 
 export async function askForecast({ days, limit }: ForecastWish, remote: RemoteSession): Promise<Printed> {
   const query = { days: Math.min(days, 365), limit: Math.min(limit, mostOfOnePage) };
-  const { waiting, ...expected } = await remote.ask<Omit<Forecast, 'waiting'> & { waiting: Answered[] }>(
+  const { waiting, ...expected } = await remote.ask<Omit<Forecast, 'waiting'> & { waiting: Listed[] }>(
     'GET /forecast',
     { query },
   );
-  return printForecast({ ...expected, waiting: waiting.map(toListed) as Forecast['waiting'] });
+  return printForecast({ ...expected, waiting: waiting as Forecast['waiting'] });
 }
 
 const mostPlans = 10_000;

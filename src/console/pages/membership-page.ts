@@ -1,14 +1,10 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
-import type { PairEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
-import { createJournalStore } from '../../journal/journal-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Access, listAccess } from '../../memberships/access-list-store.ts';
 import { loadTools } from '../../operator/about-tools.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
-import type { Explanation } from '../../operator/explain.ts';
-import { explainAt } from '../../operator/explain-at.ts';
 import { type ExplainDeps, explainSubject } from '../../operator/explain-subject.ts';
 import { loadMembership } from '../../operator/load-membership.ts';
 import { loadTimeline } from '../../operator/timeline/load-timeline.ts';
@@ -25,7 +21,6 @@ import {
 } from '../view/access-cells.ts';
 import { toRowId } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
-import { instantAsked, instantForm } from '../view/past.ts';
 import { tableOf } from '../view/table.ts';
 import { explanationsOf, timelineTable } from '../view/timeline-table.ts';
 import { decisionsOf } from './contracts-page.ts';
@@ -46,7 +41,7 @@ async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> 
   const id = idOf(asked);
   const found = await loadMembership(await depsOf(parts), id);
   if (found === undefined) throw new AppError('not_found', `There is no membership ${id}`);
-  const { access, nextAttemptAt, isWorkable, isReason, isAsked, explanations, timeline } = found;
+  const { access, nextAttemptAt, isWorkable, isReason, explanations, timeline } = found;
   return {
     title: `${nameOf(access)} in ${projectsOf(access).join('; ')}`,
     body: html`
@@ -57,32 +52,11 @@ async function showMembership(asked: Asked, parts: ConsoleParts): Promise<Page> 
           : html`<p class="quiet">There is no call to make now: it waits for something else than its turn.</p>`
       }
       <h2>Why</h2>
-      ${await whyIn(asked, parts, { subject: access.trainerId, explanations, isOf: isReason, isAsked })}
+      ${explanationsOf(explanations.filter(isReason))}
       <h2>What happened</h2>
       ${timelineTable(timeline)}
     `,
   };
-}
-
-interface Why {
-  /** A trainer or a contract. */
-  subject: string;
-  /** As it is now. */
-  explanations: readonly Explanation[];
-  /** Which of them the page is about. */
-  isOf(explanation: Explanation): boolean;
-  isAsked?(pair: PairEvidence): boolean;
-}
-
-/** Why it is so, or was at the instant that is asked about. */
-async function whyIn(asked: Asked, parts: ConsoleParts, { subject, explanations, isOf, isAsked }: Why): Promise<Html> {
-  const { database, clock } = parts;
-  const at = instantAsked(asked, clock);
-  const past = at === undefined ? undefined : await explainAt(parts, subject, at, isAsked);
-  return html`
-    ${instantForm(asked, at, await createJournalStore(database).since(), clock)}
-    ${explanationsOf((past?.explanations ?? explanations).filter(isOf))}
-  `;
 }
 
 function factsOf(access: Access, nextAttemptAt: string | null): Html {
@@ -128,7 +102,7 @@ async function showTrainer(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Access</h2>
       ${tableOf('Projects of this trainer', memberships, accessColumns, noAccess)}
       <h2>Why</h2>
-      ${await whyIn(asked, parts, { subject: trainerId, explanations, isOf })}
+      ${explanationsOf(explanations.filter(isOf))}
       <h2>What happened</h2>
       ${timelineTable(await loadTimeline(parts.database, { trainerId }, bearing))}
     `,
@@ -171,7 +145,7 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Access</h2>
       ${tableOf('Trainers who have or had access by it', memberships, accessColumns, noAccess)}
       <h2>Why</h2>
-      ${await whyIn(asked, parts, { subject: contractId, explanations, isOf: isIt })}
+      ${explanationsOf(explanations.filter(isIt))}
       <h2>What happened</h2>
       ${timelineTable(timeline)}
     `,

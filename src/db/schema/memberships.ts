@@ -97,6 +97,8 @@ export const memberships = {
       install: text(),
       contractId: text(),
       linkId: text(),
+      /** When it was first derived. */
+      recordedAt: instant(),
       /** Whether the install knew the address of the trainer. */
       isNamed: flag().default(true),
     },

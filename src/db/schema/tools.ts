@@ -197,29 +197,4 @@ export const tools = {
       },
     },
   ),
-
-  /** A change of what access follows from. Triggers write these rows (`migrations/0024-journal.ts`). */
-  journal: table(
-    {
-      id: counter(),
-      at: text(),
-      /** The table whose row has changed, or `configuration`. */
-      subject: text(),
-      /** The key of that row, as a JSON list. */
-      key: text(),
-      /** The row after the change, as JSON; null if it was deleted. */
-      fact: text().nullable(),
-      /** Its position in the chain, from 1; null until it is sealed. */
-      seq: bigint().nullable(),
-      /** SHA-256 over the hash before it and this row, in hexadecimal. */
-      hash: text().nullable(),
-    },
-    {
-      indexes: {
-        seq: { on: ['seq'], isUnique: true, where: 'seq is not null' },
-        unsealed: { on: ['id'], where: 'seq is null' },
-        byKey: ['subject', 'key'],
-      },
-    },
-  ),
 };

@@ -1,0 +1,60 @@
+import { systemClock, toInstant } from '../lib/clock.ts';
+import { type AccessPeriod, type AccessStretch, listAccessHistory } from '../memberships/access-history-store.ts';
+import type { Printed } from './define-command.ts';
+import type { RemoteSession, StorageSession } from './session.ts';
+import { type Columns, formatList } from './table.ts';
+
+/** `gangway access`: who could get in where, from when to when, and by which contracts. */
+
+interface Wish {
+  from: string | undefined;
+  to: string | undefined;
+  install: string | undefined;
+  csv: boolean;
+}
+
+export async function runAccess({ csv, ...wish }: Wish, { storage }: StorageSession): Promise<Printed> {
+  const found = await listAccessHistory(storage.database.kysely, toPeriod(wish), { limit: Number.POSITIVE_INFINITY });
+  return printAccess(found, csv);
+}
+
+export async function askAccess({ csv, ...wish }: Wish, remote: RemoteSession): Promise<Printed> {
+  const query = { ...toPeriod(wish) };
+  return printAccess(await remote.list<AccessStretch>('GET /access/history', query, Number.POSITIVE_INFINITY), csv);
+}
+
+function toPeriod({
+  from = toInstant(new Date(0)),
+  to = toInstant(systemClock.now()),
+  install,
+}: Omit<Wish, 'csv'>): AccessPeriod {
+  return { from, to, install };
+}
+
+function printAccess(accesses: readonly AccessStretch[], csv: boolean): Printed {
+  return {
+    data: { accesses },
+    text: () => (csv ? toCsv(accesses) : formatList(accesses, columns, 'In this time nobody could get in.')),
+  };
+}
+
+const columns: Columns<AccessStretch> = [
+  ['membership', ({ membershipId }) => membershipId, 'right'],
+  ['trainer', ({ trainerId }) => trainerId],
+  ['tool', ({ tool }) => tool],
+  ['group', ({ groupId }) => groupId],
+  ['from', ({ from }) => from ?? 'not known'],
+  ['maybe from', ({ mayBeFrom }) => mayBeFrom],
+  ['until', ({ until }) => until],
+  ['contracts', ({ contracts }) => contracts.map(({ install, contractId }) => `${install}/${contractId}`).join(' ')],
+  ['added by', ({ isAdded }) => (isAdded ? 'Gangway' : 'another hand')],
+  ['removed because', ({ cause }) => cause],
+  ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), 'right'],
+  ['not known', ({ doubts }) => doubts.join('; ')],
+];
+
+/** As RFC 4180 says, without a line break at the end. */
+function toCsv(accesses: readonly AccessStretch[]): string {
+  const rows = [columns.map(([title]) => title), ...accesses.map((one) => columns.map(([, cell]) => cell(one) ?? ''))];
+  return rows.map((row) => row.map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(',')).join('\r\n');
+}

@@ -1,0 +1,133 @@
+import type { Instant } from './evidence.ts';
+import type { MembershipState, ReceiptOutcome, ToolOperation } from './membership.ts';
+
+/** From when to when a trainer could get into a group, as the receipts of a membership show it. Pure. */
+
+export interface Stretch {
+  /** When Gangway first saw that they could; null if no receipt says so. */
+  from: Instant | null;
+  /** When a call without a clear answer may already have let them in; null if there was none. */
+  mayBeFrom: Instant | null;
+  /** When Gangway saw that they no longer could; null while they can. */
+  until: Instant | null;
+  /** Whether Gangway added them. Otherwise they were in before. */
+  isAdded: boolean;
+  /** Milliseconds from when they were to be out until they were; null if they are in, or if it is not known. */
+  lockOutMs: number | null;
+  /** The generation of the removal that ended it; null if none did. */
+  removedBy: number | null;
+  /** What cannot be told, as sentences. */
+  doubts: string[];
+}
+
+/** What was done in a tool, and its outcome. */
+export interface HistoryReceipt {
+  outcome: ReceiptOutcome;
+  operation: ToolOperation;
+  generation: number;
+  createdAt: Instant;
+  metAfterMs: number | null;
+}
+
+/** A call that was about to be made. */
+export interface HistoryCall {
+  operation: ToolOperation;
+  wasFound: boolean;
+  createdAt: Instant;
+}
+
+const showsIn: ReadonlySet<ReceiptOutcome> = new Set([
+  'added',
+  'invited',
+  'already_member',
+  'updated',
+  'released',
+  'protected',
+]);
+const showsOut: ReadonlySet<ReceiptOutcome> = new Set(['removed', 'already_absent', 'kept_for_another']);
+
+/** What the steps so far have shown. */
+interface History {
+  ended: Stretch[];
+  open: Stretch | null;
+  /** The calls to add since the last stretch. */
+  tries: HistoryCall[];
+}
+
+/**
+ * @param receipts of one membership, oldest first
+ * @param calls the same
+ * @param now what the membership is now, and since when
+ */
+export function stretchesOf(
+  receipts: readonly HistoryReceipt[],
+  calls: readonly HistoryCall[],
+  now: { state: MembershipState; updatedAt: Instant; lateUntil: Instant | null },
+): Stretch[] {
+  const history: History = { ended: [], open: null, tries: [] };
+  // A call comes before its receipt, and may have the same time.
+  const steps = [...calls, ...receipts].sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+  for (const step of steps) {
+    if ('outcome' in step) addReceipt(history, step);
+    else addCall(history, step);
+  }
+  const { ended, tries } = history;
+  const [first] = tries;
+  const isMaybeIn = history.open === null && first !== undefined && now.lateUntil !== null;
+  const open = isMaybeIn ? { ...begin(history, null), mayBeFrom: first.createdAt } : history.open;
+  if (open === null) return ended;
+  if (now.state === 'removed')
+    return [...ended, doubt({ ...open, until: now.updatedAt }, 'no receipt says when it ended')];
+  return [...ended, now.state === 'released' ? doubt(open, 'Gangway no longer looks at this member') : open];
+}
+
+function addCall(history: History, call: HistoryCall): void {
+  if (call.operation !== 'add' || call.wasFound) return;
+  const { open } = history;
+  if (open !== null) end(history, doubt({ ...open, until: call.createdAt }, 'it ended earlier, by another hand'));
+  history.tries.push(call);
+}
+
+function addReceipt(history: History, receipt: HistoryReceipt): void {
+  const { outcome, operation, generation, createdAt, metAfterMs } = receipt;
+  if (showsIn.has(outcome)) {
+    history.open ??= begin(history, receipt);
+  } else if (outcome === 'unproven' && history.open !== null) {
+    history.open = doubt(history.open, `the tool does not show whether the removal of ${createdAt} worked`);
+  } else if (showsOut.has(outcome)) {
+    // A removal shows that they were in, also without a receipt that says since when.
+    const open = history.open ?? (outcome === 'removed' ? begin(history, null) : null);
+    if (open === null) {
+      history.tries = [];
+      return;
+    }
+    const isRemoval = operation === 'remove';
+    const ended = { ...open, until: createdAt, ...(isRemoval && { lockOutMs: metAfterMs, removedBy: generation }) };
+    end(history, outcome === 'kept_for_another' ? doubt(ended, 'another trainer still uses the account') : ended);
+  }
+}
+
+function end(history: History, stretch: Stretch): void {
+  history.ended.push(stretch);
+  history.open = null;
+  history.tries = [];
+}
+
+function begin({ tries }: History, receipt: HistoryReceipt | null): Stretch {
+  const [first] = tries;
+  // The only call, and its receipt.
+  const isClear = tries.length === 1 && receipt !== null && receipt.outcome !== 'already_member';
+  return {
+    from: receipt?.createdAt ?? null,
+    mayBeFrom: first === undefined || isClear ? null : first.createdAt,
+    until: null,
+    isAdded: tries.length > 0,
+    lockOutMs: null,
+    removedBy: null,
+    doubts: [],
+  };
+}
+
+function doubt(stretch: Stretch, sentence: string): Stretch {
+  return { ...stretch, doubts: [...stretch.doubts, sentence] };
+}

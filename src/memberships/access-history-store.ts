@@ -1,0 +1,136 @@
+import type { Transaction } from '../db/database.ts';
+import { onSame } from '../db/on-same.ts';
+import { type Stretch, stretchesOf } from '../domain/access-history.ts';
+import type { Instant } from '../domain/evidence.ts';
+import { statusOfContract } from '../domain/evidence-status.ts';
+import type { RemovalCause } from '../domain/standing.ts';
+
+/** Who could get into which group, from when to when, as receipts and reasons show it. */
+export interface AccessStretch extends Omit<Stretch, 'removedBy'> {
+  membershipId: number;
+  /** Counts the stretches of a membership, from 1. */
+  number: number;
+  tool: string;
+  groupId: string;
+  trainerId: string;
+  /** The contracts that gave a reason in that time. */
+  contracts: { install: string; contractId: string }[];
+  /** Why they were removed; null if they were not, or if that is not known. */
+  cause: RemovalCause | null;
+}
+
+export interface AccessPeriod {
+  from: Instant;
+  to: Instant;
+  /** Only access by contracts of this install. */
+  install?: string | undefined;
+}
+
+const membershipsAtOnce = 200;
+
+/** By membership, oldest first. @param after the last stretch to leave out */
+export async function listAccessHistory(
+  db: Transaction,
+  period: AccessPeriod,
+  { after, limit }: { after?: Pick<AccessStretch, 'membershipId' | 'number'> | undefined; limit: number },
+): Promise<AccessStretch[]> {
+  const found: AccessStretch[] = [];
+  for (let last = (after?.membershipId ?? 1) - 1; found.length < limit; ) {
+    const rows = await pageMemberships(db, period, last);
+    for (const one of await stretchesOfPage(db, period, rows)) {
+      if (one.membershipId !== after?.membershipId || one.number > after.number) found.push(one);
+    }
+    const end = rows.at(-1);
+    if (end === undefined || rows.length < membershipsAtOnce) break;
+    last = end.id;
+  }
+  return found.slice(0, limit);
+}
+
+type Page = Awaited<ReturnType<typeof pageMemberships>>;
+
+async function pageMemberships(db: Transaction, { install }: AccessPeriod, after: number) {
+  const all = db
+    .selectFrom('membership')
+    .select(['id', 'tool', 'groupId', 'trainerId', 'state', 'updatedAt', 'lateUntil'])
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(membershipsAtOnce);
+  if (install === undefined) return await all.execute();
+  const named = db.selectFrom('reason').select('membershipId').where('reason.install', '=', install);
+  return await all.where('id', 'in', named).execute();
+}
+
+async function stretchesOfPage(db: Transaction, period: AccessPeriod, page: Page): Promise<AccessStretch[]> {
+  if (page.length === 0) return [];
+  const known = await loadKnown(
+    db,
+    page.map(({ id }) => id),
+  );
+  return page.flatMap(({ id, tool, groupId, trainerId, ...now }) =>
+    stretchesOf(known.receipts.get(id) ?? [], known.calls.get(id) ?? [], now)
+      .map((stretch, index) => ({ ...stretch, number: index + 1 }))
+      .filter(({ from, until }) => (from ?? '') <= period.to && (until === null || until >= period.from))
+      .map(({ removedBy, ...stretch }) => ({
+        membershipId: id,
+        tool,
+        groupId,
+        trainerId,
+        ...stretch,
+        contracts: contractsIn(stretch, known.reasons.get(id) ?? []),
+        cause: known.removals.get(id)?.find(({ generation }) => generation === removedBy)?.cause ?? null,
+      })),
+  );
+}
+
+async function loadKnown(db: Transaction, ids: readonly number[]) {
+  const receipts = db
+    .selectFrom('receipt')
+    .select(['membershipId', 'outcome', 'operation', 'generation', 'createdAt', 'metAfterMs'])
+    .orderBy('id');
+  const calls = db.selectFrom('intent').select(['membershipId', 'operation', 'wasFound', 'createdAt']).orderBy('id');
+  const removals = db.selectFrom('removal').select(['membershipId', 'generation', 'cause']);
+  const byMembership = <T extends { membershipId: number }>(rows: T[]) =>
+    Map.groupBy(rows, ({ membershipId }) => membershipId);
+  return {
+    receipts: byMembership(await receipts.where('membershipId', 'in', ids).execute()),
+    calls: byMembership(await calls.where('membershipId', 'in', ids).execute()),
+    removals: byMembership(await removals.where('membershipId', 'in', ids).execute()),
+    reasons: byMembership(await loadReasons(db, ids)),
+  };
+}
+
+type ReasonRow = Awaited<ReturnType<typeof loadReasons>>[number];
+
+async function loadReasons(db: Transaction, ids: readonly number[]) {
+  return await db
+    .selectFrom('reason')
+    .innerJoin('contract', onSame('contract', 'reason', ['install', 'contractId']))
+    .select([
+      'membershipId',
+      'reason.install',
+      'reason.contractId',
+      'recordedAt',
+      'startedEventAt',
+      'endedEventAt',
+      'activeReadAt',
+      'endedReadAt',
+      'endedByOperatorAt',
+      'reopenedAt',
+    ])
+    .where('membershipId', 'in', ids)
+    .orderBy('reason.contractId')
+    .execute();
+}
+
+/** Without contracts that were a reason only later, or that had ended before. */
+function contractsIn({ from, until }: Pick<Stretch, 'from' | 'until'>, reasons: readonly ReasonRow[]) {
+  const within = reasons.filter((reason) => {
+    if (until !== null && reason.recordedAt > until) return false;
+    if (from === null || statusOfContract(reason) !== 'ended') return true;
+    const { endedEventAt, endedReadAt, endedByOperatorAt } = reason;
+    return [endedEventAt, endedReadAt, endedByOperatorAt].some((at) => at !== null && at >= from);
+  });
+  const each = new Map(within.map(({ install, contractId }) => [`${install}/${contractId}`, { install, contractId }]));
+  return [...each.values()];
+}
