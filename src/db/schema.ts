@@ -15,7 +15,7 @@ import { usage } from './schema/usage.ts';
  * Every table, once. Row types, the initial migration, what is cut back after a clock was ahead, and which columns are
  * flags follow from it. Names are in camel case here and in snake case in the database.
  */
-export const schema = {
+const schema = {
   ...operation,
   ...inbox,
   ...installs,

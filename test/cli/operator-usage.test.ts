@@ -7,7 +7,7 @@ describe('how the commands of an operator are used', { timeout: 20_000 }, () => 
   it.each([
     ['status', ['--since <duration>', '--json']],
     ['doctor', ['--rehearse', '--tool <name>', '--group <id>', '--email-domain <domain>', '--json']],
-    ['explain', ['<person|contract>', '--at <instant>', '--json']],
+    ['explain', ['<person|contract>', '--json']],
     ['plans list', ['--install <name>', '--state <state>', '--all', '--json']],
     ['plans show', ['<plan>', '--json']],
     ['drift', ['--tool <name>', '--group <id>', '--limit <count>', '--json']],

@@ -141,23 +141,3 @@ describe('usage --remote', () => {
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('ENOENT') });
   });
 });
-
-describe('audit export --remote', () => {
-  it('writes a certificate that is checked without the instance', async () => {
-    const { remote, pass } = await openHired();
-    const file = path.join(createFolder(), 'access.jsonl');
-    // The journal has the time of this machine.
-    await pass(60_000);
-    await remote('reconcile');
-    const written = await remote('audit', 'export', file, '--json');
-    const { publicKey, accesses } = JSON.parse(written.stdout) as { publicKey: string; accesses: number };
-    expect(accesses).toBe(1);
-    const verified = await runCommand('audit', 'verify', file, '--key', publicKey);
-    expect(verified.stdout).toContain('It is as it was signed, by the key that you passed');
-    expect((await remote('audit', 'export', file)).stderr).toContain('there is one already');
-    expect((await remote('audit')).stdout).toContain('audit export');
-    vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
-    const viewer = await remote('audit', 'export', `${file}2`);
-    expect(viewer).toMatchObject({ status: 1, stderr: expect.stringContaining('only operators can do this') });
-  });
-});

@@ -1,0 +1,37 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
+import { sqlite } from '../support/databases.ts';
+import { openJourney } from '../support/journey.ts';
+import { runCommand } from '../support/run-command.ts';
+import { consoleTokens } from '../support/visitor.ts';
+
+const group = 'street-signs';
+
+describe('gangway access', () => {
+  it('says who could get in, of a running instance, also as CSV', async () => {
+    vi.stubEnv('GANGWAY_API_TOKEN', consoleTokens.vera.token);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { customer, sandbox, quiet, consoleUrl } = await openJourney(sqlite);
+    await customer.link(group);
+    sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    const remote = (...argv: string[]) => runCommand('access', ...argv, '--remote', consoleUrl);
+    const asked = await remote('--json');
+    const { accesses } = JSON.parse(asked.stdout) as { accesses: object[] };
+    expect(accesses).toEqual([expect.objectContaining({ trainerId: expect.any(String), until: null, isAdded: true })]);
+    expect((await remote('--csv')).stdout.split('\r\n')).toEqual([
+      expect.stringMatching(/^"membership","trainer","tool",/),
+      expect.stringMatching(/^"1","[^"]+","[^"]+",/),
+    ]);
+    expect((await remote('--to', '2026-01-01T00:00:00Z')).stdout).toBe('In this time nobody could get in.\n');
+  });
+
+  it('says beside the database that nobody could', async () => {
+    const workspace = createBridgeWorkspace();
+    await workspace.receive();
+    const run = (...argv: string[]) => runCommand('access', ...argv, '--config', workspace.configFile);
+    expect((await run()).stdout).toBe('In this time nobody could get in.\n');
+    expect(await run('--csv', '--json')).toMatchObject({ status: 64 });
+    expect(await run('--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z')).toMatchObject({ status: 64 });
+  });
+});
