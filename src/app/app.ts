@@ -114,12 +114,7 @@ export function createApp({
     pollMs,
   });
   const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
-  const heartbeat = createHeartbeat({
-    database: storage.database,
-    clock: leaseClock,
-    logger,
-    installsAgeMs: registry.tokens.ageMs,
-  });
+  const heartbeat = createHeartbeat({ database: storage.database, clock: leaseClock, logger });
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
     config,

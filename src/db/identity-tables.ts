@@ -1,7 +1,6 @@
 import type { Generated, Selectable } from 'kysely';
 import type { Customer, Server } from '../domain/binding.ts';
 import type { Instance } from '../domain/instance.ts';
-import type { RotationStep } from '../domain/rotation.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 
 /** The tables about who is who: addresses, accounts, customers, servers, running instances and tokens. */
@@ -13,7 +12,7 @@ export interface IdentityTables {
   toolBinding: Server & { tool: string };
   toolTrouble: ToolTrouble;
   instance: Instance;
-  tokenRotation: TokenRotationTable;
+  replacedToken: ReplacedTokenTable;
 }
 
 /**
@@ -51,41 +50,13 @@ interface AccountTable {
   madeAt: string | null;
 }
 
-/** A token of an employer's account that replaces another one. */
-export interface TokenRotationTable {
-  id: string;
-  /** The account. It has one rotation at a time. */
-  grantId: string;
-  /** For which install it was begun. The token counts for every install that has the replaced one. */
-  install: string;
-  step: RotationStep;
-  /** The marketplace's id of the token that is replaced. */
+/** The token of an employer's account that is used instead of a replaced one. */
+interface ReplacedTokenTable {
+  /** The SHA-256 of the token as it is configured or connected. */
+  digest: string;
+  token: Buffer;
+  tokenId: string;
   replacedId: string;
-  /** The name of the new token, which no other has: it is found by it if its secret was lost. */
-  name: string;
-  /** A JSON list. */
-  scopes: string;
-  expiresAt: string | null;
-  actor: string;
-  origin: string | null;
-  begunAt: string;
-  /** How often the marketplace was asked to make it, and when last. */
-  attempts: number;
-  attemptedAt: string | null;
-  /** The new token, once it was made. */
-  tokenId: string | null;
-  token: Buffer | null;
-  /** Of the replaced token, keyed with the new one. */
-  replacedDigest: string | null;
-  /** Since when the new token counts. */
-  switchedAt: string | null;
-  /** When the old one was revoked. */
-  settledAt: string | null;
-  /** When the next step is due; null once it is settled. */
-  nextAttemptAt: string | null;
-  /** How many attempts in a row have failed. */
-  failures: number;
-  failure: string | null;
 }
 
 export type MembershipAddressRow = Selectable<MembershipAddressTable>;

@@ -13,12 +13,12 @@ export interface InstanceStore {
 export function createInstanceStore(database: Database): InstanceStore {
   return {
     async beat(instance, forgetBefore) {
-      const { id, beatAt, installsLoadedAt } = instance;
+      const { id, beatAt } = instance;
       await inTransaction(database, async (tx) => {
         await tx
           .insertInto('instance')
           .values({ ...instance, stoppedAt: null })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt, installsLoadedAt }))
+          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt }))
           .execute();
         await tx.deleteFrom('instance').where('beatAt', '<', forgetBefore).where('id', '!=', id).execute();
       });

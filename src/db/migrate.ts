@@ -28,7 +28,7 @@ import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters
 import { up as addCounted } from '../../migrations/0026-counted.ts';
 import { up as addEmployer } from '../../migrations/0027-employer.ts';
 import { up as addConnectedSource } from '../../migrations/0028-connected-source.ts';
-import { up as createTokenRotation } from '../../migrations/0029-token-rotation.ts';
+import { up as createReplacedToken } from '../../migrations/0029-replaced-token.ts';
 import { up as createFeed } from '../../migrations/0030-feed.ts';
 import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
 import { up as createPayments } from '../../migrations/0032-payments.ts';
@@ -73,7 +73,7 @@ const migrations: Record<string, Migration> = {
   '0026-counted': { up: addCounted },
   '0027-employer': { up: addEmployer },
   '0028-connected-source': { up: addConnectedSource },
-  '0029-token-rotation': { up: createTokenRotation },
+  '0029-replaced-token': { up: createReplacedToken },
   '0030-feed': { up: createFeed },
   '0031-guidelines': { up: createGuidelines },
   '0032-payments': { up: createPayments },

@@ -59,7 +59,7 @@ export const stampedColumns: StampedColumns = {
       'list_due_at',
       'active_listed_at',
     ],
-    instance: ['started_at', 'beat_at', 'stopped_at', 'installs_loaded_at'],
+    instance: ['started_at', 'beat_at', 'stopped_at'],
     intent: ['created_at'],
     invitation: ['delivered_at'],
     kept_answer: ['begun_at'],
@@ -80,7 +80,6 @@ export const stampedColumns: StampedColumns = {
     removal: ['cleared_at'],
     run: ['began_at', 'read_at', 'ended_at'],
     subscription: ['next_check_at', 'checked_at', 'creating_since', 'unmatched_at'],
-    token_rotation: ['begun_at', 'attempted_at', 'switched_at', 'settled_at', 'next_attempt_at'],
     tool_trouble: ['since', 'asks_again_at'],
     usage_day: ['seen_at'],
     usage_decision: ['decided_at'],
@@ -143,7 +142,6 @@ export const stampedColumns: StampedColumns = {
     mailed: ['invited_at'],
     // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],
-    token_rotation: ['expires_at'],
     usage_ledger: ['lowered_from'],
   },
 };

@@ -7,7 +7,7 @@ import {
   endpointSecretContext,
   invitationContext,
   keptAnswerContext,
-  rotatedTokenContext,
+  replacedTokenContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -85,10 +85,10 @@ export const sealedColumns: readonly SealedColumn[] = [
     contextOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
   },
   {
-    table: 'tokenRotation',
+    table: 'replacedToken',
     column: 'token',
-    key: ['id'],
-    contextOf: ({ id }) => rotatedTokenContext(String(id)),
+    key: ['digest'],
+    contextOf: ({ digest }) => replacedTokenContext(String(digest)),
   },
   {
     table: 'intent',
