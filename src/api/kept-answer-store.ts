@@ -31,20 +31,19 @@ export type Begun =
 
 export function createKeptAnswerStore(
   database: Database,
-  box: Pick<SecretBox, 'seal' | 'open' | 'digest' | 'digests'>,
+  box: Pick<SecretBox, 'seal' | 'open' | 'digest'>,
 ): KeptAnswerStore {
   const keyText = ({ key }: KeyedRequest) => `kept_answer.key:${key}`;
   const requestText = ({ request }: KeyedRequest) => `kept_answer.request:${request}`;
   // A power cut must not lose that an act was begun: it would be done twice.
   const durably = <T>(work: (tx: Transaction) => Promise<T>) => inTransaction(database, work, { isDurable: true });
 
-  /** By the digests with every key that is in use: the secret key may have been rotated in between. */
   async function find(tx: Transaction, given: KeyedRequest, keptSince: string): Promise<Begun | undefined> {
-    const keys = box.digests(keyText(given));
-    await tx.deleteFrom('keptAnswer').where('keyDigest', 'in', keys).where('begunAt', '<', keptSince).execute();
-    const found = await tx.selectFrom('keptAnswer').selectAll().where('keyDigest', 'in', keys).executeTakeFirst();
+    const keyDigest = box.digest(keyText(given));
+    await tx.deleteFrom('keptAnswer').where('keyDigest', '=', keyDigest).where('begunAt', '<', keptSince).execute();
+    const found = await tx.selectFrom('keptAnswer').selectAll().where('keyDigest', '=', keyDigest).executeTakeFirst();
     if (found === undefined) return undefined;
-    if (!box.digests(requestText(given)).includes(found.requestDigest)) return { outcome: 'other_request' };
+    if (box.digest(requestText(given)) !== found.requestDigest) return { outcome: 'other_request' };
     if (found.answer === null) return { outcome: 'under_way' };
     const answer = box.open(found.answer, keptAnswerContext(found.id)).toString();
     return { outcome: 'answered', answer: JSON.parse(answer) };

@@ -15,8 +15,7 @@ import { createInbox } from '../inbox/inbox.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { createSealerNotice, type SealerNotice } from '../keys/sealer-notice.ts';
-import { createSealerStore } from '../keys/sealer-store.ts';
+import { checkKey } from '../keys/secret-key.ts';
 import { type Clock, systemClock, toInstant } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -112,13 +111,7 @@ export function createApp({
     secondLookMs,
     pollMs,
   });
-  const sealerNotice = createSealerNoticeOf(storage, leaseClock, logger);
-  const heartbeat = createHeartbeat({
-    database: storage.database,
-    clock: leaseClock,
-    logger,
-    installsAgeMs: registry.tokens.ageMs,
-  });
+  const heartbeat = createHeartbeat({ database: storage.database, clock: leaseClock, logger });
   const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
   const receiver = createReceiver({
     config,
@@ -171,8 +164,9 @@ export function createApp({
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
       await loops.prepare({ acceptsOrphans, isRestored });
-      await sealerNotice.start();
       await heartbeat.start();
+      // Before the first heartbeat, the key may have been rotated.
+      await checkKey(storage.database, storage.box);
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
       const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
@@ -195,15 +189,10 @@ export function createApp({
       await loops.alertsStored();
       await append.close();
       await heartbeat.stop();
-      await sealerNotice.stop();
       await checkpointer.stop();
       alive.release();
     },
   };
-}
-
-function createSealerNoticeOf({ database, box: { fingerprint } }: Storage, clock: Clock, logger: Logger): SealerNotice {
-  return createSealerNotice({ sealers: createSealerStore(database), clock, logger, fingerprint });
 }
 
 function sayWarnings(

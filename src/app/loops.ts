@@ -9,7 +9,7 @@ import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
-import { createTokenWorker } from '../installs/tokens/token-worker.ts';
+import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { restBesideOthers } from '../lib/rest.ts';
@@ -145,7 +145,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     reconcileWorker,
     ...scheduleWorkers,
     feedWorker,
-    createTokenWorker({ ...services.rotation, sources: services.sources, alerts: services.alerts, pollMs }),
+    createTokenExpiryWorker(services),
     guidelinesWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,

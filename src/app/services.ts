@@ -4,7 +4,6 @@ import { type Budgets, createBudgets } from '../budget/budget-worker.ts';
 import type { Config } from '../config/config-schema.ts';
 import { createResetStore } from '../converge/reset-store.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
-import { createInstanceStore } from '../db/instance-store.ts';
 import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
 import { createEvidenceStore } from '../evidence/evidence-store.ts';
@@ -15,9 +14,7 @@ import { createGuidelineStore } from '../guidelines/guideline-store.ts';
 import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
 import { createBindingStore } from '../installs/binding-store.ts';
 import { createEndpointStore } from '../installs/endpoint-store.ts';
-import { createGrantStore } from '../installs/grant-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
-import { createRotationStore } from '../installs/rotation-store.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
@@ -162,7 +159,7 @@ export function createServices(given: ServicesDeps): Services {
     ...createStores(storage),
     installStates,
     silence,
-    rotation: createRotation(given),
+    rotation: { registry, locks: createLockStore(database), clock },
     beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
       gracePeriods,
@@ -195,18 +192,6 @@ export function createServices(given: ServicesDeps): Services {
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   const guidelines = createGuidelineDeps(deps, services);
   return { ...services, subscription, checkDrift, previewDrift, usage, budgets, guidelines, loops, onRemovalDue };
-}
-
-function createRotation({ storage: { database, box }, registry, logger, clock }: ServicesDeps): RotateDeps {
-  return {
-    rotations: createRotationStore(database, box),
-    instances: createInstanceStore(database),
-    grants: createGrantStore(database),
-    locks: createLockStore(database),
-    registry,
-    logger,
-    clock,
-  };
 }
 
 function createStores({ database, box }: Storage) {

@@ -5,7 +5,7 @@ import { openDatabase } from '../db/open-database.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { openSecretBox, prepareKeyRing } from '../keys/secret-key.ts';
+import { openSecretBox, prepareKey } from '../keys/secret-key.ts';
 import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
 
 /** The open database, migrated, with its key checked. `start` and every command need it. */
@@ -25,19 +25,15 @@ export interface Storage {
  *
  * @throws AppError whose message says what to do
  */
-export async function openStorage(
-  url: string,
-  configuredKey?: Buffer,
-  previousKeys: readonly Buffer[] = [],
-): Promise<Storage> {
+export async function openStorage(url: string, configuredKey?: Buffer): Promise<Storage> {
   const database = openDatabase(url);
   try {
     const migrated = await migrate(database);
-    const keys = await prepareKeyRing(database, configuredKey, previousKeys);
-    const box = await openSecretBox(database, keys);
+    const secretKey = await prepareKey(database, configuredKey);
+    const box = await openSecretBox(database, secretKey);
     const inbox = createInboxStore(database, box);
     const memberships = createMembershipStore(database);
-    return { database, box, secretKey: keys.key, inbox, memberships, migrated };
+    return { database, box, secretKey, inbox, memberships, migrated };
   } catch (error) {
     await database.close();
     throw error;

@@ -11,7 +11,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import { openSources } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
-import { checkKeyRing, findKeyRing } from '../keys/secret-key.ts';
+import { checkKey, findKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Check, checkChannels, failure, ok, warning } from '../operator/doctor-checks.ts';
 import { examine } from '../operator/examine.ts';
@@ -157,7 +157,7 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   const answers = ok('database', 'answers, and is up to date');
   const { adapters, loaded } = subject;
   const { config } = loaded;
-  const { key, box } = await checkKey(database, loaded);
+  const { key, box } = await examineKey(database, loaded);
   if (box === undefined) return { checks: [answers, key], isShut: true };
   const registry = openRegistry({ config, storage: { database, box } });
   try {
@@ -176,13 +176,12 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
 
 const restoring = 'restore database and key from backups that belong together';
 
-async function checkKey(database: Database, loaded: LoadedConfig): Promise<{ key: Check; box?: SecretBox }> {
+async function examineKey(database: Database, loaded: LoadedConfig): Promise<{ key: Check; box?: SecretBox }> {
   try {
     const { url } = loaded.config.database;
-    const ring = findKeyRing(url, secretKeyOf(loaded), loaded.previousSecretKeys);
-    const fingerprint = await checkKeyRing(database, ring);
-    const box = createSecretBox(ring.key, ring.previous);
-    return { key: ok('key', `the database opens with the key ${fingerprint}`), box };
+    const box = createSecretBox(findKey(url, secretKeyOf(loaded)));
+    await checkKey(database, box);
+    return { key: ok('key', `the database opens with the key ${box.fingerprint}`), box };
   } catch (error) {
     return { key: failure('key', error, 'do that, then run this again') };
   }

@@ -1,4 +1,4 @@
-import { finishRotation, type RotatedToken, rotateToken } from '../installs/tokens/rotate-token.ts';
+import { type RotatedToken, rotateToken } from '../installs/tokens/rotate-token.ts';
 import { type ListedToken, type ListedTokens, listTokens } from '../operator/list-tokens.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
@@ -41,40 +41,21 @@ export interface TokenRotation {
   keep: string[];
 }
 
-/** Until then the old token is nearly always revoked; if not, a running bridge goes on. */
-const patienceMs = 180_000;
-
 export async function runTokenRotate(
   { install: named, keep }: TokenRotation,
   session: ServicesSession,
 ): Promise<Printed> {
   const { services, terminal } = session;
   const install = pickInstall(session, services.installs, named);
-  const rotated = await rotateToken(services.rotation, install, { keep, by: decidedBy() }, terminal.signal);
-  terminal.stderr.write(
-    `${rotated.tokenId} is in use. ${rotated.replacedId} is revoked when nothing can send it any more.\n`,
+  return printRotatedToken(
+    install,
+    await rotateToken(services.rotation, install, { keep, by: decidedBy() }, terminal.signal),
   );
-  const patience = AbortSignal.any([terminal.signal, AbortSignal.timeout(patienceMs)]);
-  const isOldRevoked = await finishRotation(services.rotation, rotated.account, patience);
-  return printRotatedToken({ install, ...rotated, isOldRevoked });
 }
 
-export interface PrintedRotation extends RotatedToken {
-  install: string;
-  isOldRevoked: boolean;
-}
-
-export function printRotatedToken({ account: _, ...rotated }: PrintedRotation): Printed {
-  return { data: rotated, text: () => toText(rotated) };
-}
-
-function toText({ install, ...rotated }: Omit<PrintedRotation, 'account'>): string {
-  const { tokenId, scopes, expiresAt, replacedId, wasUnderWay, isOldRevoked } = rotated;
-  return [
-    ...(wasUnderWay ? ['A rotation was under way, and was gone on with.'] : []),
-    `${install} has the token ${tokenId} instead of ${replacedId}: ${scopes.join(', ')}; it ${expiresAt === null ? 'never expires' : `expires at ${expiresAt}`}.`,
-    isOldRevoked
-      ? `${replacedId} is revoked.`
-      : `${replacedId} still works: a running "gangway start" revokes it when nothing can send it any more, or run this again.`,
-  ].join('\n');
+export function printRotatedToken(install: string, rotated: RotatedToken): Printed {
+  const { tokenId, scopes, expiresAt, replacedId } = rotated;
+  const expiry = expiresAt === null ? 'never expires' : `expires at ${expiresAt}`;
+  const text = `${install} uses the token ${tokenId}: ${scopes.join(', ')}; it ${expiry}. The old token ${replacedId} is revoked.`;
+  return { data: { ...rotated, install }, text: () => text };
 }

@@ -2,8 +2,7 @@ import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createServices } from '../app/services.ts';
 import { type AliveLock, createAliveLock } from '../db/alive-lock.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { createSealerNotice } from '../keys/sealer-notice.ts';
-import { createSealerStore } from '../keys/sealer-store.ts';
+import { checkKey } from '../keys/secret-key.ts';
 import { systemClock } from '../lib/clock.ts';
 import { createLogger } from '../lib/logger.ts';
 import { createMetrics } from '../lib/metrics.ts';
@@ -44,23 +43,14 @@ export async function withServices(
     refuseTwins(config.tools, adapters);
     if (!isDry) {
       await alive.hold();
+      // Before the lock was held, the key may have been rotated.
+      await checkKey(storage.database, storage.box);
       await carryTools(storage.database, config.tools, logger);
     }
     const registry = await loadRegistry({ config, storage });
     const metrics = createMetrics();
-    const notice = createSealerNotice({
-      sealers: createSealerStore(storage.database),
-      clock,
-      logger,
-      fingerprint: storage.box.fingerprint,
-    });
-    try {
-      if (!isDry) await notice.start();
-      const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
-      await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsStored);
-    } finally {
-      await notice.stop();
-    }
+    const services = createServices({ config, storage, logger, clock, adapters, registry, metrics, isDry });
+    await work({ ...session, config, storage, registry, adapters, services }).finally(services.alertsStored);
   } finally {
     alive?.release();
     await storage.database.close();

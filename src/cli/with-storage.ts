@@ -52,7 +52,7 @@ export async function withStorage<Result>(
 }
 
 /** Without a configuration file, a relative path depends on the folder in which the command is run. */
-function refuseMissing({ config, source }: LoadedConfig, isDry: boolean): void {
+export function refuseMissing({ config, source }: LoadedConfig, isDry: boolean): void {
   const file = sqliteFileOf(config.database.url);
   const isByFolder = source.kind === 'environment';
   if (file === undefined || existsSync(file) || !(isByFolder || isDry)) return;
@@ -66,8 +66,7 @@ function refuseMissing({ config, source }: LoadedConfig, isDry: boolean): void {
 }
 
 export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
-  const { config, previousSecretKeys } = loaded;
-  return await openStorage(config.database.url, secretKeyOf(loaded), previousSecretKeys);
+  return await openStorage(loaded.config.database.url, secretKeyOf(loaded));
 }
 
 /** All installs: those of the configuration and those of the database. */
@@ -88,7 +87,7 @@ export function decidedBy(): By {
 }
 
 /** Keeps what an operator has just had done, where that took more than one transaction. */
-export async function noteAct({ database }: Storage, action: string, subject: string): Promise<void> {
+export async function noteAct({ database }: Pick<Storage, 'database'>, action: string, subject: string): Promise<void> {
   await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), action, subject));
 }
 

@@ -68,14 +68,14 @@ export function loadConfig(query: ConfigurationQuery = {}): LoadedConfig {
     throw new AppError('invalid', toMessage(source, faults, layered));
   }
   const literals = resolved.literals.filter((literal) => originOf(literal, layered) === undefined);
-  const { secretKey, previousSecretKeys } = keys;
+  const { secretKey, previousSecretKey } = keys;
   return {
     config: anchorPaths(checked.config, folder),
     source,
     folder,
     warnings: [...layered.warnings, ...literals.map(toWarning), ...warningsOf(checked.config)],
     secretKey,
-    previousSecretKeys,
+    previousSecretKey,
   };
 }
 

@@ -8,16 +8,15 @@ export type SecretKey = { source: 'environment'; key: Buffer } | { source: 'none
 
 export interface SecretKeys {
   secretKey: SecretKey;
-  /** Keys with which older data may still be encrypted, in the given order. */
-  previousSecretKeys: Buffer[];
+  /** The key that `gangway key rotate` replaces by `secretKey`. */
+  previousSecretKey: Buffer | undefined;
 }
 
 const remedy = 'make one with: openssl rand -base64 32';
 
 /**
- * Reads `GANGWAY_SECRET_KEY` and, separated by commas, `GANGWAY_SECRET_KEY_PREVIOUS`, each from the
- * variable or its `_FILE`. `isRequired`: several instances share the database, so a key file on one of
- * them is not enough.
+ * Reads `GANGWAY_SECRET_KEY` and `GANGWAY_SECRET_KEY_PREVIOUS`, each from the variable or its `_FILE`.
+ * `isRequired`: several instances share the database, so a key file on one of them is not enough.
  */
 export function loadSecretKeys(
   env: Environment,
@@ -26,21 +25,21 @@ export function loadSecretKeys(
 ): SecretKeys & { faults: ConfigFault[] } {
   const faults: ConfigFault[] = [];
   const name = 'GANGWAY_SECRET_KEY';
-  const [key] = loadKeys(name, (text) => [text]);
-  const previousSecretKeys = loadKeys(`${name}_PREVIOUS`, (text) => text.split(','));
+  const key = load(name);
+  const previousSecretKey = load(`${name}_PREVIOUS`);
   if (key === undefined && faults.length === 0 && isRequired) {
     faults.push({ path: [name], message: `is required with PostgreSQL; ${remedy}` });
   }
   const secretKey: SecretKey = key ? { source: 'environment', key } : { source: 'none' };
-  return { secretKey, previousSecretKeys, faults };
+  return { secretKey, previousSecretKey, faults };
 
-  function loadKeys(variable: string, split: (text: string) => string[]): Buffer[] {
+  function load(variable: string): Buffer | undefined {
     try {
       const text = readVariable(variable, env, folder);
-      return text === undefined ? [] : split(text).map((part) => parseSecretKey(part.trim()));
+      return text === undefined ? undefined : parseSecretKey(text.trim());
     } catch (error) {
       faults.push({ path: [variable], message: toAppError(error).message });
-      return [];
+      return undefined;
     }
   }
 }

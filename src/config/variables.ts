@@ -41,7 +41,7 @@ export const otherVariables = {
   GANGWAY_API_TOKEN: 'the token that commands with --remote send',
   GANGWAY_CONNECT_TOKEN: 'the platform token that "gangway connect" is to use',
   GANGWAY_SECRET_KEY: '32 bytes that everything secret is encrypted with',
-  GANGWAY_SECRET_KEY_PREVIOUS: 'the keys before it, while data is encrypted anew',
+  GANGWAY_SECRET_KEY_PREVIOUS: 'the key before it, for gangway key rotate',
 };
 
 /** With a file, only the settings of the server are taken from variables. */

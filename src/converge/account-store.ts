@@ -129,7 +129,7 @@ function isOfAccount(
 ): Expression<SqlBool> {
   const digests = addresses
     .filter(({ isCurrent, givenAt }) => isCurrent || givenAt !== null)
-    .flatMap(({ address }) => box.digests(address));
+    .map(({ address }) => box.digest(address));
   const byAddress = sql`select membership_id from membership_address
     where work_email_digest in (${sql.join(digests.length > 0 ? digests : [''])})
       and (is_current = 1 or (given_at is not null and ended_at is null))`;
@@ -145,13 +145,13 @@ function isCurrentlyUnder(eb: MembershipBuilder, box: SecretBox, { email }: Pick
     .selectFrom('membershipAddress')
     .select('membershipId')
     .where('isCurrent', '=', true)
-    .where('workEmailDigest', 'in', email === null ? [''] : box.digests(email));
+    .where('workEmailDigest', '=', email === null ? '' : box.digest(email));
   return eb('membership.id', 'in', ofAddress);
 }
 
 /** Whether one of these addresses is, or was, an address of the membership. */
 export function isKnownUnder(eb: MembershipBuilder, box: SecretBox, addresses: readonly string[]): Expression<SqlBool> {
-  const digests = addresses.flatMap((address) => box.digests(address));
+  const digests = addresses.map(box.digest);
   const known = eb
     .selectFrom('membershipAddress')
     .select('membershipId')

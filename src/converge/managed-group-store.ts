@@ -23,7 +23,7 @@ export async function managedGroups(
   { box, routeLink }: AccountRules,
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
-  const digests = addresses.flatMap(({ address }) => box.digests(address));
+  const digests = addresses.map(({ address }) => box.digest(address));
   // Trainer ids count only for the install itself, because another customer may name any id. One statement suffices,
   // because another customer may give any number of trainers this address.
   const people = sql<{ install: string; trainerId: string }>`(

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import SqliteDatabase from 'better-sqlite3';
+import { AppError } from '../domain/errors.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { type Database, inTransaction } from './database.ts';
 import { createPrivately, sqliteFileOf } from './sqlite-database.ts';
@@ -16,6 +17,8 @@ import { hasLeases, voidLeases } from './void-lease-store.ts';
 export interface AliveLock {
   /** Holds it as long as this process lives. Call it before anything is leased. */
   hold(): Promise<void>;
+  /** Holds it exclusively. @returns false if another process lives; PostgreSQL has no such lock */
+  holdAlone(): boolean;
   release(): void;
 }
 
@@ -39,16 +42,18 @@ export function createAliveLock({ database, clock, localTools, isSeen = isSeenBy
   return {
     async hold() {
       if (file === undefined) return;
-      const aliveFile = `${file}-alive`;
-      // A process that has the lock must not open the file otherwise, because closing it releases the lock.
-      if (!existsSync(aliveFile)) createPrivately(aliveFile);
-      lock = new SqliteDatabase(aliveFile, { timeout: 0 });
+      const aliveFile = aliveFileOf(file);
+      lock = openLock(aliveFile);
       const isAlone = takeAlone(lock);
       if (isAlone) await freeDead({ database, clock, localTools, isSeen }, aliveFile);
       if (isAlone) lock.exec('commit');
       lock.pragma(`busy_timeout = ${patienceMs}`);
-      // A read in a transaction locks the file until the transaction ends.
-      lock.exec('begin; select count(*) from sqlite_schema');
+      readLocked(lock);
+    },
+    holdAlone() {
+      if (file === undefined) return true;
+      lock = openLock(aliveFileOf(file));
+      return takeAlone(lock);
     },
     release() {
       lock?.close();
@@ -56,14 +61,39 @@ export function createAliveLock({ database, clock, localTools, isSeen = isSeenBy
   };
 }
 
+function aliveFileOf(databaseFile: string): string {
+  return `${databaseFile}-alive`;
+}
+
+/** A process that has the lock must not open the file otherwise, because closing it releases the lock. */
+function openLock(aliveFile: string): SqliteDatabase.Database {
+  if (!existsSync(aliveFile)) createPrivately(aliveFile);
+  return new SqliteDatabase(aliveFile, { timeout: 0 });
+}
+
+/** A read in a transaction locks the file until the transaction ends. */
+function readLocked(lock: SqliteDatabase.Database): void {
+  try {
+    lock.exec('begin; select count(*) from sqlite_schema');
+  } catch (error) {
+    if (!isBusy(error)) throw error;
+    const says = 'Another process has the database to itself, such as "gangway key rotate": wait until it has ended';
+    throw new AppError('unavailable', says, { cause: error });
+  }
+}
+
 function takeAlone(lock: SqliteDatabase.Database): boolean {
   try {
     lock.exec('begin exclusive');
     return true;
   } catch (error) {
-    if ((error as { code?: string }).code === 'SQLITE_BUSY') return false;
+    if (isBusy(error)) return false;
     throw error;
   }
+}
+
+function isBusy(error: unknown): boolean {
+  return (error as { code?: string }).code === 'SQLITE_BUSY';
 }
 
 async function freeDead(

@@ -19,11 +19,9 @@ interface HeartbeatDeps {
   /** The clock of the database, which the readers of the beats use too. */
   clock: Clock;
   logger: Logger;
-  /** How long ago this instance last saw which installs and tokens there are. */
-  installsAgeMs(): number;
 }
 
-export function createHeartbeat({ database, clock, logger, installsAgeMs }: HeartbeatDeps): Heartbeat {
+export function createHeartbeat({ database, clock, logger }: HeartbeatDeps): Heartbeat {
   const instances = createInstanceStore(database);
   const id = randomUUID();
   // Several instances may run on one machine.
@@ -33,8 +31,7 @@ export function createHeartbeat({ database, clock, logger, installsAgeMs }: Hear
   async function beat(): Promise<void> {
     const beatAt = toInstant(clock.now());
     startedAt ??= beatAt;
-    const installsLoadedAt = instantIn(clock, -Math.ceil(installsAgeMs()));
-    const instance = { id, name, version, startedAt, beatAt, installsLoadedAt };
+    const instance = { id, name, version, startedAt, beatAt };
     await instances.beat(instance, instantIn(clock, -keepForMs));
   }
 

@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Instance } from '../domain/instance.ts';
-import { type Database, inTransaction } from './database.ts';
+import { type Database, inTransaction, type Transaction } from './database.ts';
 
 /** The SQL of the instances on this database. Each instance keeps a row of its own. */
 export interface InstanceStore {
@@ -13,12 +14,12 @@ export interface InstanceStore {
 export function createInstanceStore(database: Database): InstanceStore {
   return {
     async beat(instance, forgetBefore) {
-      const { id, beatAt, installsLoadedAt } = instance;
+      const { id, beatAt } = instance;
       await inTransaction(database, async (tx) => {
         await tx
           .insertInto('instance')
           .values({ ...instance, stoppedAt: null })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt, installsLoadedAt }))
+          .onConflict((conflict) => conflict.column('id').doUpdateSet({ beatAt }))
           .execute();
         await tx.deleteFrom('instance').where('beatAt', '<', forgetBefore).where('id', '!=', id).execute();
       });
@@ -30,6 +31,15 @@ export function createInstanceStore(database: Database): InstanceStore {
       );
     },
 
-    list: () => database.kysely.selectFrom('instance').selectAll().orderBy('beatAt', 'desc').execute(),
+    list: () => listInstances(database.kysely),
   };
+}
+
+export async function listInstances(tx: Transaction): Promise<Instance[]> {
+  return await tx.selectFrom('instance').selectAll().orderBy('beatAt', 'desc').execute();
+}
+
+/** Until the transaction ends no instance can write its first heartbeat. A transaction of SQLite locks the whole file. */
+export async function lockInstances(tx: Transaction, dialect: Database['dialect']): Promise<void> {
+  if (dialect === 'postgres') await sql`lock table instance in exclusive mode`.execute(tx);
 }

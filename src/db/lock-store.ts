@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Database, inTransaction, type Transaction } from './database.ts';
+import { type Database, inTransaction } from './database.ts';
 import { jsonRows, jsonTexts } from './json-list.ts';
 
 /**
@@ -63,26 +63,4 @@ export function createLockStore(database: Database): LockStore {
       );
     },
   };
-}
-
-/** Says under a prefix of its own that a holder is there until then. Forgets those whose time is over. */
-export async function announce(
-  tx: Transaction,
-  prefix: string,
-  { name, token, leasedUntil }: { name: string; token: string; leasedUntil: string },
-  now: string,
-): Promise<void> {
-  await tx.deleteFrom('namedLock').where('name', 'like', `${prefix}%`).where('leasedUntil', '<=', now).execute();
-  await tx
-    .insertInto('namedLock')
-    .values({ name: prefix + name, token, leasedUntil })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ leasedUntil }))
-    .execute();
-}
-
-export async function withdraw(tx: Transaction, prefix: string, name: string): Promise<void> {
-  await tx
-    .deleteFrom('namedLock')
-    .where('name', '=', prefix + name)
-    .execute();
 }

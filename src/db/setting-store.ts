@@ -16,12 +16,7 @@ type SettingName =
   | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
-  | 'last_digest_key'
-  | KeyInUse;
-
-/** One row for each key, so that instances that start at the same time do not overwrite each other's. */
-type KeyInUse = `key_in_use:${string}`;
-const keyInUse = 'key_in_use:';
+  | 'last_digest_key';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();
@@ -59,16 +54,4 @@ export async function raiseSetting(tx: Transaction, name: SettingName, value: st
     .returning('name')
     .executeTakeFirst();
   return raised !== undefined;
-}
-
-/** Fingerprints of the keys, other than the key of the database, that may have sealed something. */
-export async function listKeysInUse(tx: Transaction): Promise<string[]> {
-  const rows = await tx.selectFrom('setting').select('name').where('name', 'like', `${keyInUse}%`).execute();
-  return rows.map(({ name }) => name.slice(keyInUse.length));
-}
-
-/** Makes this key the key of the database. Nothing is sealed with another key any more. */
-export async function settleKey(tx: Transaction, fingerprint: string): Promise<void> {
-  await writeSetting(tx, 'key_fingerprint', fingerprint);
-  await tx.deleteFrom('setting').where('name', 'like', `${keyInUse}%`).execute();
 }

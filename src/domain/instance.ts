@@ -9,8 +9,6 @@ export interface Instance {
   startedAt: Instant;
   /** The last heartbeat, by the database's clock. */
   beatAt: Instant;
-  /** When it last saw which installs and tokens there are; null for a version that does not say. */
-  installsLoadedAt: Instant | null;
   /** When it stopped in order. */
   stoppedAt: Instant | null;
 }

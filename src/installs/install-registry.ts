@@ -12,7 +12,7 @@ import type { Install } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 import { createJobLinks } from './job-link-store.ts';
-import { createTokensInUse, type TokensInUse } from './tokens-in-use.ts';
+import { createReplacedTokenStore, type ReplacedTokenStore } from './replaced-token-store.ts';
 
 /**
  * All installs of the configuration and of the database, each with its source. The Maps stay
@@ -22,8 +22,8 @@ export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
   /** Each source answers only for the customer that its install is bound to. */
   readonly sources: ReadonlyMap<string, Source>;
-  /** The tokens that were replaced. Every source sends the one that counts. */
-  readonly tokens: TokensInUse;
+  /** Every source asks it before each request which token to send. */
+  readonly tokens: ReplacedTokenStore;
   /** The source for a token that belongs to no install yet. It checks no customer. @param jobs as `fixedLinks` */
   openSource(account: Pick<Install, 'source' | 'token'>, jobs: Parameters<typeof fixedLinks>[0]): Source;
   /** The same account as an install has, with this token and no other. It checks no customer. */
@@ -43,8 +43,6 @@ interface RegistryDeps {
   marketplace: Marketplace;
   database: Database;
   box: SecretBox;
-  /** By default with the usual time between two looks. */
-  tokens?: TokensInUse;
 }
 
 export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
@@ -56,12 +54,13 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
   const installs = new Map<string, Install>();
   const sources = new Map<string, Source>();
   const bindings = createBindingStore(database);
-  const tokens = deps.tokens ?? createTokensInUse(database, box);
+  const tokens = createReplacedTokenStore(database, box);
   const open = (name: string, { source, jobs }: Pick<Install, 'source' | 'jobs'>, token: Token) =>
     createSource(marketplace, { source, token }, createJobLinks(database, name, jobs));
   const openBound = (name: string, install: Install) =>
-    bindSource(open(name, install, tokens.follow(install.token)), (grant) =>
-      bindings.check(name, grant, new Set(installs.keys())),
+    bindSource(
+      open(name, install, () => tokens.current(install.token)),
+      (grant) => bindings.check(name, grant, new Set(installs.keys())),
     );
   let revision: string | undefined;
 
@@ -89,14 +88,13 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     sources,
     tokens,
     openSource: ({ source, token }, jobs) =>
-      createSource(marketplace, { source, token: tokens.follow(token) }, fixedLinks(jobs)),
+      createSource(marketplace, { source, token: () => tokens.current(token) }, fixedLinks(jobs)),
     openWith(name, token) {
       const install = installs.get(name);
       if (install === undefined) throw new AppError('not_found', `There is no install ${name}`);
       return open(name, install, token);
     },
     async load() {
-      await tokens.look();
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
       const connected = await stores.installs.list();

@@ -21,17 +21,15 @@ const keyBytes = 32;
 /**
  * The files beside a SQLite database with its key. Only their owner may read them. During a rotation
  * there are two: the next key is stored before anything is sealed with it, and replaces the old one
- * when nothing needs the old one any more.
+ * after everything is.
  */
 export interface KeyFile {
   path: string;
   isThere(): boolean;
   /** Loads the key, and makes it if there is none yet. */
   load(): Buffer;
-  /** The next key, if there is one. */
-  loadNext(): Buffer | undefined;
-  /** Makes the next key, unless there is one. */
-  makeNext(): void;
+  /** Loads the next key, and makes it if there is none yet. */
+  loadNext(): Buffer;
   /** Replaces the key by the next one. The old key is deleted. */
   promoteNext(): void;
 }
@@ -49,9 +47,9 @@ export function keyFileOf(databaseUrl: string): KeyFile | undefined {
       if (!existsSync(file)) makeKey(file);
       return readKey(file);
     },
-    loadNext: () => (existsSync(next) ? readKey(next) : undefined),
-    makeNext() {
+    loadNext() {
       if (!existsSync(next)) makeKey(next);
+      return readKey(next);
     },
     promoteNext() {
       renameSync(next, file);

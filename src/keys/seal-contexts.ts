@@ -42,6 +42,6 @@ export function driftFindingContext(id: string): string {
 }
 
 /** For a token that replaces another one. */
-export function rotatedTokenContext(id: string): string {
-  return `token_rotation.token:${id}`;
+export function replacedTokenContext(digest: string): string {
+  return `replaced_token.token:${digest}`;
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import {
   bodyContext,
   credentialContext,
@@ -7,7 +7,7 @@ import {
   endpointSecretContext,
   invitationContext,
   keptAnswerContext,
-  rotatedTokenContext,
+  replacedTokenContext,
   tokenContext,
   workEmailContext,
 } from './seal-contexts.ts';
@@ -16,12 +16,6 @@ import {
  * The only SQL that knows every sealed column of the database. It reads them page by page. A test fails
  * if a column of bytes is not listed here.
  */
-export interface SealedValueStore {
-  /** @param after the key of the last value before; null for the beginning */
-  page(column: SealedColumn, after: Key | null, limit: number): Promise<SealedValue[]>;
-  /** Replaces a value, unless it was changed in between, because then it is sealed with the new key already. */
-  replace(tx: Transaction, column: SealedColumn, value: SealedValue, renewed: Renewed): Promise<boolean>;
-}
 
 type Key = readonly (string | number)[];
 type Row = Record<string, string | number | Buffer>;
@@ -42,11 +36,6 @@ export interface SealedValue {
   key: Key;
   context: string;
   sealed: Buffer;
-}
-
-export interface Renewed {
-  sealed: Buffer;
-  digest?: string;
 }
 
 export const sealedColumns: readonly SealedColumn[] = [
@@ -85,10 +74,10 @@ export const sealedColumns: readonly SealedColumn[] = [
     contextOf: ({ install, endpointId }) => endpointSecretContext(String(install), String(endpointId)),
   },
   {
-    table: 'tokenRotation',
+    table: 'replacedToken',
     column: 'token',
-    key: ['id'],
-    contextOf: ({ id }) => rotatedTokenContext(String(id)),
+    key: ['digest'],
+    contextOf: ({ digest }) => replacedTokenContext(String(digest)),
   },
   {
     table: 'intent',
@@ -124,31 +113,39 @@ function addressIn(plain: Buffer): string {
   return email?.toLowerCase() ?? '';
 }
 
-/** An empty value was never sealed. It is a body that was not kept. */
-export function createSealedValueStore({ kysely }: Pick<Database, 'kysely'>): SealedValueStore {
-  return {
-    async page({ table, column, key, contextColumns = [], contextOf }, after, limit) {
-      const selected = listOf([...key, ...contextColumns, column]);
-      const isAfter = after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
-      const query = sql<Row>`select ${selected} from ${sql.table(table)}
-        where octet_length(${sql.ref(column)}) > 0 and ${isAfter} order by ${listOf(key)} limit ${limit}`;
-      const { rows } = await query.execute(kysely);
-      return rows.map((row) => ({
-        key: key.map((name) => row[name] as string | number),
-        context: contextOf(row),
-        sealed: row[column] as Buffer,
-      }));
-    },
+/**
+ * An empty value was never sealed. It is a body that was not kept.
+ *
+ * @param after the key of the last value before; null for the beginning
+ */
+export async function pageSealedValues(
+  tx: Transaction,
+  { table, column, key, contextColumns = [], contextOf }: SealedColumn,
+  after: Key | null,
+  limit: number,
+): Promise<SealedValue[]> {
+  const selected = listOf([...key, ...contextColumns, column]);
+  const isAfter = after === null ? sql`true` : sql`(${listOf(key)}) > (${sql.join([...after])})`;
+  const query = sql<Row>`select ${selected} from ${sql.table(table)}
+    where octet_length(${sql.ref(column)}) > 0 and ${isAfter} order by ${listOf(key)} limit ${limit}`;
+  const { rows } = await query.execute(tx);
+  return rows.map((row) => ({
+    key: key.map((name) => row[name] as string | number),
+    context: contextOf(row),
+    sealed: row[column] as Buffer,
+  }));
+}
 
-    async replace(tx, { table, column, key, digest }, value, renewed) {
-      const sets = [sql`${sql.ref(column)} = ${renewed.sealed}`];
-      if (digest !== undefined) sets.push(sql`${sql.ref(digest.column)} = ${renewed.digest}`);
-      const { numAffectedRows } = await sql`update ${sql.table(table)} set ${sql.join(sets)}
-        where (${listOf(key)}) = (${sql.join([...value.key])})
-        and ${sql.ref(column)} = ${value.sealed}`.execute(tx);
-      return numAffectedRows === 1n;
-    },
-  };
+export async function replaceSealedValue(
+  tx: Transaction,
+  { table, column, key, digest }: SealedColumn,
+  of: Key,
+  renewed: { sealed: Buffer; digest: string | undefined },
+): Promise<void> {
+  const sets = [sql`${sql.ref(column)} = ${renewed.sealed}`];
+  if (digest !== undefined) sets.push(sql`${sql.ref(digest.column)} = ${renewed.digest}`);
+  await sql`update ${sql.table(table)} set ${sql.join(sets)}
+    where (${listOf(key)}) = (${sql.join([...of])})`.execute(tx);
 }
 
 function listOf(columns: readonly string[]) {

@@ -14,10 +14,8 @@ export const alertKinds = [
   'job_unread',
   /** The updates feed of an install has not been read for an hour. */
   'feed_unread',
-  /** The token of an install expires soon, and could not be replaced. */
+  /** The token of an install expires soon. */
   'token_expires',
-  /** An account has as many tokens as it may have, so that none can be replaced. */
-  'tokens_full',
   /** The token of an install belongs to another customer or app than the install is bound to. */
   'other_customer',
   /** A tool answers as another server than the one that its members are in. */

@@ -15,8 +15,8 @@ export interface AccessFilter {
   trainerId?: string | undefined;
   /** A contract that is, or was, a reason. */
   contractId?: string | undefined;
-  /** Part of a name or of a project, or a whole id; or an address, by its digests. */
-  search?: { text: string; digests: readonly string[] } | undefined;
+  /** Part of a name or of a project, or a whole id; or an address, by its digest. */
+  search?: { text: string; digest: string } | undefined;
   /** Only memberships with a smaller id: the page before one that was listed. */
   before?: number | undefined;
   limit: number;
@@ -108,13 +108,13 @@ function reasonsWithLinks(eb: MembershipBuilder) {
 }
 
 /** No part depends on the membership, so the database finds each once. */
-function matches(eb: MembershipBuilder, { text, digests }: NonNullable<AccessFilter['search']>) {
+function matches(eb: MembershipBuilder, { text, digest }: NonNullable<AccessFilter['search']>) {
   const pattern = `%${text.toLowerCase().replaceAll(/[!%_]/g, '!$&')}%`;
   const isLike = (column: string) => sql<boolean>`lower(${sql.ref(column)}) like ${pattern} escape '!'`;
   const people = eb
     .selectFrom('person')
     .select('person.trainerId')
-    .where((inner) => inner.or([isLike('person.displayName'), inner('workEmailDigest', 'in', [...digests])]));
+    .where((inner) => inner.or([isLike('person.displayName'), inner('workEmailDigest', '=', digest)]));
   const linked = reasonsWithLinks(eb).where((inner) =>
     inner.or([isLike('link.externalProjectId'), isLike('link.externalProjectName')]),
   );

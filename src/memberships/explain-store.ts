@@ -68,7 +68,7 @@ export function createExplainStore({ kysely }: Database, box: SecretBox): Explai
 }
 
 async function loadParticipations(kysely: Kysely, box: SecretBox, subject: string): Promise<ParticipationEvidence[]> {
-  const digests = box.digests(subject.trim().toLowerCase());
+  const digest = box.digest(subject.trim().toLowerCase());
   return await kysely
     .selectFrom('participation')
     .selectAll()
@@ -76,7 +76,7 @@ async function loadParticipations(kysely: Kysely, box: SecretBox, subject: strin
       eb.or([
         eb('contractId', '=', subject),
         eb('trainerId', '=', subject),
-        eb('trainerId', 'in', eb.selectFrom('person').select('trainerId').where('workEmailDigest', 'in', digests)),
+        eb('trainerId', 'in', eb.selectFrom('person').select('trainerId').where('workEmailDigest', '=', digest)),
       ]),
     )
     .orderBy('install')

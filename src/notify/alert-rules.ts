@@ -74,7 +74,6 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     return walls.installs.has(install) && (await store.isFeedFailing(install));
   }),
   token_expires: observed(['install'], ['install'], isInstallConfigured),
-  tokens_full: observed(['install'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),
   other_server: { ...observed(['tool'], ['tool'], isToolConfigured), quietMs: hourMs },
   managed_address_leaked: observed(['tool', 'group', 'member'], ['tool', 'group'], isToolConfigured),

@@ -7,10 +7,17 @@ import type { ContractPage, Grant, Source } from '../sources/source.ts';
 import type { TokenRecord } from '../sources/token-record.ts';
 import { type Check, ok, warning } from './doctor-checks.ts';
 import { checkEndpoints } from './endpoint-checks.ts';
-import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread, nameOf } from './install-checks.ts';
+import {
+  checkExpiry,
+  checkGrant,
+  checkJobs,
+  checkSurplus,
+  checkUnanswered,
+  checkUnread,
+  nameOf,
+} from './install-checks.ts';
 import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
-import { checkTokens } from './token-checks.ts';
 
 export interface ExaminedMarketplace {
   /** By install. */
@@ -105,7 +112,7 @@ async function examineInstall(
   }
   const { listTokens } = source;
   const judgeTokens = (tokens: readonly TokenRecord[]) =>
-    known === undefined ? [] : checkTokens(install, known, tokens, clock.now());
+    known === undefined ? [] : checkExpiry(install, known, tokens, clock.now());
   const ofTokens = known && listTokens ? await ask(listTokens, judgeTokens, unanswered) : [];
   const surplus = known === undefined ? [] : checkSurplus(install, source, known);
   return [...(troubles.length > 0 ? troubles : [sayWell(install, publicUrl)]), ...surplus, ...ofTokens];

@@ -1,8 +1,11 @@
 import type { AppError } from '../domain/errors.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
+import { rotateFrom } from '../installs/tokens/plan-rotation.ts';
+import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Grant, Link, Source, UnreadLink } from '../sources/source.ts';
-import { type Check, failure, warning } from './doctor-checks.ts';
+import type { TokenRecord } from '../sources/token-record.ts';
+import { type Check, failure, ok, warning } from './doctor-checks.ts';
 import { findMissingScopes } from './needed-scopes.ts';
 
 /** What the marketplace's answers for one install mean, as checks; only problems are listed. */
@@ -63,6 +66,15 @@ export function checkSurplus(
   if (surplus.length === 0) return [];
   const named = surplus.map((scope) => `${scope} (${optionalScopes.uses.get(scope) ?? 'for nothing'})`).join(', ');
   return [warning(nameOf(install), `its token may do more than is needed: ${named}`, optionalScopes.remedy(install))];
+}
+
+export function checkExpiry(install: string, { token }: Grant, tokens: readonly TokenRecord[], now: Date): Check[] {
+  const used = tokens.find(({ id }) => id === token?.id);
+  const from = (used && rotateFrom(used)) ?? null;
+  if (from === null) return [];
+  const says = `its token expires at ${used?.expiresAt}`;
+  if (toInstant(now) < from) return [ok(nameOf(install), says)];
+  return [warning(nameOf(install), says, `gangway token rotate ${install}`)];
 }
 
 /** At most so many are named. The rest is only counted. */

@@ -121,8 +121,8 @@ async function clearKnown(
 async function findTrainer({ people, box }: ForgetDeps, who: string, install: string | undefined): Promise<string> {
   if (await people.isKnown(who)) return who;
   if (!who.includes('@')) throw new AppError('not_found', `There is no trainer ${who}`);
-  const digests = box.digests(who.trim().toLowerCase());
-  const [trainerId, ...others] = await people.findByDigest(digests, install);
+  const digest = box.digest(who.trim().toLowerCase());
+  const [trainerId, ...others] = await people.findByDigest(digest, install);
   if (trainerId === undefined) {
     throw new AppError('not_found', `No person is known by the address ${maskEmail(who)}`);
   }

@@ -5,8 +5,8 @@ import { clearToolIds } from '../memberships/trace-store.ts';
 
 /** The only SQL that finds one person and clears what concerns only them. */
 export interface PersonStore {
-  /** The trainers with one of these address digests, in one install or in any. */
-  findByDigest(digests: string[], install?: string): Promise<string[]>;
+  /** The trainers with this address digest, in one install or in any. */
+  findByDigest(digest: string, install?: string): Promise<string[]>;
   /** Whether anything is or was known of a trainer. */
   isKnown(trainerId: string): Promise<boolean>;
   peopleOf(tx: Transaction, trainerId: string): Promise<Row<'person'>[]>;
@@ -20,8 +20,8 @@ export interface PersonStore {
 
 export function createPersonStore({ kysely }: Pick<Database, 'kysely'>): PersonStore {
   return {
-    async findByDigest(digests, install) {
-      let query = kysely.selectFrom('person').select('trainerId').distinct().where('workEmailDigest', 'in', digests);
+    async findByDigest(digest, install) {
+      let query = kysely.selectFrom('person').select('trainerId').distinct().where('workEmailDigest', '=', digest);
       if (install !== undefined) query = query.where('install', '=', install);
       const rows = await query.orderBy('trainerId').execute();
       return rows.map(({ trainerId }) => trainerId);

@@ -1,6 +1,3 @@
-/** So many tokens of an account may work at the same time (spec: part A section 5). */
-export const maxActiveTokens = 25;
-
 /** A token of the account. Its secret is shown only when it is made. */
 export interface TokenRecord {
   id: string;

@@ -31,7 +31,7 @@ import { createTroubleStore } from './report/trouble-store.ts';
 
 export interface UsageParts extends Polling {
   database: Database;
-  box: Pick<SecretBox, 'digests'>;
+  box: Pick<SecretBox, 'digest'>;
   addresses: AddressStore;
   adapters: ReadonlyMap<string, Adapter>;
   routeLink: RouteLink;

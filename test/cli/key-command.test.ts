@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createAliveLock } from '../../src/db/alive-lock.ts';
+import { openDatabase } from '../../src/db/open-database.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { type CommandResult, runCommand } from '../support/run-command.ts';
@@ -47,18 +50,47 @@ describe('gangway key', () => {
     });
   });
 
-  it('rotate keeps the old key file until a running bridge has both, and then goes on', async () => {
+  it('rotate is refused while a bridge runs, and the key stays', async () => {
     const old = readKey();
     await workspace.whileRunning(async () => {
       const refused = await run('key', 'rotate');
-      expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('restart it') });
+      expect(refused).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/Gangway is running \(.+\/\d+\): stop it/),
+      });
       expect(readKey()).toEqual(old);
     });
-    await workspace.whileRunning(async () => {
-      expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
-      expect(readKey()).not.toEqual(old);
-    });
+    expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
+    expect(readKey()).not.toEqual(old);
     await workspace.receive(fullEvent({ type: 'contract.ended' }));
+  });
+
+  it('rotate is refused while another process holds the lock of the database', async () => {
+    const database = openDatabase(`sqlite:${path.join(workspace.folder, 'gangway.db')}`);
+    const alive = createAliveLock({ database, clock: systemClock, localTools: [] });
+    await alive.hold();
+    const refused = await run('key', 'rotate');
+    expect([refused.status, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('Another gangway process uses the database: wait until it has ended'),
+    ]);
+    alive.release();
+    await database.close();
+    expect(await run('key', 'rotate')).toMatchObject({ status: 0 });
+  });
+
+  it('rotate that was killed before the new key file replaced the old one is finished by the next', async () => {
+    const old = readFileSync(keyFile);
+    await run('key', 'rotate');
+    renameSync(keyFile, `${keyFile}.next`);
+    writeFileSync(keyFile, old, { mode: 0o600 });
+    expect(await run('deliveries', 'list')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('if "gangway key rotate" was interrupted, run it again'),
+    });
+    expect((await run('key', 'rotate')).stdout).toMatch(/^0 sealed anew; the key is now /);
+    expect(existsSync(`${keyFile}.next`)).toBe(false);
+    expect(await run('deliveries', 'show', '1')).toMatchObject({ status: 0 });
   });
 
   it('rotate takes the configured keys, and none is made then', async () => {
@@ -70,7 +102,7 @@ describe('gangway key', () => {
       stderr: expect.stringMatching(/nothing to replace.*GANGWAY_SECRET_KEY_PREVIOUS/),
     });
     vi.stubEnv('GANGWAY_SECRET_KEY_PREVIOUS', old.toString('base64'));
-    expect(await run('deliveries', 'list')).toMatchObject({ status: 0 });
+    expect(await run('deliveries', 'list')).toMatchObject({ status: 1 });
     const { stdout } = await run('key', 'rotate', '--json');
     const { fingerprint } = createSecretBox(Buffer.from(next, 'base64'));
     expect(JSON.parse(stdout)).toEqual({ fingerprint, resealed: 2, unopened: 0 });

@@ -4,8 +4,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { sqlite } from '../support/databases.ts';
 import { openEmployerJourney } from '../support/employer-journey.ts';
-import { runCommand, startCommand } from '../support/run-command.ts';
-import { isThorough } from '../support/tries.ts';
+import { runCommand } from '../support/run-command.ts';
 import { until } from '../support/until.ts';
 import { consoleTokens } from '../support/visitor.ts';
 
@@ -16,9 +15,6 @@ const needed = [
   'webhooks:manage',
   'instructions:read',
 ];
-
-/** How long the old token is kept. */
-const drainMs = 25_000;
 
 describe('gangway token', () => {
   let sandbox: Sandbox;
@@ -44,24 +40,6 @@ describe('gangway token', () => {
   const run = (...argv: string[]) => runCommand(...argv, '--config', workspace.configFile);
   const tokens = () => sandbox.snapshot().accounts[0]?.tokens ?? [];
 
-  /** Waits until the bridge uses the new token, then moves the stored times back, as if the drain time had passed. */
-  async function passDrain(): Promise<void> {
-    const [{ lastUsedAt: before } = { lastUsedAt: null }] = tokens().slice(-1);
-    await until('the bridge has the new one', tokens, ([, made]) => (made?.lastUsedAt ?? '') > (before ?? ''));
-    await workspace.withStorage(async ({ database: { kysely } }) => {
-      const { switchedAt, nextAttemptAt } = await kysely
-        .selectFrom('tokenRotation')
-        .selectAll()
-        .executeTakeFirstOrThrow();
-      expect(Date.parse(nextAttemptAt ?? '') - Date.parse(switchedAt ?? '')).toBeGreaterThanOrEqual(drainMs);
-      const earlier = (at: string | null) => toInstant(new Date(Date.parse(at ?? '') - drainMs));
-      await kysely
-        .updateTable('tokenRotation')
-        .set({ switchedAt: earlier(switchedAt), nextAttemptAt: toInstant(new Date()) })
-        .execute();
-    });
-  }
-
   it('list shows which token is in use, and no secret', async () => {
     const { stdout, status } = await run('token', 'list');
     expect([status, stdout]).toEqual([0, expect.stringContaining('active, in use here')]);
@@ -73,9 +51,7 @@ describe('gangway token', () => {
     });
   });
 
-  it('rotate replaces the token under a running bridge, of whose requests none is refused', {
-    timeout: 120_000,
-  }, async () => {
+  it('rotate replaces the token under a running bridge', { timeout: 60_000 }, async () => {
     const [first] = tokens();
     expect((await run('doctor')).stdout).toContain('its token may do more than is needed: jobs:read');
     // Before a first reading of the account no feed is read.
@@ -83,21 +59,19 @@ describe('gangway token', () => {
     await workspace.whileRunning(async () => {
       const beganAt = toInstant(new Date());
       await until('the bridge reads its feed', tokens, ([used]) => (used?.lastUsedAt ?? '') > beganAt);
-      const rotating = startCommand('token', 'rotate', '--config', workspace.configFile);
-      await until('the new one counts', rotating.stderr, (said) => said.includes('is in use'));
-      if (!isThorough) await passDrain();
-      const { status, stdout, stderr } = await rotating.ended;
+      const { status, stdout } = await run('token', 'rotate');
       const [old, made] = tokens();
-      expect([status, stderr]).toEqual([0, expect.stringContaining(`${made?.id} is in use`)]);
-      expect(stdout).toContain(`own has the token ${made?.id} instead of ${first?.id}: ${needed.join(', ')}`);
-      expect(stdout).toContain(`${first?.id} is revoked.`);
+      expect([status, stdout]).toEqual([
+        0,
+        expect.stringContaining(`own uses the token ${made?.id}: ${needed.join(', ')}; it never expires.`),
+      ]);
+      expect(stdout).toContain(`The old token ${first?.id} is revoked.`);
       expect([old, made]).toMatchObject([
-        { id: first?.id, status: 'revoked', refused: 0 },
-        { status: 'active', scopes: needed, refused: 0 },
+        { id: first?.id, status: 'revoked' },
+        { status: 'active', scopes: needed },
       ]);
       const usedAt = made?.lastUsedAt ?? '';
       await until('the bridge reads on', tokens, ([, used]) => (used?.lastUsedAt ?? '') > usedAt);
-      expect(tokens().map(({ refused }) => refused)).toEqual([0, 0]);
     });
     expect((await run('doctor')).stdout).not.toContain('may do more than is needed');
     expect((await run('audit')).stdout).toContain('token rotate');
@@ -115,16 +89,14 @@ describe('gangway token --remote', () => {
   afterEach(() => void vi.unstubAllEnvs());
 
   it('has the running instance replace the token, and revoke the old one', async () => {
-    const { sandbox, consoleUrl, clock } = await openEmployerJourney(sqlite);
+    const { sandbox, consoleUrl } = await openEmployerJourney(sqlite);
     const remote = (...argv: string[]) => runCommand('token', ...argv, '--json', '--remote', consoleUrl);
     const rotated = JSON.parse((await remote('rotate', '--keep', 'payments:write')).stdout);
-    expect(rotated).toMatchObject({ install: 'own', scopes: [...needed, 'payments:write'], isOldRevoked: false });
-    clock.advance(60_000);
-    const tokens = () => sandbox.snapshot().accounts[0]?.tokens ?? [];
-    await until('the old one is revoked', tokens, ([old]) => old?.status === 'revoked');
+    expect(rotated).toMatchObject({ install: 'own', scopes: [...needed, 'payments:write'], expiresAt: null });
+    expect(sandbox.snapshot().accounts[0]?.tokens.map(({ status }) => status)).toEqual(['revoked', 'active']);
     const { tokens: listed } = JSON.parse((await remote('list')).stdout);
     expect(listed).toMatchObject([
-      { status: 'revoked', isUsed: false },
+      { id: rotated.replacedId, status: 'revoked', isUsed: false },
       { id: rotated.tokenId, isUsed: true },
     ]);
   });

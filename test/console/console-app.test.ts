@@ -192,7 +192,6 @@ describeAnyDatabase('the console', (openFresh) => {
         version: '0.1.0',
         startedAt: beatAt,
         beatAt,
-        installsLoadedAt: null,
       };
       return instances.beat(instance, instantIn(engine.clock, -keepForMs));
     };

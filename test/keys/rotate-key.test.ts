@@ -1,33 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
-import { type Database, inTransaction } from '../../src/db/database.ts';
+import type { Database } from '../../src/db/database.ts';
+import { createHeartbeat } from '../../src/db/heartbeat.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { rotateKey } from '../../src/keys/rotate-key.ts';
-import { createSealedValueStore, sealedColumns } from '../../src/keys/sealed-value-store.ts';
-import { createSealerNotice } from '../../src/keys/sealer-notice.ts';
-import { createSealerStore } from '../../src/keys/sealer-store.ts';
+import { sealedColumns } from '../../src/keys/sealed-value-store.ts';
 import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
-import { openSecretBox } from '../../src/keys/secret-key.ts';
+import { checkKey, openSecretBox } from '../../src/keys/secret-key.ts';
+import { describeEachDatabase } from '../support/databases.ts';
 import { contractsStarted } from '../support/deliveries.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
-import { describeAnyDatabase } from '../support/tries.ts';
 
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 const never = new AbortController().signal;
 
-describeAnyDatabase('replacing the key', (openFresh) => {
-  it('seals everything anew, so that the new key alone opens it and the old one does not', async () => {
+describeEachDatabase('rotating the key', (openFresh) => {
+  it('seals everything anew, so that the new key alone opens it', async () => {
     const { engine, database } = await openSealed(openFresh);
     const bodies = await openBodies(database, createSecretBox(oldKey));
-    const rotated = await rotate(engine);
-    expect(rotated).toEqual({ resealed: 123 + 6, unopened: 0 });
+    expect(await rotate(engine)).toEqual({ resealed: 123 + 6, unopened: 0 });
 
-    const box = await openSecretBox(database, { key: newKey, previous: [] });
+    const box = await openSecretBox(database, newKey);
     expect(await openBodies(database, box)).toEqual(bodies);
     expect(await findByAddress(database, box, 't2@opentrain.work')).toEqual(['t2']);
-    await expect(openSecretBox(database, { key: oldKey, previous: [] })).rejects.toMatchObject({
+    await expect(openSecretBox(database, oldKey)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('another secret key'),
     });
@@ -38,106 +36,83 @@ describeAnyDatabase('replacing the key', (openFresh) => {
     expect(await rotate(engine)).toEqual({ resealed: 0, unopened: 0 });
   });
 
-  it('goes on where it was stopped, and until then needs both keys', async () => {
+  it('that is killed at any column leaves a database that opens with the old key, and can be run again', async () => {
     const { engine, database } = await openSealed(openFresh);
-    const stopping = new AbortController();
-    const stopped = rotate(engine, {
-      signal: stopping.signal,
-      onProgress: () => stopping.abort(new Error('stopping')),
-    });
-    await expect(stopped).rejects.toThrow();
-    const count = await countCurrent(database);
-    expect(count).toBe(50);
-
-    for (const key of [oldKey, newKey]) {
-      await expect(openSecretBox(database, { key, previous: [] })).rejects.toMatchObject({
-        code: 'conflict',
+    const bodies = await openBodies(database, createSecretBox(oldKey));
+    for (const { table, column } of sealedColumns) {
+      const killed = rotate(engine, {
+        onProgress(progress) {
+          if (progress.column === `${table}.${column}`) throw new Error('killed');
+        },
       });
+      await expect(killed).rejects.toThrow('killed');
+      const box = await openSecretBox(database, oldKey);
+      expect(await openBodies(database, box)).toEqual(bodies);
+      expect(await findByAddress(database, box, 't2@opentrain.work')).toEqual(['t2']);
+      await expect(openSecretBox(database, newKey)).rejects.toMatchObject({ code: 'conflict' });
     }
-    const both = await openSecretBox(database, { key: oldKey, previous: [newKey] });
-    expect(await openBodies(database, both)).toHaveLength(123);
-    expect(await rotate(engine)).toEqual({ resealed: 123 + 6 - 50, unopened: 0 });
-    await openSecretBox(database, { key: newKey, previous: [] });
+    expect(await rotate(engine)).toMatchObject({ resealed: 129 });
+    await openSecretBox(database, newKey);
   });
 
-  it('goes on beside instances that seal with the new key', async () => {
+  it('is refused while an instance is alive, with its name, and beside any other process', async () => {
     const { engine, database } = await openSealed(openFresh);
-    const beside = createEngine(database, { key: newKey, previousKeys: [oldKey] });
-    await notice(engine, newKey).start();
-    const changes: Promise<void>[] = [];
-    await rotate(engine, {
-      onProgress() {
-        if (changes.length > 0) return;
-        const later = started(1, { workEmail: 'later@opentrain.work', id: '7000000099' });
-        changes.push(beside.apply([later]), beside.deliver([later]));
-      },
-    });
-    await Promise.all(changes);
-    expect(changes).toHaveLength(2);
-    const box = await openSecretBox(database, { key: newKey, previous: [] });
-    expect(await openBodies(database, box)).toHaveLength(124);
-    expect(await findByAddress(database, box, 'later@opentrain.work')).toEqual(['t1']);
-  });
-
-  it('writes over nothing that was changed since it was read', async () => {
-    const { engine, database } = await openSealed(openFresh);
-    const people = sealedColumns.find(({ table }) => table === 'person');
-    if (people === undefined) throw new Error('no such column');
-    const store = createSealedValueStore(database);
-    const [read] = await store.page(people, null, 1);
-    if (read === undefined) throw new Error('no such person');
-    await engine.apply([started(1, { workEmail: 'later@opentrain.work', id: '7000000099' })]);
-    const renewed = { sealed: Buffer.from('stale'), digest: 'stale' };
-    const replace = () => inTransaction(database, (tx) => store.replace(tx, people, read, renewed));
-    expect(await replace()).toBe(false);
-    expect(await findByAddress(database, engine.box, 'later@opentrain.work')).toEqual(['t1']);
-  });
-
-  it('is refused while another instance seals with the old key, and until its lease ends', async () => {
-    const { engine, database } = await openSealed(openFresh);
-    const running = notice(engine, oldKey);
-    await running.start();
+    const heartbeat = createHeartbeat(engine);
+    await heartbeat.start();
     await expect(rotate(engine)).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringMatching(/seals with another key.*restart it/),
+      message: expect.stringMatching(new RegExp(`^Gangway is running \\(.+/${process.pid}\\): stop it`)),
     });
-    expect(await countCurrent(database)).toBe(0);
-    await running.stop();
+    await heartbeat.stop();
+    await expect(rotate(engine, { isAlone: false })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('Another gangway process uses the database'),
+    });
+    await openSecretBox(database, oldKey);
     expect(await rotate(engine)).toMatchObject({ resealed: 129 });
   });
 
-  it('forgets an instance that was killed', async () => {
+  it('is refused for half a minute after an instance was killed', async () => {
     const { engine } = await openSealed(openFresh);
-    const sealer = { id: 'killed', fingerprint: createSecretBox(oldKey).fingerprint };
-    const store = createSealerStore(engine.database);
-    const [now, until] = ['2026-03-15T12:00:00.000Z', '2026-03-15T12:00:30.000Z'];
-    await store.announce(sealer, now, until);
+    const beatAt = engine.clock.now().toISOString();
+    const killed = { id: 'killed', name: 'host/1', version: '0.1.0', startedAt: beatAt, beatAt, stoppedAt: null };
+    await engine.database.kysely.insertInto('instance').values(killed).execute();
     await expect(rotate(engine)).rejects.toMatchObject({ code: 'conflict' });
     engine.clock.advance(30_000);
     expect(await rotate(engine)).toMatchObject({ resealed: 129 });
   });
 
-  it('is done by one at a time', async () => {
-    const { engine } = await openSealed(openFresh);
-    const second: Promise<unknown>[] = [];
+  it('lets no instance start with the old key meanwhile', async () => {
+    const { engine, database } = await openSealed(openFresh);
+    const box = await openSecretBox(database, oldKey);
+    const heartbeat = createHeartbeat(engine);
+    const start = async () => {
+      await heartbeat.start();
+      await checkKey(database, box);
+    };
+    const starts: Promise<unknown>[] = [];
     await rotate(engine, {
-      onProgress() {
-        if (second.length === 0) second.push(rotate(engine).catch((error: unknown) => error));
-      },
+      onProgress: () => void (starts.length === 0 && starts.push(start().catch((error: unknown) => error))),
     });
-    expect(await second[0]).toMatchObject({
+    expect(await starts[0]).toMatchObject({ code: 'conflict', message: expect.stringContaining('another secret key') });
+    await heartbeat.stop();
+  });
+
+  it('is refused with an old key that is not the one of the database', async () => {
+    const { engine, database } = await openSealed(openFresh);
+    await expect(rotate(engine, { oldKey: randomBytes(32) })).rejects.toMatchObject({
       code: 'conflict',
-      message: expect.stringContaining('by another process already'),
+      message: expect.stringContaining('another secret key'),
     });
+    await openSecretBox(database, oldKey);
   });
 
   it('can be done again with yet another key', async () => {
     const { engine, database } = await openSealed(openFresh);
     await rotate(engine);
     const third = randomBytes(32);
-    const box = await openSecretBox(database, { key: third, previous: [newKey] });
-    expect(await rotate(engine, { box })).toMatchObject({ resealed: 129 });
-    await openSecretBox(database, { key: third, previous: [] });
+    expect(await rotate(engine, { oldKey: newKey, newKey: third })).toMatchObject({ resealed: 129 });
+    await openSecretBox(database, third);
   });
 
   it('seals the largest bodies anew too, and those that are empty', async () => {
@@ -160,11 +135,11 @@ describeAnyDatabase('replacing the key', (openFresh) => {
     const broken = { body: Buffer.from('spoilt') };
     await database.kysely.updateTable('delivery').set(broken).where('id', '=', 7).execute();
     expect(await rotate(engine)).toEqual({ resealed: 128, unopened: 1 });
-    await openSecretBox(database, { key: newKey, previous: [] });
+    await openSecretBox(database, newKey);
   });
 });
 
-describeAnyDatabase('the columns of bytes', (openFresh) => {
+describeEachDatabase('the columns of bytes', (openFresh) => {
   /** What is no secret: a digest of what was signed. */
   const plain = ['delivery.body_sha256'];
 
@@ -175,26 +150,19 @@ describeAnyDatabase('the columns of bytes', (openFresh) => {
   });
 });
 
-/** A database with an old key: more deliveries than one chunk has, and three people. */
+/** A database with an old key: more deliveries than one page has, and three people. */
 async function openSealed(openFresh: () => Promise<Database>) {
   const database = await openFresh();
-  await openSecretBox(database, { key: oldKey, previous: [] });
+  await openSecretBox(database, oldKey);
   const engine = createEngine(database, { key: oldKey });
   await engine.inbox.append(contractsStarted(123));
   await engine.apply([1, 2, 3].map((number) => started(number)));
   return { engine, database };
 }
 
-async function rotate(engine: Engine, changes: Partial<Parameters<typeof rotateKey>[0]> = {}) {
-  const { database, clock } = engine;
-  const ring = { key: newKey, previous: [oldKey] };
-  const box = changes.box ?? (await openSecretBox(database, ring));
-  return await rotateKey({ database, box, clock, signal: never, onProgress: () => undefined, ...changes });
-}
-
-function notice({ database, clock, logger }: Engine, key: Buffer) {
-  const { fingerprint } = createSecretBox(key);
-  return createSealerNotice({ sealers: createSealerStore(database), fingerprint, clock, logger });
+async function rotate({ database, clock }: Engine, changes: Partial<Parameters<typeof rotateKey>[0]> = {}) {
+  const given = { database, clock, oldKey, newKey, isAlone: true, signal: never, onProgress: () => undefined };
+  return await rotateKey({ ...given, ...changes });
 }
 
 function started(number: number, wish: object = {}): string {
@@ -211,12 +179,6 @@ async function findByAddress({ kysely }: Database, box: SecretBox, address: stri
   const found = kysely.selectFrom('person').select('trainerId');
   const rows = await found.where('workEmailDigest', '=', box.digest(address)).execute();
   return rows.map(({ trainerId }) => trainerId);
-}
-
-async function countCurrent({ kysely }: Database): Promise<number> {
-  const box = createSecretBox(newKey);
-  const rows = await kysely.selectFrom('delivery').select('body').execute();
-  return rows.filter(({ body }) => box.isCurrent(body)).length;
 }
 
 async function listByteColumns({ dialect, kysely }: Database): Promise<string[]> {

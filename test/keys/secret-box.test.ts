@@ -67,50 +67,6 @@ describe('a sealed value', () => {
   });
 });
 
-describe('a box with several keys', () => {
-  const [older, newer] = [randomBytes(32), randomBytes(32)];
-  const both = createSecretBox(newer, [older]);
-
-  it('opens what either key has sealed, and seals with the first', () => {
-    const context = 'delivery.body:acme/1';
-    for (const one of [createSecretBox(older), createSecretBox(newer), both]) {
-      expect(both.open(one.seal(Buffer.from('plain'), context), context).toString()).toBe('plain');
-    }
-    const sealed = both.seal(Buffer.from('plain'), context);
-    expect(createSecretBox(newer).open(sealed, context).toString()).toBe('plain');
-    expect(() => createSecretBox(older).open(sealed, context)).toThrow('wrong key');
-  });
-
-  it('opens what was sealed before values named their key, with whichever it was', () => {
-    const sevens = Buffer.alloc(32, 7);
-    const sealed = Buffer.from(goldenHex, 'hex');
-    for (const one of [createSecretBox(newer, [older, sevens]), createSecretBox(sevens, [newer])]) {
-      expect(one.open(sealed, 'person.work_email:1').toString()).toBe('amara.o@opentrain.work');
-      expect(one.isCurrent(sealed)).toBe(false);
-    }
-  });
-
-  it('tells what it has sealed from what a previous key has', () => {
-    expect(both.isCurrent(both.seal(Buffer.from('plain'), 'here'))).toBe(true);
-    const old = createSecretBox(older).seal(Buffer.from('plain'), 'here');
-    expect(both.isCurrent(old)).toBe(false);
-    expect(createSecretBox(older, [newer]).isCurrent(old)).toBe(true);
-    expect(both.isCurrent(Buffer.alloc(0))).toBe(false);
-  });
-
-  it('finds a value by the digest of either key, and writes that of the first', () => {
-    expect(both.digest('a')).toBe(createSecretBox(newer).digest('a'));
-    const single = [newer, older].map((key) => createSecretBox(key).digest('a'));
-    expect(both.digests('a')).toEqual(single);
-  });
-
-  it('names all of its keys by their fingerprints', () => {
-    const single = [newer, older].map((key) => createSecretBox(key).fingerprint);
-    expect(both.fingerprint).toBe(single[0]);
-    expect(both.fingerprints).toEqual(single);
-  });
-});
-
 describe('a digest', () => {
   it('is the same for the same value and key, and tells others apart', () => {
     const digest = box.digest('amara.o@opentrain.work');

@@ -4,18 +4,11 @@ import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../src/db/database.ts';
 import { keyFileOf } from '../../src/keys/key-file.ts';
-import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
-import { loadKeyRing, openSecretBox } from '../../src/keys/secret-key.ts';
+import { loadKey, openSecretBox } from '../../src/keys/secret-key.ts';
 import { openForTest } from '../support/databases.ts';
 import { createFolder } from '../support/folder.ts';
 import { describeAnyDatabase, tries } from '../support/tries.ts';
-
-const loadKey = (url: string, configured: Buffer | undefined) => loadKeyRing(url, configured).key;
-
-const open = (database: Database, key: Buffer, ...previous: Buffer[]): Promise<SecretBox> =>
-  openSecretBox(database, { key, previous });
 
 describe('the key', () => {
   it('is the configured one, wherever the database is', () => {
@@ -48,11 +41,11 @@ describe('the key', () => {
     const source = path.resolve('src/keys/secret-key.ts');
     writeFileSync(
       program,
-      `import { loadKeyRing } from ${JSON.stringify(source)};
+      `import { loadKey } from ${JSON.stringify(source)};
        process.send('ready');
        process.on('message', ({ url, at }) => {
          while (Date.now() < at);
-         process.send(loadKeyRing(url, undefined).key.toString('hex'));
+         process.send(loadKey(url, undefined).toString('hex'));
        });`,
     );
     const processes = [1, 2].map(() => fork(program));
@@ -130,31 +123,16 @@ describe('the key', () => {
 });
 
 describe('a key file that is being replaced', () => {
-  function createFile() {
+  it('is loaded until the next key is promoted', () => {
     const url = `sqlite:${createFolder()}/gangway.db`;
     const file = keyFileOf(url);
-    if (file === undefined) throw new Error('no file');
-    return { file, old: loadKey(url, undefined), load: () => loadKeyRing(url, undefined) };
-  }
-
-  it('gives both keys until the new one has replaced the old one', () => {
-    const { file, old, load } = createFile();
-    expect(load()).toEqual({ key: old, previous: [] });
-    file.makeNext();
-    const { key: next, previous } = load();
+    const old = loadKey(url, undefined);
+    const next = file?.loadNext();
     expect(next).not.toEqual(old);
-    expect(previous).toEqual([old]);
-    file.makeNext();
-    expect(load()).toEqual({ key: next, previous: [old] });
-    file.promoteNext();
-    expect(load()).toEqual({ key: next, previous: [] });
-  });
-
-  it('is ignored where keys are configured', () => {
-    const url = `sqlite:${createFolder()}/gangway.db`;
-    keyFileOf(url)?.makeNext();
-    const [key, previous] = [randomBytes(32), [randomBytes(32)]];
-    expect(loadKeyRing(url, key, previous)).toEqual({ key, previous });
+    expect([loadKey(url, undefined), file?.loadNext()]).toEqual([old, next]);
+    file?.promoteNext();
+    expect(loadKey(url, undefined)).toEqual(next);
+    expect(file?.loadNext()).not.toEqual(next);
   });
 });
 
@@ -163,52 +141,29 @@ describeAnyDatabase('a database', (openFresh) => {
 
   it('opens with the key it was first opened with, and with no other', async () => {
     const database = await openFresh();
-    const sealed = (await open(database, key)).seal(Buffer.from('plain'), 'here');
-    expect((await open(database, key)).open(sealed, 'here').toString()).toBe('plain');
-    await expect(open(database, another)).rejects.toMatchObject({
+    const sealed = (await openSecretBox(database, key)).seal(Buffer.from('plain'), 'here');
+    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
+    await expect(openSecretBox(database, another)).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/another secret key .*set GANGWAY_SECRET_KEY/),
     });
-    expect((await open(database, key)).open(sealed, 'here').toString()).toBe('plain');
+    expect((await openSecretBox(database, key)).open(sealed, 'here').toString()).toBe('plain');
   });
 
   it('keeps one of two keys that it is first opened with at once', async () => {
     const database = await openFresh();
     for (let round = 0; round < 10; round += 1) {
       await database.kysely.deleteFrom('setting').where('name', '=', 'key_fingerprint').execute();
-      const opened = await Promise.allSettled([key, another].map((one) => open(openForTest(database.url), one)));
+      const opened = await Promise.allSettled(
+        [key, another].map((one) => openSecretBox(openForTest(database.url), one)),
+      );
       expect(opened.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     }
   });
 
-  it('opens with another key where its own is named as a previous one', async () => {
-    const database = await openFresh();
-    const sealed = (await open(database, key)).seal(Buffer.from('plain'), 'here');
-    const both = await open(database, another, key);
-    expect(both.open(sealed, 'here').toString()).toBe('plain');
-    expect(both.fingerprint).toBe(createSecretBox(another).fingerprint);
-  });
-
-  it('opens no more without a key that something may be sealed with since', async () => {
-    const database = await openFresh();
-    await open(database, key);
-    // Named only, not sealed with: the first step where there are several instances.
-    await open(database, key, another);
-    await open(database, key);
-    await open(database, another, key);
-    await expect(open(database, key)).rejects.toMatchObject({
-      code: 'conflict',
-      message: expect.stringMatching(/being replaced.*GANGWAY_SECRET_KEY_PREVIOUS.*key rotate/),
-    });
-    await open(database, key, another);
-    const third = randomBytes(32);
-    await expect(open(database, third, key)).rejects.toMatchObject({ code: 'conflict' });
-    await open(database, third, key, another);
-  });
-
   it('knows no key, only what tells one from another', async () => {
     const database = await openFresh();
-    await open(database, key);
+    await openSecretBox(database, key);
     const rows = await database.kysely.selectFrom('setting').selectAll().execute();
     const text = JSON.stringify(rows);
     for (const encoding of ['hex', 'base64', 'base64url'] as const) {

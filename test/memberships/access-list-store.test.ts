@@ -23,7 +23,7 @@ describeEachDatabase('the list of access', (openFresh) => {
     return found.map(({ trainerId }) => trainerId);
   }
 
-  const search = (text: string) => ({ search: { text, digests: engine.box.digests(text) } });
+  const search = (text: string) => ({ search: { text, digest: engine.box.digest(text) } });
 
   it('is found by name, id, project and contract, the newest first', async () => {
     const all = await listAccess(engine.database.kysely, { limit: 10 });

@@ -71,16 +71,6 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
     expect(await store.load('')).toEqual(empty);
   });
 
-  it('is found by an address that was sealed with an older key', async () => {
-    const key = Buffer.alloc(32, 1);
-    const previous = Buffer.alloc(32, 2);
-    const database = await openFresh();
-    await createEngine(database, { key: previous }).apply([amara]);
-    const { box } = createEngine(database, { key, previousKeys: [previous] });
-    const { contracts } = await createExplainStore(database, box).load('cmu1@opentrain.work');
-    expect(contracts).toHaveLength(1);
-  });
-
   it('leaves out the contract of the same id that another install has', async () => {
     await engine.apply([fullEvent({ type: 'contract.started', trainer: 'cmu5' })], 'globex');
     const { contracts } = await store.load('cmu1');

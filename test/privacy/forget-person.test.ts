@@ -150,13 +150,9 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     expect(await forget('t1')).toEqual(foreseen);
   });
 
-  it('finds them by their address, in any case and under any key', async () => {
-    const database = await openFresh();
-    const [old, next] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-    const engine = createEngine(database, { key: old });
+  it('finds them by their address, in any case', async () => {
+    const { engine, forget } = await openWorld(openFresh);
     await hireAndEnd(engine);
-    const renewed = createEngine(database, { key: next, previousKeys: [old] });
-    const forget = createForget(renewed);
     await expect(forget('unknown@opentrain.work')).rejects.toMatchObject({
       code: 'not_found',
       message: 'No person is known by the address u…@opentrain.work',

@@ -11,7 +11,7 @@ import type { Database, DatabaseWatch } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { openSecretBox, prepareKeyRing } from '../../src/keys/secret-key.ts';
+import { openSecretBox, prepareKey } from '../../src/keys/secret-key.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMembershipStore } from '../../src/memberships/membership-store.ts';
 import { clockwork, never, type Owner, runAs } from './clockwork.ts';
@@ -93,12 +93,12 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
 }
 
 async function openStorage(database: Database): Promise<Storage> {
-  const keys = await prepareKeyRing(database, key, []);
-  const box = await openSecretBox(database, keys);
+  const secretKey = await prepareKey(database, key);
+  const box = await openSecretBox(database, secretKey);
   return {
     database,
     box,
-    secretKey: keys.key,
+    secretKey,
     inbox: createInboxStore(database, box),
     memberships: createMembershipStore(database),
     migrated: [],

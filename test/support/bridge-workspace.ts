@@ -124,7 +124,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
     async pretendRunning() {
       const storage = await open();
       const beatAt = new Date(Date.now() + 3_600_000).toISOString();
-      const instance = { id: 'pretended', name: 'host/1', version: '0.1.0', startedAt: beatAt, installsLoadedAt: null };
+      const instance = { id: 'pretended', name: 'host/1', version: '0.1.0', startedAt: beatAt };
       await createInstanceStore(storage.database).beat({ ...instance, beatAt }, '');
       await storage.database.close();
     },

@@ -80,7 +80,6 @@ const monthMs = 30 * 24 * 3_600_000;
 interface EngineOptions {
   routeLink?: RouteLink;
   key?: Buffer;
-  previousKeys?: Buffer[];
   limits?: BrakeLimits;
   managedDomains?: string[];
   canReturn?: (tool: string) => boolean;
@@ -99,7 +98,6 @@ export function createEngine(
   {
     routeLink = everyProject,
     key = randomBytes(32),
-    previousKeys = [],
     limits = usualLimits,
     managedDomains = [],
     canReturn = () => true,
@@ -110,7 +108,7 @@ export function createEngine(
     walls = { installs: new Map(), adapters: new Map() },
   }: EngineOptions = {},
 ): Engine {
-  const box = createSecretBox(key, previousKeys);
+  const box = createSecretBox(key);
   const clock = createFakeClock();
   const log = createLogLines();
   const stores = {

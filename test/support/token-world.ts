@@ -1,23 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { createInstanceStore } from '../../src/db/instance-store.ts';
 import { createLockStore } from '../../src/db/lock-store.ts';
 import type { Install } from '../../src/installs/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
 import { createInstallStore } from '../../src/installs/install-store.ts';
-import { createRotationStore } from '../../src/installs/rotation-store.ts';
-import {
-  finishRotation,
-  type RotateDeps,
-  type RotateWish,
-  rotateToken,
-} from '../../src/installs/tokens/rotate-token.ts';
-import { createTokensInUse } from '../../src/installs/tokens-in-use.ts';
+import { type RotateDeps, type RotateWish, rotateToken } from '../../src/installs/tokens/rotate-token.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { createLogLines } from './log-lines.ts';
 
 /** An employer's account at the sandbox, which several processes use over one database. */
 export interface TokenWorld {
@@ -47,21 +38,14 @@ export type Token = ReturnType<Sandbox['snapshot']>['accounts'][number]['tokens'
 export interface ProcessOptions {
   /** By the name of the install; of the account's first token by default. */
   configured?: Record<string, string>;
-  /** How long a look at the tokens is good for. */
-  freshForMs?: number;
-  drainMs?: number;
   source?: Install['source'];
-  /** The installs that are known to have had the account. */
-  holders?: readonly string[];
 }
 
 export interface Process {
   registry: InstallRegistry;
   deps: RotateDeps;
   rotate(wish?: Partial<RotateWish>): ReturnType<typeof rotateToken>;
-  /** Until the old token is revoked. */
-  finish(): Promise<boolean>;
-  /** Asks the marketplace who it is, with the token that counts. @returns the id of the token */
+  /** Asks the marketplace who it is, with the token that is in use. @returns the id of the token */
   tokenId(install?: string): Promise<string | null | undefined>;
 }
 
@@ -76,7 +60,6 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
   const { id: jobId } = sandbox.createJob({ accountId });
   sandbox.hire({ jobId });
   const box = createSecretBox(randomBytes(32));
-  const log = createLogLines();
   const tokens = () => sandbox.snapshot().accounts.find(({ id }) => id === accountId)?.tokens ?? [];
 
   return {
@@ -103,7 +86,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
       const body = JSON.stringify({ name: 'by hand', ...wanted });
       return (await (await fetch(`${employerBaseUrl}/tokens`, { method: 'POST', headers, body })).json()) as MadeByHand;
     },
-    async open({ configured = { own: token }, freshForMs, drainMs, source = 'employer', holders = [] } = {}) {
+    async open({ configured = { own: token }, source = 'employer' } = {}) {
       const registry = createInstallRegistry({
         configured: new Map(
           Object.entries(configured).map(([name, used]) => [name, { ...toInstall(used, jobId), source }]),
@@ -111,26 +94,15 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
         marketplace: { baseUrl, employerBaseUrl },
         database,
         box,
-        tokens: createTokensInUse(database, box, freshForMs),
       });
       await registry.load();
-      const deps: RotateDeps = {
-        rotations: createRotationStore(database, box),
-        instances: createInstanceStore(database),
-        grants: { holdersOf: async () => [...holders] },
-        locks: createLockStore(database),
-        registry,
-        drainMs,
-        logger: log.logger,
-        clock,
-      };
+      const deps: RotateDeps = { registry, locks: createLockStore(database), clock };
       const [first = ''] = registry.installs.keys();
       const by = () => ({ actor: 'ops', at: toInstant(clock.now()) });
       return {
         registry,
         deps,
         rotate: (wish) => rotateToken(deps, first, { keep: [], by: by(), ...wish }, signal),
-        finish: () => finishRotation(deps, accountId, signal),
         tokenId: async (install = first) => (await registry.sources.get(install)?.readGrant(signal))?.token?.id,
       };
     },

@@ -163,7 +163,7 @@ const renewToken = defineOperation({
   id: 'rotateToken',
   method: 'post',
   path: '/installs/{install}/token/rotate',
-  summary: "Replace the token of an employer's own account; the old one is revoked some half a minute later",
+  summary: "Replace the token of an employer's own account, and revoke the old one",
   tag,
   params: installParams,
   body: rotateTokenBody,

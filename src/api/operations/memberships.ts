@@ -53,7 +53,7 @@ const searchAccess = defineOperation({
   query: accessQuery,
   answer: accessPage,
   async run({ query: { q, trainer, contract, limit, cursor, ...filter } }, { database: { kysely }, box }) {
-    const search = q === undefined ? undefined : { text: q, digests: box.digests(q.toLowerCase()) };
+    const search = q === undefined ? undefined : { text: q, digest: box.digest(q.toLowerCase()) };
     const asked = { ...filter, search, trainerId: trainer, contractId: contract };
     return await pageById('searchAccess', { limit, cursor }, (before, most) =>
       listAccess(kysely, { ...asked, before, limit: most }),

@@ -260,12 +260,10 @@ export const rotateTokenBody = z.strictObject({
 
 export const rotatedTokenAnswer = z.object({
   install: z.string(),
-  account: z.string(),
   tokenId: z.string(),
   scopes: z.array(z.string()),
   expiresAt: maybeInstant,
-  replacedId: z.string().describe('The old token. It is revoked when no process can send it any more.'),
-  wasUnderWay: z.boolean(),
+  replacedId: z.string().describe('The old token, which is revoked.'),
 });
 
 export const redeliverBody = z.strictObject({

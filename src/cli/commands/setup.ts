@@ -156,7 +156,7 @@ export const keyCommand = defineGroup('key', 'the key that everything secret is 
   }),
   defineCommand({
     name: 'rotate',
-    description: 'seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file',
+    description: 'seal everything anew: with GANGWAY_SECRET_KEY, or with a new key file; stop every instance first',
     run: async () => (await import('../key-command.ts')).runKeyRotate,
     local: 'the key is kept beside the database',
   }),

@@ -224,14 +224,13 @@ export async function askTokenList({ install }: OfInstall, remote: RemoteSession
   return printTokens(await remote.ask<ListedTokens>('GET /tokens', { query: { install } }));
 }
 
-/** The instance that answers revokes the old token. */
 export async function askTokenRotate({ install: named, keep }: TokenRotation, remote: RemoteSession): Promise<Printed> {
   const install = await pickRemote(remote, named);
   const rotated = await remote.ask<RotatedToken>('POST /installs/{install}/token/rotate', {
     params: { install },
     body: { keep },
   });
-  return printRotatedToken({ ...rotated, install, isOldRevoked: false });
+  return printRotatedToken(install, rotated);
 }
 
 export async function askNotificationsList(

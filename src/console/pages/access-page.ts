@@ -57,7 +57,7 @@ function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, '
     install: chosen(query, 'install'),
     tool: chosen(query, 'tool'),
     project: chosen(query, 'project'),
-    search: text === undefined ? undefined : { text, digests: box.digests(text.toLowerCase()) },
+    search: text === undefined ? undefined : { text, digest: box.digest(text.toLowerCase()) },
   };
 }
 

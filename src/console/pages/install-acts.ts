@@ -88,8 +88,8 @@ async function rotate(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
 function askRotateToken(asked: Asked, parts: ConsoleParts): Page {
   const { name } = findInstall(asked, parts);
   const says = html`A new token of the account of ${name} is made, with only the scopes that are needed. It is used at
-  once, by every install that has the same token, and the old one is revoked when nothing can send it any more. Programs
-  of your own that use the old token too stop working then.`;
+  once, by every install that has the same token, and the old one is revoked. Programs of your own that use the old
+  token too stop working then.`;
   const keep = html`<p><label>Scopes to keep beside those <input name="keep" placeholder="payments:write" /></label></p>`;
   return askPage(asked, 'Replace the token', says, 'Rotate the token', name, keep);
 }

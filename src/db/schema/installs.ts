@@ -1,4 +1,3 @@
-import type { RotationStep } from '../../domain/rotation.ts';
 import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
 import { bigint, counter, instant, integer, sealed, table, text } from '../columns.ts';
@@ -138,48 +137,15 @@ export const installs = {
     },
   ),
 
-  /** A token of an employer's account that replaces another one. */
-  tokenRotation: table(
+  /** The token of an employer's account that is used instead of a replaced one. */
+  replacedToken: table(
     {
-      id: text(),
-      /** The account. It has one rotation at a time. */
-      grantId: text(),
-      /** For which install it was begun. The token counts for every install that has the replaced one. */
-      install: text(),
-      step: text<RotationStep>(),
-      /** The marketplace's id of the token that is replaced. */
+      /** The SHA-256 of the token as it is configured or connected. */
+      digest: text(),
+      token: sealed(),
+      tokenId: text(),
       replacedId: text(),
-      /** The name of the new token, which no other has: it is found by it if its secret was lost. */
-      name: text(),
-      /** A JSON list. */
-      scopes: text(),
-      expiresAt: instant('kept').nullable(),
-      actor: text(),
-      origin: text().nullable(),
-      begunAt: instant(),
-      /** How often the marketplace was asked to make it, and when last. */
-      attempts: integer(),
-      attemptedAt: instant().nullable(),
-      /** The new token, once it was made. */
-      tokenId: text().nullable(),
-      token: sealed().nullable(),
-      /** Of the replaced token, keyed with the new one. */
-      replacedDigest: text().nullable(),
-      /** Since when the new token counts. */
-      switchedAt: instant().nullable(),
-      /** When the old one was revoked. */
-      settledAt: instant().nullable(),
-      /** When the next step is due; null once it is settled. */
-      nextAttemptAt: instant().nullable(),
-      /** How many attempts in a row have failed. */
-      failures: integer(),
-      failure: text().nullable(),
     },
-    {
-      key: ['id'],
-      indexes: {
-        open: { on: ['grantId'], isUnique: true, where: 'settled_at is null' },
-      },
-    },
+    { key: ['digest'] },
   ),
 };

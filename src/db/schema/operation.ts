@@ -26,7 +26,6 @@ export const operation = {
       version: text(),
       startedAt: instant(),
       beatAt: instant(),
-      installsLoadedAt: instant().nullable(),
       stoppedAt: instant().nullable(),
     },
     { key: ['id'] },

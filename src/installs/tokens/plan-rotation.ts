@@ -39,8 +39,8 @@ export function planExpiry({ createdAt, expiresAt }: Lived, now: Date): string |
 }
 
 /**
- * From when on it is replaced by itself: seven days before it expires, or when a third of its life is left, whichever
- * is later. Null: it never expires.
+ * Since when it should be rotated: seven days before it expires, or when a third of its life is left, whichever is
+ * later. Null: it never expires.
  */
 export function rotateFrom({ createdAt, expiresAt }: Lived): string | null {
   if (expiresAt === null) return null;

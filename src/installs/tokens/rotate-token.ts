@@ -1,54 +1,46 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { By } from '../../db/audit-store.ts';
 import { type Hold, holdLock } from '../../db/hold-lock.ts';
 import type { LockStore } from '../../db/lock-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import { backoffMs } from '../../lib/backoff.ts';
-import { instantIn, toInstant } from '../../lib/clock.ts';
-import { maskText } from '../../lib/mask.ts';
-import type { Grant } from '../../sources/source.ts';
-import type { GrantStore } from '../grant-store.ts';
-import type { Rotation } from '../rotation-store.ts';
-import { type Advanced, advanceRotation, asAccount, type RotationDeps } from './advance-rotation.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { isGranted } from '../../sources/scopes.ts';
+import type { Grant, Source } from '../../sources/source.ts';
+import type { TokenCalls, TokenRecord } from '../../sources/token-record.ts';
+import type { InstallRegistry } from '../install-registry.ts';
+import { type Replacement, tokenDigest } from '../replaced-token-store.ts';
 import { planExpiry, planScopes } from './plan-rotation.ts';
 
-export interface RotateDeps extends RotationDeps {
+export interface RotateDeps {
+  registry: Pick<InstallRegistry, 'installs' | 'tokens' | 'openWith'>;
   locks: LockStore;
-  grants: Pick<GrantStore, 'holdersOf'>;
-}
-
-/** The new token counts: every instance sends it with its next request. */
-export interface RotatedToken {
-  /** The account, for `finishRotation`. */
-  account: string;
-  tokenId: string;
-  scopes: string[];
-  expiresAt: string | null;
-  /** The id of the old token, which is revoked once no process can send it any more. */
-  replacedId: string;
-  /** Whether an earlier rotation of the account was under way, and was finished instead of a new one. */
-  wasUnderWay: boolean;
+  clock: Clock;
 }
 
 export interface RotateWish {
-  /** Scopes to keep beside those that are needed, or `all` that the old token has. */
-  keep: readonly string[] | 'all';
+  /** Scopes to keep beside those that are needed. */
+  keep: readonly string[];
   by: By;
 }
 
-/** Longer than the calls of one step take with their retries. */
+export interface RotatedToken {
+  tokenId: string;
+  scopes: string[];
+  expiresAt: string | null;
+  /** The id of the old token, which is revoked. */
+  replacedId: string;
+}
+
+/** Longer than one call to the marketplace takes with its retries. */
 const leaseMs = 120_000;
-const patienceMs = 30_000;
 
 /**
- * Replaces the token of an install, and of every install that has the same token, up to where the new one counts.
- * `finishRotation`, or a running bridge, revokes the old one then. A rotation of the account that is under way is gone
- * on with instead: so it may be repeated after any failure.
+ * Replaces the token of an install, and of every install that has the same token: a new token is created, checked and
+ * stored, and the old one is revoked last. Every process reads the stored token before each request. A process that
+ * dies in between leaves one token that is not used; the next rotation finds it by its name or id and revokes it.
  *
- * @throws AppError `invalid` for a token that cannot be rotated, or a scope that it lacks; `conflict` if the account has
- * as many tokens as it may have; `unavailable` if another process is at it for more than half a minute; otherwise as the
- * marketplace says. The old token counts then as before.
+ * @throws AppError `invalid` for a token that cannot be rotated, or a scope that it lacks; `conflict` while another
+ * process rotates it, or if the account has as many tokens as it may have; otherwise as the marketplace says. The old
+ * token is then still in use, except when only its revocation failed: the message says so.
  */
 export async function rotateToken(
   deps: RotateDeps,
@@ -56,169 +48,105 @@ export async function rotateToken(
   wish: RotateWish,
   signal: AbortSignal,
 ): Promise<RotatedToken> {
-  const { id: grantId } = (await askAccount(deps, install, signal)).grant;
-  const rotated = await whileHeld(deps, grantId, signal, async (hold) => {
-    const wasUnderWay = await joinOrBegin(deps, install, wish, signal);
-    const rotation = await advanceTo(deps, grantId, hold, signal).catch(async (error: unknown) => {
-      await clearAway(deps, grantId, hold, signal).catch(() => undefined);
-      throw error;
-    });
-    return rotation === undefined ? null : { ...toRotated(rotation), wasUnderWay };
-  });
+  const original = deps.registry.installs.get(install)?.token;
+  if (original === undefined) throw new AppError('not_found', `There is no install ${install}`);
+  const lock = { name: `token:${tokenDigest(original)}`, what: 'The rotation of a token', leaseMs, patienceMs: 0 };
+  const rotated = await holdLock(deps, { ...lock, signal }, (hold) =>
+    rotate(deps, { install, original, ...wish }, hold, signal),
+  );
   if (rotated !== null) return rotated;
-  throw new AppError(
-    'conflict',
-    `An earlier rotation of ${install} came to nothing and was cleared away: run it again`,
-  );
+  throw new AppError('conflict', `Another process is rotating the token of ${install}: try again in two minutes`);
 }
 
-/**
- * Goes on until the old token is revoked; what fails is tried again.
- *
- * @returns false if that is still to come when the signal is aborted: a running bridge does it then
- */
-export async function finishRotation(deps: RotateDeps, grantId: string, signal: AbortSignal): Promise<boolean> {
-  while (!signal.aborted) {
-    const rotation = await deps.rotations.find(grantId);
-    if (rotation === undefined) return true;
-    if (isDue(rotation, deps)) await resumeRotation(deps, grantId, signal).catch(() => undefined);
-    // Another process may be at it.
-    await wait(pollMs, undefined, { signal }).catch(() => undefined);
-  }
-  return false;
-}
-
-const pollMs = 200;
-
-/** For a worker: takes all steps that can be taken now, unless another process is at it. */
-export async function resumeRotation(deps: RotateDeps, grantId: string, signal: AbortSignal): Promise<void> {
-  await holdLock(deps, { ...lockOf(grantId), patienceMs: 0, signal }, async (hold) => {
-    let advanced: Advanced = 'on';
-    while (advanced === 'on') {
-      const rotation = await deps.rotations.find(grantId);
-      if (rotation === undefined || !isDue(rotation, deps)) return;
-      advanced = await advanceOnce(deps, rotation, hold, signal);
-    }
-  });
-}
-
-interface AskedAccount {
-  source: ReturnType<typeof asAccount>;
-  grant: Grant;
-}
-
-/** With the token that counts now. */
-async function askAccount({ registry }: RotateDeps, install: string, signal: AbortSignal): Promise<AskedAccount> {
-  const known = registry.installs.get(install);
-  if (known === undefined) throw new AppError('not_found', `There is no install ${install}`);
-  const source = asAccount(registry.openWith(install, await registry.tokens.current(known.token)));
-  return { source, grant: await source.readGrant(signal) };
-}
-
-/** @returns whether a rotation of this token was under way */
-async function joinOrBegin(deps: RotateDeps, install: string, wish: RotateWish, signal: AbortSignal): Promise<boolean> {
-  // Asked again, as another process may just have replaced the token.
-  const account = await askAccount(deps, install, signal);
-  const underWay = await deps.rotations.find(account.grant.id);
-  if (underWay === undefined) {
-    await beginRotation(deps, install, account, wish, signal);
-    return false;
-  }
-  const used = account.grant.token?.id;
-  if (underWay.replacedId === used || underWay.tokenId === used) return true;
-  throw new AppError(
-    'conflict',
-    `Another token of the account is being replaced, for ${underWay.install}: try again in a minute`,
-  );
-}
-
-async function beginRotation(
-  { rotations }: RotateDeps,
-  install: string,
-  { source, grant }: AskedAccount,
-  { keep, by }: RotateWish,
-  signal: AbortSignal,
-): Promise<void> {
-  const { id: replacedId, scopes: held = [] } = grant.token ?? {};
-  const record = (await source.listTokens(signal)).find(({ id }) => id === replacedId);
-  if (!replacedId || record === undefined) {
-    throw new AppError('invalid', `The marketplace does not say which of its tokens ${install} has`);
-  }
-  const id = randomUUID();
-  await rotations.begin({
-    id,
-    grantId: grant.id,
-    install,
-    replacedId,
-    name: `Gangway ${install.slice(0, 60)} ${id}`,
-    scopes: keep === 'all' ? held : planScopes(source, held, keep),
-    expiresAt: planExpiry(record, new Date(by.at)),
-    by,
-  });
-}
-
-/** Until the new token counts. @returns undefined if it came to nothing */
-async function advanceTo(
-  deps: RotateDeps,
-  grantId: string,
+async function rotate(
+  { registry }: RotateDeps,
+  { install, original, keep, by }: RotateWish & { install: string; original: string },
   hold: Hold,
   signal: AbortSignal,
-): Promise<Rotation | undefined> {
-  for (;;) {
-    const rotation = await deps.rotations.find(grantId);
-    if (rotation === undefined || rotation.step === 'draining') return rotation;
-    const advanced = await advanceOnce(deps, rotation, hold, signal);
-    if (advanced === 'waiting') return undefined;
+): Promise<RotatedToken> {
+  const before = await registry.tokens.find(original);
+  const account = asAccount(registry.openWith(install, before?.token ?? original));
+  const grant = await account.readGrant(signal);
+  const tokens = await account.listTokens(signal);
+  const replaced = tokens.find(({ id }) => id === grant.token?.id);
+  if (replaced === undefined) {
+    throw new AppError('invalid', `The marketplace does not say which of its tokens ${install} uses`);
   }
-}
-
-/** A new token that is not to be used is revoked at once, if that can be. */
-async function clearAway(deps: RotateDeps, grantId: string, hold: Hold, signal: AbortSignal): Promise<void> {
-  const rotation = await deps.rotations.find(grantId);
-  if (rotation?.step === 'discarding') await advanceOnce(deps, rotation, hold, signal);
-}
-
-async function advanceOnce(deps: RotateDeps, rotation: Rotation, hold: Hold, signal: AbortSignal): Promise<Advanced> {
-  const { rotations, clock } = deps;
+  const scopes = planScopes(account, grant.token?.scopes ?? [], keep);
+  const expiresAt = planExpiry(replaced, new Date(by.at));
+  const name = `Gangway ${tokenDigest(original).slice(0, 16)}`;
+  for (const { id } of findUnused(tokens, replaced, name, before)) {
+    await hold.renew();
+    await revoke(account, id, signal);
+  }
+  await hold.renew();
+  const { token, secret } = await account.createToken({ name, scopes, expiresAt }, signal);
+  const renewed = asAccount(registry.openWith(install, secret));
+  const revokeNew = () => revoke(account, token.id, signal).catch(() => undefined);
   try {
-    const install = await findInstall(deps, rotation);
-    return await advanceRotation(deps, { ...rotation, install }, hold, signal);
-  } catch (thrown) {
-    const error = toAppError(thrown);
-    const failures = rotation.failures + 1;
-    const nextAttemptAt = instantIn(clock, backoffMs(failures, error.retryAfterMs));
-    await rotations.postpone(rotation.id, nextAttemptAt, { message: maskText(error.message), failures });
-    throw error;
+    await hold.renew();
+    await checkNew(renewed, { grant, tokenId: token.id, scopes }, signal);
+    await hold.renew();
+  } catch (error) {
+    await revokeNew();
+    const { code, message } = toAppError(error);
+    const says = `The new token could not be used, so ${install} keeps its token: ${message}`;
+    throw new AppError(code, says, { cause: error });
   }
+  // A failure here does not revoke the new token: it may have been stored.
+  const next = { token: secret, tokenId: token.id, replacedId: replaced.id };
+  if (!(await registry.tokens.save({ original, before, next, install, scopes, by }))) {
+    await revokeNew();
+    throw new AppError('conflict', `Another process has rotated the token of ${install} meanwhile`);
+  }
+  await revoke(renewed, replaced.id, signal).catch((error: unknown) => {
+    const { code, message } = toAppError(error);
+    const says = `${install} uses the new token ${token.id}, but the old token ${replaced.id} could not be revoked: ${message}. Revoke it in the settings of the account, or run this again`;
+    throw new AppError(code, says, { cause: error });
+  });
+  return { tokenId: token.id, scopes, expiresAt, replacedId: replaced.id };
 }
 
-/** Where the install that it was begun for is gone, another one of the account, which can still revoke what it made. */
-async function findInstall({ registry, grants }: RotateDeps, { install, grantId }: Rotation): Promise<string> {
-  if (registry.installs.has(install)) return install;
-  return (await grants.holdersOf(grantId)).find((name) => registry.installs.has(name)) ?? install;
+/** What earlier rotations of this token have left: a new token that was not stored, or an old one that still works. */
+function findUnused(
+  tokens: readonly TokenRecord[],
+  used: TokenRecord,
+  name: string,
+  before: Replacement | undefined,
+): TokenRecord[] {
+  return tokens.filter((token) => {
+    const isOurs = token.name === name || token.id === before?.replacedId;
+    return isOurs && token.status === 'active' && token.id !== used.id;
+  });
 }
 
-async function whileHeld<T>(
-  deps: RotateDeps,
-  grantId: string,
+/** @throws AppError unless it is a token of the same account, with all its scopes, that may list contracts */
+async function checkNew(
+  source: Source,
+  wanted: { grant: Grant; tokenId: string; scopes: readonly string[] },
   signal: AbortSignal,
-  work: (hold: Hold) => Promise<T>,
-): Promise<T> {
-  const boxed = await holdLock(deps, { ...lockOf(grantId), patienceMs, signal }, async (hold) => ({
-    result: await work(hold),
-  }));
-  if (boxed !== null) return boxed.result;
-  throw new AppError('unavailable', 'Another process rotates a token of this account: try again in a while');
+): Promise<void> {
+  const { id, token } = await source.readGrant(signal);
+  const isGrantedAll = wanted.scopes.every((scope) => isGranted(token?.scopes ?? [], scope));
+  if (id !== wanted.grant.id || token?.id !== wanted.tokenId || !isGrantedAll) {
+    throw new AppError('invalid', 'its account, id or scopes are not as requested');
+  }
+  await source.listContracts({ status: 'active', wantsMore: () => false }, signal);
 }
 
-function lockOf(grantId: string) {
-  return { name: `tokens:${grantId}`, what: 'The rotation of a token', leaseMs };
+type Account = Source & TokenCalls;
+
+/** @throws AppError `invalid` for a source whose tokens cannot be replaced */
+function asAccount(source: Source): Account {
+  if (source.listTokens && source.createToken && source.revokeToken) return source as Account;
+  throw new AppError(
+    'invalid',
+    'Only the token of an account of your own can be rotated: a customer makes a new token for a platform, and "gangway connect" takes it',
+  );
 }
 
-function isDue({ nextAttemptAt }: Rotation, { clock }: RotateDeps): boolean {
-  return (nextAttemptAt ?? '') <= toInstant(clock.now());
-}
-
-function toRotated({ grantId: account, tokenId, scopes, expiresAt, replacedId }: Rotation) {
-  return { account, tokenId: tokenId ?? '', scopes: [...scopes], expiresAt, replacedId };
+async function revoke(source: Account, tokenId: string, signal: AbortSignal): Promise<void> {
+  await source.revokeToken(tokenId, signal).catch((error: unknown) => {
+    if (toAppError(error).code !== 'not_found') throw error;
+  });
 }

@@ -5,7 +5,7 @@ import type { MembershipState, ReceiptOutcome } from '../../domain/membership.ts
 /** A listed account, with what is needed to tell whose it is. */
 export interface ListedAccount {
   id: string;
-  /** The digests of its address, one for each key. Empty if the tool does not show the address. */
+  /** The digest of its address. Empty if the tool does not show the address. */
   digests: readonly string[];
   /** Whether its address belongs to a managed domain, in which only the marketplace gives out addresses. */
   isManaged: boolean;

@@ -13,7 +13,7 @@ import type { GroupDrift } from './report-drift.ts';
 /** Lists a group and compares it, in the same way for a run and a dry run. Writes nothing. */
 export interface JudgeGroupDeps {
   drifts: DriftStore;
-  box: Pick<SecretBox, 'digests'>;
+  box: Pick<SecretBox, 'digest'>;
   adapters: ReadonlyMap<string, Adapter>;
   /** By tool: the accounts that Gangway never touches, as addresses or as the tool's ids. */
   protectedAccounts: ReadonlyMap<string, readonly string[]>;
@@ -132,7 +132,7 @@ function toAccount(
   const address = member.email?.toLowerCase() ?? null;
   return {
     id: member.id,
-    digests: address === null ? [] : box.digests(address),
+    digests: address === null ? [] : [box.digest(address)],
     isManaged: address !== null && managedDomains.includes(domainOf(address)),
     isProtected: isProtected(protectedAccounts.get(tool) ?? [], member),
   };

@@ -5,7 +5,7 @@ import { maskText } from '../../lib/mask.ts';
 import { retry } from '../../lib/retry.ts';
 import { type OpenSpan, withSpan } from '../../lib/tracing.ts';
 import type { CallNotes } from '../source.ts';
-import { longestRequestMs, type Token } from '../token.ts';
+import type { Token } from '../token.ts';
 import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 
@@ -53,13 +53,14 @@ export interface Caller {
   clockDriftMs(): number | undefined;
 }
 
+const usualTimeoutMs = 15_000;
 const usualPacing: Pacing = { requestsPerSecond: 10, burst: 20 };
 const maxBytes = 8 * 1024 * 1024;
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
 
 export function createCaller(options: CallOptions): Caller {
-  const { baseUrl, token, timeoutMs = longestRequestMs, clock = systemClock } = options;
+  const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
   const server = new URL(baseUrl).hostname;
@@ -79,7 +80,7 @@ export function createCaller(options: CallOptions): Caller {
       return await sendOne(operation, used, signal, span);
     } catch (error) {
       if (!(error instanceof AppError) || error.status !== 401) throw error;
-      const next = await readToken(token, used);
+      const next = await readToken(token);
       if (next === used) throw error;
       return await sendOne(operation, next, signal, span);
     }
@@ -130,8 +131,8 @@ export function createCaller(options: CallOptions): Caller {
   };
 }
 
-async function readToken(token: Token, refused?: string): Promise<string> {
-  return typeof token === 'string' ? token : await token(refused);
+async function readToken(token: Token): Promise<string> {
+  return typeof token === 'string' ? token : await token();
 }
 
 function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {

@@ -20,12 +20,12 @@ export interface KnownPeopleStore {
 }
 
 export function createKnownPeopleStore(database: Database, box: SecretBox): KnownPeopleStore {
-  const digestsOf = rememberDigests(box);
+  const digestOf = rememberDigests(box);
   return {
     async load(install, entries) {
       const contractIds = idsOf(entries, 'contract');
       const projectIds = idsOf(entries, 'project');
-      const trainersAt = await loadAddresses(database, digestsOf, install, entries);
+      const trainersAt = await loadAddresses(database, digestOf, install, entries);
       const trainerIds = distinct([
         ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
         ...[...trainersAt.values()].flat(),
@@ -46,13 +46,13 @@ export function createKnownPeopleStore(database: Database, box: SecretBox): Know
 const mostRemembered = 10_000;
 
 /** A file names the same people on every day, and each digest costs much garbage collection. */
-function rememberDigests(box: SecretBox): SecretBox['digests'] {
-  const remembered = new Map<string, string[]>();
+function rememberDigests(box: SecretBox): SecretBox['digest'] {
+  const remembered = new Map<string, string>();
   return (address) => {
-    const digests = remembered.get(address) ?? box.digests(address);
+    const digest = remembered.get(address) ?? box.digest(address);
     if (remembered.size >= mostRemembered) remembered.clear();
-    remembered.set(address, digests);
-    return digests;
+    remembered.set(address, digest);
+    return digest;
   };
 }
 
@@ -123,7 +123,7 @@ async function loadOnProjects(
 
 async function loadAddresses(
   database: Database,
-  digestsOf: SecretBox['digests'],
+  digestOf: SecretBox['digest'],
   install: string,
   entries: readonly ImportEntry[],
 ): Promise<Map<string, string[]>> {
@@ -131,7 +131,7 @@ async function loadAddresses(
   for (const { person } of entries) {
     if (person === null || !('workEmail' in person)) continue;
     const address = toAddress(person.workEmail);
-    for (const digest of digestsOf(address)) addressOf.set(digest, address);
+    addressOf.set(digestOf(address), address);
   }
   const rows = await database.kysely
     .selectFrom('person')

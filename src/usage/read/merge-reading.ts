@@ -19,7 +19,7 @@ import type { WorkStore } from './work-store.ts';
 export interface MergeReadingDeps {
   adapters: ReadonlyMap<string, Adapter>;
   work: WorkStore;
-  box: Pick<SecretBox, 'digests'>;
+  box: Pick<SecretBox, 'digest'>;
   lookbackMs: number;
   /** Whether work on a deleted task stays reported. */
   deletedTasks: 'keep' | 'lower';

@@ -1,10 +1,12 @@
 import { expect, it } from 'vitest';
-import { resumeRotation, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
+import type { RotateDeps } from '../../../src/installs/tokens/rotate-token.ts';
+import { rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import type { Source } from '../../../src/sources/source.ts';
 import { failureOf } from '../../sources/failure-of.ts';
+import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 import { openTokenWorld, type Process, signal, type TokenWorld } from '../../support/token-world.ts';
-import { describeAnyDatabase } from '../../support/tries.ts';
 
 const needed = [
   'payments:read',
@@ -14,39 +16,32 @@ const needed = [
   'instructions:read',
 ];
 const dayMs = 86_400_000;
-const longMs = 120_000;
+const leaseMs = 120_000;
 
-describeAnyDatabase('a token', (openFresh) => {
+describeEachDatabase('a token', (openFresh) => {
   async function open() {
     const clock = createFakeClock(new Date().toISOString());
-    const world = await openTokenWorld(await openFresh(), clock);
-    /** What is due is done, as a running bridge does it, until nothing is under way. */
-    const finish = async ({ deps }: Process) => {
-      for (let turn = 0; turn < 4; turn += 1) {
-        for (const grantId of await deps.rotations.listDue(toInstant(clock.now()))) {
-          await resumeRotation(deps, grantId, signal).catch(() => undefined);
-        }
-        clock.advance(longMs);
-      }
-      expect(await deps.rotations.find(world.accountId)).toBeUndefined();
-    };
-    return { ...world, clock, finish };
+    return { ...(await openTokenWorld(await openFresh(), clock)), clock };
   }
 
   const activeIds = ({ active }: Pick<TokenWorld, 'active'>) => active().map(({ id }) => id);
 
-  it('is replaced by one that may do what is needed, and lives as long', async () => {
-    const { clock, finish, ...world } = await open();
+  it('is replaced by one with the needed scopes that lives as long, and the old one is revoked', async () => {
+    const { clock, ...world } = await open();
     const expiresAt = toInstant(new Date(clock.now().getTime() + 30 * dayMs));
     const { token, metadata } = await world.makeToken({ expiresAt });
     const command = await world.open({ configured: { own: token } });
     clock.advance(10 * dayMs);
     const rotated = await command.rotate({ keep: ['payments:write'] });
     const scopes = [...needed, 'payments:write'];
-    expect(rotated).toMatchObject({ replacedId: metadata.id, scopes, wasUnderWay: false });
-    expect(rotated.expiresAt).toBe(toInstant(new Date(clock.now().getTime() + 30 * dayMs)));
-    expect(world.active().at(-1)).toMatchObject({ id: rotated.tokenId, scopes, expiresAt: rotated.expiresAt });
-    await finish(command);
+    const renewedUntil = toInstant(new Date(clock.now().getTime() + 30 * dayMs));
+    expect(rotated).toEqual({
+      tokenId: await command.tokenId(),
+      scopes,
+      expiresAt: renewedUntil,
+      replacedId: metadata.id,
+    });
+    expect(world.active().at(-1)).toMatchObject({ id: rotated.tokenId, scopes, expiresAt: renewedUntil });
     expect(activeIds(world)).not.toContain(metadata.id);
     const audit = world.database.kysely.selectFrom('audit').select(['action', 'subject', 'actor', 'before', 'after']);
     expect(await audit.execute()).toEqual([
@@ -58,8 +53,9 @@ describeAnyDatabase('a token', (openFresh) => {
         after: `${rotated.tokenId}: ${scopes.join(' ')}`,
       },
     ]);
-    const stored = JSON.stringify(await world.database.kysely.selectFrom('tokenRotation').selectAll().execute());
-    expect(stored).not.toContain('ot_pat_');
+    const stored = await world.database.kysely.selectFrom('replacedToken').selectAll().execute();
+    expect(JSON.stringify(stored)).not.toContain('ot_pat_');
+    expect(stored.map(({ token: sealed }) => sealed.includes('ot_pat_'))).toEqual([false]);
   });
 
   it('is not replaced where it lacks what is to be kept, or belongs to a platform', async () => {
@@ -74,146 +70,173 @@ describeAnyDatabase('a token', (openFresh) => {
   });
 
   it('that several installs have is replaced for all of them, and for no other', async () => {
-    const { finish, ...world } = await open();
+    const world = await open();
     const other = await world.makeToken();
     const configured = { own: world.token, same: world.token, other: other.token };
-    const command = await world.open({ configured });
-    const { tokenId } = await command.rotate();
-    await finish(command);
+    const { tokenId } = await (await world.open({ configured })).rotate();
     const bridge = await world.open({ configured });
     const used = ['own', 'same', 'other'].map((install) => bridge.tokenId(install));
     expect(await Promise.all(used)).toEqual([tokenId, tokenId, other.metadata.id]);
   });
 
-  it('stands for the one in the configuration after every rotation, until the operator puts another one there', async () => {
-    const { finish, ...world } = await open();
+  it('of the configuration stays replaced after every rotation, until the operator puts another one there', async () => {
+    const world = await open();
     const { token, metadata } = await world.makeToken();
-    const command = await world.open();
-    await command.rotate();
-    await finish(command);
+    await (await world.open()).rotate();
     const { tokenId } = await (await world.open()).rotate();
-    await finish(command);
     expect(await (await world.open()).tokenId()).toBe(tokenId);
+    expect(activeIds(world)).toEqual([metadata.id, tokenId]);
     expect(await (await world.open({ configured: { own: token } })).tokenId()).toBe(metadata.id);
   });
 
   it('of an install that was connected by command is replaced too, until it is connected with another one', async () => {
-    const { finish, ...world } = await open();
+    const world = await open();
     const { token, metadata } = await world.makeToken();
     await world.connect('own', world.token);
-    const command = await world.open({ configured: {} });
-    const { tokenId } = await command.rotate();
-    await finish(command);
+    const { tokenId } = await (await world.open({ configured: {} })).rotate();
     expect(await (await world.open({ configured: {} })).tokenId()).toBe(tokenId);
     await world.connect('own', token);
     expect(await (await world.open({ configured: {} })).tokenId()).toBe(metadata.id);
   });
 
-  it('is kept where the new one cannot do what it must, which is revoked', async () => {
+  it('is replaced in every running instance with its next request, and in a request that is under way', async () => {
     const world = await open();
-    const before = activeIds(world);
+    const bridge = await world.open();
+    const source = bridge.registry.sources.get('own') as Source;
+    const reading = { isOver: false, reads: 0 };
+    const readers = Array.from({ length: 4 }, async () => {
+      while (!reading.isOver) {
+        await source.listContracts({ status: 'active' }, signal);
+        reading.reads += 1;
+      }
+    });
+    await (await world.open()).rotate();
+    const { tokenId } = await (await world.open()).rotate();
+    reading.isOver = true;
+    await Promise.all(readers);
+    expect(reading.reads).toBeGreaterThan(0);
+    expect([await bridge.tokenId(), activeIds(world)]).toEqual([tokenId, [tokenId]]);
+  });
+
+  it.each<[string, keyof Source]>([
+    ['that is created', 'createToken'],
+    ['that is checked', 'listContracts'],
+  ])('%s when the process dies is never used, and the next rotation revokes it', async (_, lastCall) => {
+    const { clock, ...world } = await open();
+    const first = await (await world.open()).tokenId();
+    await expect(rotateUntil(await world.open(), lastCall)).rejects.toThrow(Killed);
+    const [old, lost] = activeIds(world);
+    expect([world.active().length, old, await (await world.open()).tokenId()]).toEqual([2, first, first]);
+
+    expect(await failureOf((await world.open()).rotate())).toMatchObject({ code: 'conflict' });
+    clock.advance(leaseMs);
+    const { tokenId } = await (await world.open()).rotate();
+    expect(tokenId).not.toBe(lost);
+    expect([activeIds(world), await (await world.open()).tokenId()]).toEqual([[tokenId], tokenId]);
+  });
+
+  it('that is stored when the process dies is used, and the next rotation revokes the old one', async () => {
+    const { clock, ...world } = await open();
+    await expect(rotateUntil(await world.open(), 'save')).rejects.toThrow(Killed);
+    const [old, stored] = activeIds(world);
+    expect([world.active().length, await (await world.open()).tokenId()]).toEqual([2, stored]);
+    clock.advance(leaseMs);
+    const { tokenId, replacedId } = await (await world.open()).rotate();
+    expect([replacedId, activeIds(world)]).toEqual([stored, [tokenId]]);
+    expect(world.tokens().find(({ id }) => id === old)?.status).toBe('revoked');
+  });
+
+  it('stays in use where the new one is refused, and the new one is revoked', async () => {
+    const world = await open();
+    const first = await (await world.open()).tokenId();
+    const command = await world.open();
     world.sandbox.setFaults(world.accountId, { forbidden: { probability: 1, operations: ['GET /contracts'] } });
-    const command = await world.open();
-    expect(await failureOf(command.rotate())).toMatchObject({ code: 'forbidden' });
-    expect([activeIds(world), await command.tokenId()]).toEqual([before, before[0]]);
-    expect(await command.deps.rotations.find(world.accountId)).toBeUndefined();
+    const failure = await failureOf(command.rotate());
+    expect([failure.code, failure.message]).toEqual([
+      'forbidden',
+      expect.stringMatching(/^The new token could not be used, so own keeps its token: Could not list the contracts/),
+    ]);
+    expect([activeIds(world), await command.tokenId()]).toEqual([[first], first]);
+    world.sandbox.setFaults(world.accountId);
+    const { tokenId } = await command.rotate();
+    expect([activeIds(world), await command.tokenId()]).toEqual([[tokenId], tokenId]);
   });
 
-  it('is tried for a while where the marketplace refuses the new one, which may not be known everywhere yet', async () => {
-    const { finish, clock, ...world } = await open();
-    world.sandbox.setFaults(world.accountId, { unauthenticated: { probability: 1, operations: ['GET /contracts'] } });
-    const command = await world.open();
-    expect(await failureOf(command.rotate())).toMatchObject({ code: 'unauthenticated' });
-    expect(await command.deps.rotations.find(world.accountId)).toMatchObject({ step: 'proving', failures: 1 });
-    clock.advance(10 * 60_000);
-    await failureOf(command.rotate());
-    expect(await command.deps.rotations.find(world.accountId)).toBeUndefined();
-    expect(world.active()).toHaveLength(1);
+  it('whose revocation fails is named, and the next rotation revokes it', async () => {
+    const world = await open();
+    const first = await (await world.open()).tokenId();
+    world.sandbox.setFaults(world.accountId, { forbidden: { probability: 1, operations: ['DELETE /tokens/{id}'] } });
+    const failure = await failureOf((await world.open()).rotate());
+    expect(failure.message).toContain(`but the old token ${first} could not be revoked`);
+    expect(activeIds(world)).toEqual([first, await (await world.open()).tokenId()]);
+    world.sandbox.setFaults(world.accountId);
+    const { tokenId } = await (await world.open()).rotate();
+    expect(activeIds(world)).toEqual([tokenId]);
   });
 
-  it.each(['POST /tokens', 'DELETE /tokens/{id}', 'GET /tokens', 'GET /auth/me'])(
-    'is replaced once and leaves nothing behind, though answers of %s are lost',
+  it.each(['POST /tokens', 'GET /tokens', 'DELETE /tokens/{id}', 'GET /auth/me', 'GET /contracts'] as const)(
+    'that works is in use though answers of %s are lost, and at most one other is left',
     async (operation) => {
-      const { finish, clock, ...world } = await open();
-      const command = await world.open();
+      const world = await open();
       world.sandbox.setFaults(world.accountId, { cutOff: { probability: 1, operations: [operation] } });
-      await command.rotate().catch(() => undefined);
-      expect(world.active().length).toBeLessThanOrEqual(2);
+      await failureOf((await world.open()).rotate());
       world.sandbox.setFaults(world.accountId);
-      clock.advance(longMs);
-      await command.rotate();
-      await finish(command);
-      const [left, ...unneeded] = activeIds(world);
-      expect([await (await world.open()).tokenId(), unneeded]).toEqual([left, []]);
+      const used = await (await world.open()).tokenId();
+      expect([activeIds(world).includes(used ?? ''), world.active().length <= 2]).toEqual([true, true]);
+      const { tokenId } = await (await world.open()).rotate();
+      expect([activeIds(world), await (await world.open()).tokenId()]).toEqual([[tokenId], tokenId]);
     },
     30_000,
   );
 
-  it('cannot be replaced where the account has as many as it may have, and nothing is under way then', async () => {
+  it('is not replaced where the account has as many as it may have', async () => {
     const world = await open();
     for (let count = 1; count < 25; count += 1) await world.makeToken();
     const command = await world.open();
     expect(await failureOf(command.rotate())).toMatchObject({ code: 'conflict', status: 409 });
-    expect(await command.deps.rotations.find(world.accountId)).toBeUndefined();
     expect([world.active().length, await command.tokenId()]).toEqual([25, world.tokens()[0]?.id]);
   });
 
-  it('is replaced once by two who do so at once', async () => {
-    const { finish, ...world } = await open();
+  it('is replaced once by two processes at the same time', async () => {
+    const world = await open();
     const commands = await Promise.all([world.open(), world.open()]);
-    const rotated = await Promise.all(commands.map((command) => command.rotate()));
-    expect(rotated.map(({ wasUnderWay }) => wasUnderWay).sort()).toEqual([false, true]);
-    expect(new Set(rotated.map(({ tokenId }) => tokenId)).size).toBe(1);
-    expect(world.active()).toHaveLength(2);
-    await finish(await world.open());
-    expect(world.active()).toHaveLength(1);
+    const settled = await Promise.allSettled(commands.map((command) => command.rotate()));
+    const [{ reason } = { reason: null }] = settled.filter(({ status }) => status === 'rejected') as {
+      reason: unknown;
+    }[];
+    expect(reason).toMatchObject({ code: 'conflict' });
+    expect(world.tokens()).toHaveLength(2);
+    expect(activeIds(world)).toEqual([await (await world.open()).tokenId()]);
   });
 
-  it('of the same account is not replaced before the old one of another is revoked', async () => {
-    const { finish, ...world } = await open();
-    const other = await world.makeToken();
-    const command = await world.open({ configured: { own: world.token, other: other.token } });
-    await command.rotate();
-    const by = { actor: 'ops', at: toInstant(new Date()) };
-    const second = () => rotateToken(command.deps, 'other', { keep: [], by }, signal);
-    expect((await failureOf(second())).message).toContain('Another token of the account is being replaced, for own');
-    await finish(command);
-    expect(await second()).toMatchObject({ replacedId: other.metadata.id });
+  it('is not replaced by a process that was overtaken, and its new one is revoked', async () => {
+    const world = await open();
+    const { deps } = await world.open();
+    const { tokens } = deps.registry;
+    let overtaken = '';
+    const registry = {
+      ...deps.registry,
+      tokens: {
+        ...tokens,
+        async save(replacement: Parameters<typeof tokens.save>[0]) {
+          const next = await world.makeToken();
+          overtaken = next.metadata.id;
+          const other = { ...replacement.next, token: next.token, tokenId: overtaken };
+          await tokens.save({ ...replacement, next: other });
+          return await tokens.save(replacement);
+        },
+      },
+    };
+    const failure = await failureOf(rotateToken({ ...deps, registry }, 'own', wishOf(), signal));
+    expect(failure.message).toContain('Another process has rotated the token of own meanwhile');
+    expect(await (await world.open()).tokenId()).toBe(overtaken);
+    expect(world.tokens().map(({ status }) => status)).toEqual(['active', 'revoked', 'active']);
   });
 
-  it('that was changed by hand meanwhile stays, and the new one is revoked', async () => {
-    const { finish, clock, ...world } = await open();
-    world.sandbox.setFaults(world.accountId, { serverError: { probability: 1, operations: ['GET /contracts'] } });
-    await failureOf((await world.open()).rotate());
-    expect(world.active()).toHaveLength(2);
-    world.sandbox.setFaults(world.accountId);
-    const { token, metadata } = await world.makeToken();
-    clock.advance(longMs);
-    const bridge = await world.open({ configured: { own: token } });
-    await finish(bridge);
-    expect(await bridge.tokenId()).toBe(metadata.id);
-    expect(activeIds(world)).toEqual([world.tokens()[0]?.id, metadata.id]);
-  });
-
-  it('of an install that is gone is cleared away by another install of the account', async () => {
-    const { finish, clock, ...world } = await open();
-    world.sandbox.setFaults(world.accountId, { serverError: { probability: 1, operations: ['GET /contracts'] } });
-    const command = await world.open({ configured: { gone: world.token } });
-    await failureOf(command.rotate());
-    world.sandbox.setFaults(world.accountId);
-    clock.advance(longMs);
-    const { token, metadata } = await world.makeToken();
-    const later = await world.open({ configured: { stays: token }, holders: ['stays'] });
-    await finish(later);
-    expect(activeIds(world)).toEqual([world.tokens()[0]?.id, metadata.id]);
-  });
-
-  it('is refused in a database from before the rotation, and what is known stays', async () => {
-    const { finish, ...world } = await open();
-    const command = await world.open();
-    await command.rotate();
-    await finish(command);
-    await world.database.kysely.deleteFrom('tokenRotation').execute();
+  it('is refused in a database from before the rotation, and the remedy says why', async () => {
+    const world = await open();
+    await (await world.open()).rotate();
+    await world.database.kysely.deleteFrom('replacedToken').execute();
     const restored = (await world.open()).registry.sources.get('own');
     expect(await failureOf(restored?.listContracts({ status: 'active' }, signal))).toMatchObject({
       code: 'unauthenticated',
@@ -221,3 +244,37 @@ describeAnyDatabase('a token', (openFresh) => {
     expect(restored?.remedies.tokenRefused('own')).toContain('if the database comes from a backup from before');
   });
 });
+
+class Killed extends Error {}
+
+const wishOf = () => ({ keep: [], by: { actor: 'ops', at: toInstant(new Date()) } });
+
+/** Rotates in a process that dies after this call, and does nothing more. Its lock stays until its lease ends. */
+async function rotateUntil({ deps }: Process, lastCall: keyof Source | 'save'): Promise<void> {
+  let isDead = false;
+  const mortal = <T extends object>(parts: T): T =>
+    new Proxy(parts, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== 'function') return member;
+        return async (...given: unknown[]) => {
+          if (isDead) throw new Killed();
+          const answer: unknown = await member.apply(target, given);
+          isDead = name === lastCall;
+          if (isDead) throw new Killed();
+          return answer;
+        };
+      },
+    });
+  const { registry, locks } = deps;
+  const dying: RotateDeps = {
+    ...deps,
+    locks: mortal(locks),
+    registry: {
+      ...registry,
+      tokens: mortal(registry.tokens),
+      openWith: (...given) => mortal(registry.openWith(...given)),
+    },
+  };
+  await rotateToken(dying, 'own', wishOf(), signal);
+}

@@ -330,21 +330,6 @@ describeAnyDatabase('drift', (openFresh) => {
     await database.kysely.updateTable('membership').set({ nextAttemptAt }).where('trainerId', 'in', trainers).execute();
   }
 
-  it('knows addresses by whichever key they were stored', async () => {
-    const key = Buffer.alloc(32, 1);
-    const { database } = incident.engine;
-    await createIncident(database, { key, tool }).event('contract.started', { trainer: 'cmu1' });
-    const options = { key: Buffer.alloc(32, 2), previousKeys: [key], tool };
-    const later = createIncident(database, { ...options, managedDomains: ['opentrain.work'] });
-    tool.unseat(group, 'cmu1');
-    tool.seed(group, 'other-id', 'CMU1@opentrain.work');
-    await later.pass(2 * minutes);
-    await later.checkDrift();
-    const { values } = await later.engine.metrics.drift.get();
-    // Their id is another by now, which is learnt by a look.
-    expect(values.filter(({ value }) => value > 0)).toMatchObject([{ value: 1, labels: { kind: 'id_changed' } }]);
-  });
-
   /** An intent alone, as of a call whose worker has just lost its lease. */
   async function touch(trainer: string): Promise<void> {
     const { database, clock } = incident.engine;

@@ -25,7 +25,7 @@ describeEachDatabase('the memberships that a list is compared with', (openFresh)
     const { database, box, clock } = incident.engine;
     const toAccount = ({ id = '', address }: (typeof accounts)[number]) => ({
       id,
-      digests: address === undefined ? [] : box.digests(address),
+      digests: address === undefined ? [] : [box.digest(address)],
       isManaged: false,
       isProtected: false,
     });

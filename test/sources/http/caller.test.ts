@@ -181,7 +181,8 @@ describe('a token that may be replaced', () => {
 
   it('is asked for again once where it is refused, and only another one is tried', async () => {
     const { baseUrl, sent } = await open('old');
-    const replaced = createPlatformSource({ baseUrl, token: async (refused) => (refused ? 'new' : 'old'), pacing });
+    const next = ['old', 'new'];
+    const replaced = createPlatformSource({ baseUrl, token: async () => next.shift() ?? '', pacing });
     expect(await replaced.listLinks(signal)).toEqual([]);
     expect(sent()).toEqual(['Bearer old', 'Bearer new']);
     const kept = createPlatformSource({ baseUrl, token: async () => 'old', pacing });

@@ -1,0 +1,53 @@
+import { toAppError } from '../../domain/errors.ts';
+import type { Alerts } from '../../lib/alerts.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { createLoop, type Loop } from '../../lib/loop.ts';
+import type { Source } from '../../sources/source.ts';
+import { rotateFrom } from './plan-rotation.ts';
+
+interface TokenExpiryDeps {
+  /** By the name of the install. The Map always has what was loaded last. */
+  sources: ReadonlyMap<string, Pick<Source, 'readGrant' | 'listTokens'>>;
+  alerts: Alerts;
+  logger: Logger;
+  clock: Clock;
+}
+
+const intervalMs = 3_600_000;
+
+/** Raises an alert for each token that expires soon. */
+export function createTokenExpiryWorker(deps: TokenExpiryDeps): Loop {
+  const { sources, logger, clock } = deps;
+  return createLoop({
+    name: 'token_expiry',
+    intervalMs,
+    logger,
+    clock,
+    async run(signal, beat) {
+      for (const install of sources.keys()) {
+        beat();
+        await checkExpiry(deps, install, signal).catch((error: unknown) => {
+          if (signal.aborted) throw error;
+          logger.warn({ err: toAppError(error), install }, 'The expiry of a token could not be read');
+        });
+      }
+      return 'idle';
+    },
+  });
+}
+
+export async function checkExpiry(
+  { sources, alerts, clock }: TokenExpiryDeps,
+  install: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const source = sources.get(install);
+  if (source?.listTokens === undefined) return;
+  const { token } = await source.readGrant(signal);
+  const used = (await source.listTokens(signal)).find(({ id }) => id === token?.id);
+  const from = (used && rotateFrom(used)) ?? null;
+  const expiring = from === null || toInstant(clock.now()) < from ? [] : [{ install, expiresAt: used?.expiresAt }];
+  for (const fields of expiring) alerts.raise('token_expires', fields, 'The token of an install expires soon');
+  alerts.observe('token_expires', { install }, expiring);
+}
