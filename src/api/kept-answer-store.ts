@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { keptAnswerContext } from '../keys/seal-contexts.ts';
+import { keptAnswerContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /**
@@ -45,7 +45,7 @@ export function createKeptAnswerStore(
     if (found === undefined) return undefined;
     if (box.digest(requestText(given)) !== found.requestDigest) return { outcome: 'other_request' };
     if (found.answer === null) return { outcome: 'under_way' };
-    const answer = box.open(found.answer, keptAnswerContext(found.id)).toString();
+    const answer = box.open(found.answer, keptAnswerContext(found)).toString();
     return { outcome: 'answered', answer: JSON.parse(answer) };
   }
 
@@ -70,7 +70,7 @@ export function createKeptAnswerStore(
       }),
 
     async keep(id, answer) {
-      const sealed = box.seal(Buffer.from(JSON.stringify(answer)), keptAnswerContext(id));
+      const sealed = box.seal(Buffer.from(JSON.stringify(answer)), keptAnswerContext({ id }));
       await durably((tx) => tx.updateTable('keptAnswer').set({ answer: sealed }).where('id', '=', id).execute());
     },
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { credentialContext } from '../keys/seal-contexts.ts';
+import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /** The SQL of what a claim needs beside its membership: about the trainer, and about the invitation. */
@@ -58,7 +58,7 @@ export async function findPasswords(
     .execute();
   return new Map(
     intents.map(({ membershipId, generation, credential }) => {
-      const context = credentialContext(membershipId, generation);
+      const context = credentialContext({ membershipId, generation });
       return [membershipId, box.open(credential ?? Buffer.of(), context).toString('utf8')];
     }),
   );

@@ -4,7 +4,7 @@ import { lockRows } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
-import { invitationContext } from '../keys/seal-contexts.ts';
+import { invitationContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
@@ -134,5 +134,5 @@ function openFor(box: SecretBox, invitation: Invitation, now: string): Invitatio
     const message = `The invitation of membership ${id} expired at ${expiresAt}: ${renew}`;
     throw new AppError('conflict', message);
   }
-  return JSON.parse(box.open(content, invitationContext(id)).toString('utf8')) as InvitationContent;
+  return JSON.parse(box.open(content, invitationContext({ membershipId: id })).toString('utf8')) as InvitationContent;
 }

@@ -1,7 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { ToolOperation } from '../domain/membership.ts';
-import { credentialContext } from '../keys/seal-contexts.ts';
+import { credentialContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 
@@ -53,7 +53,7 @@ export async function insertIntent(
   { operation, found, password = null }: Intent,
   now: string,
 ): Promise<void> {
-  const context = credentialContext(membershipId, generation);
+  const context = credentialContext({ membershipId, generation });
   const credential = password === null ? null : box.seal(Buffer.from(password), context);
   await tx
     .insertInto('intent')

@@ -2,7 +2,7 @@ import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/schema.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
-import { invitationContext } from '../keys/seal-contexts.ts';
+import { invitationContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /** What a tool returned for the trainer to get in with. */
@@ -31,7 +31,7 @@ export function createInvitationStore(box: SecretBox): InvitationStore {
     async keep(tx, membershipId, { content, expiresAt }, now) {
       const row = {
         kind: content.kind,
-        content: box.seal(Buffer.from(JSON.stringify(content)), invitationContext(membershipId)),
+        content: box.seal(Buffer.from(JSON.stringify(content)), invitationContext({ membershipId })),
         createdAt: now,
         expiresAt,
         deliveredAt: null,

@@ -24,6 +24,10 @@ interface ColumnFacts {
   default?: string | number;
   /** The table whose `id` it is. */
   references?: string;
+  /** What an encrypted value is bound to, by the columns of its row. */
+  contextOf?(row: object): string;
+  /** The column that has the digest of an encrypted value, and the text of which it is the digest. */
+  digest?: { column: string; textOf(plain: Buffer): string };
 }
 
 /** A column, with the types of its values in rows that are read and in rows that are inserted. */
@@ -58,8 +62,14 @@ export const integer = () => new Column<number>({ type: 'integer' });
 export const bigint = () => new Column<number>({ type: 'bigint' });
 export const real = () => new Column<number>({ type: 'real' });
 export const bytes = () => new Column<Buffer>({ type: 'bytes' });
-/** An encrypted value. */
-export const sealed = () => new Column<Buffer>({ type: 'bytes' });
+/** An encrypted value. An empty one was never encrypted. */
+export function sealed<Row extends object>(contextOf: (row: Row) => string, digest?: ColumnFacts['digest']) {
+  return new Column<Buffer>({
+    type: 'bytes',
+    contextOf: contextOf as (row: object) => string,
+    ...(digest && { digest }),
+  });
+}
 /** The primary key. It counts up, and no value is used twice. */
 export const counter = () => new Column<number, number | undefined>({ type: 'counter' });
 /** 0 or 1 in the database, and a boolean in the program. A column of this name is a flag in every table. */

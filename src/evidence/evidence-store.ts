@@ -14,7 +14,7 @@ import {
 } from '../domain/evidence.ts';
 import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { workEmailContext } from '../keys/seal-contexts.ts';
+import { workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 

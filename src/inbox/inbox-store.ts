@@ -3,7 +3,7 @@ import type { Row } from '../db/schema.ts';
 import { writeSetting } from '../db/setting-store.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import { bodyContext } from '../keys/seal-contexts.ts';
+import { bodyContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
@@ -113,7 +113,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       headers,
       traceContext,
       // Of an ignored delivery only the key is kept, which is enough to recognise a repeat.
-      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext(install, bodyKey)),
+      body: read.outcome === 'ignored' ? notKept : box.seal(body, bodyContext({ install, bodySha256: bodyKey })),
     };
   }
 
@@ -121,7 +121,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
     if (body.length === 0) {
       throw new AppError('not_found', 'The body was not kept: nothing uses events of this type');
     }
-    return box.open(body, bodyContext(install, bodySha256));
+    return box.open(body, bodyContext({ install, bodySha256 }));
   }
 
   return {

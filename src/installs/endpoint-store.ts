@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../db/database.ts';
-import { endpointSecretContext } from '../keys/seal-contexts.ts';
+import { endpointSecretContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
@@ -34,7 +34,7 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
     return (await rows.execute()).map(({ secret, ...row }) => ({
       ...row,
       secret:
-        secret === null ? null : box.open(secret, endpointSecretContext(row.install, row.endpointId)).toString('utf8'),
+        secret === null ? null : box.open(secret, endpointSecretContext(row)).toString('utf8'),
     }));
   }
 
@@ -43,7 +43,7 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
     listOf: (install) => open(all.where('install', '=', install)),
 
     async save({ secret, ...endpoint }) {
-      const context = endpointSecretContext(endpoint.install, endpoint.endpointId);
+      const context = endpointSecretContext(endpoint);
       const sealed = secret === null ? null : box.seal(Buffer.from(secret), context);
       const row = { ...endpoint, secret: sealed };
       await inTransaction(

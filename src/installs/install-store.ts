@@ -1,6 +1,6 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { tokenContext } from '../keys/seal-contexts.ts';
+import { tokenContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { changeRevision } from './installs-revision.ts';
 
@@ -25,7 +25,7 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
   const all = kysely.selectFrom('connectedInstall').selectAll();
   const toOpen = ({ token, projects, ...row }: Row<'connectedInstall'>): ConnectedInstall => ({
     ...row,
-    token: box.open(token, tokenContext(row.install)).toString('utf8'),
+    token: box.open(token, tokenContext(row)).toString('utf8'),
     projects: JSON.parse(projects) as string[],
   });
   return {
@@ -41,7 +41,7 @@ export function createInstallStore(database: Database, box: SecretBox): InstallS
     async save({ token, projects, ...install }) {
       const row = {
         ...install,
-        token: box.seal(Buffer.from(token), tokenContext(install.install)),
+        token: box.seal(Buffer.from(token), tokenContext(install)),
         projects: JSON.stringify(projects),
       };
       await inTransaction(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
-import { replacedTokenContext } from '../keys/seal-contexts.ts';
+import { replacedTokenContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /** The token that is used instead of a replaced one. */
@@ -44,7 +44,7 @@ export function createReplacedTokenStore(database: Database, box: SecretBox): Re
       .selectAll()
       .where('digest', '=', digest)
       .executeTakeFirst();
-    return row && { ...row, token: box.open(row.token, replacedTokenContext(digest)).toString('utf8') };
+    return row && { ...row, token: box.open(row.token, replacedTokenContext({ digest })).toString('utf8') };
   }
 
   return {
@@ -53,7 +53,7 @@ export function createReplacedTokenStore(database: Database, box: SecretBox): Re
 
     async save({ original, before, next, install, scopes, by }) {
       const digest = tokenDigest(original);
-      const row = { ...next, token: box.seal(Buffer.from(next.token), replacedTokenContext(digest)) };
+      const row = { ...next, token: box.seal(Buffer.from(next.token), replacedTokenContext({ digest })) };
       return await inTransaction(
         database,
         async (tx) => {

@@ -4,7 +4,7 @@ import { claimRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { invitationContext, workEmailContext } from '../keys/seal-contexts.ts';
+import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
@@ -160,7 +160,7 @@ type Due = Awaited<ReturnType<typeof readOne>> & Pick<MailClaim, 'project'>;
 function toClaim(box: SecretBox, claimed: Due): MailClaim {
   const { content, workEmail, install, trainerId, ...claim } = claimed;
   if (content === null || workEmail === null) throw new Error('claimed with nothing to mail');
-  const opened = box.open(content, invitationContext(claim.membershipId)).toString('utf8');
+  const opened = box.open(content, invitationContext(claim)).toString('utf8');
   const { url } = JSON.parse(opened) as Extract<InvitationContent, { kind: 'link' }>;
   const address = box.open(workEmail, workEmailContext({ install, trainerId })).toString('utf8');
   return { ...claim, url, address };

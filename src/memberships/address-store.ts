@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { workEmailContext } from '../keys/seal-contexts.ts';
+import { workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /**

@@ -9,7 +9,7 @@ import { takeFreePort } from '../../src/cli/try-customer.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
-import { invitationContext } from '../../src/keys/seal-contexts.ts';
+import { invitationContext } from '../../src/db/seal-contexts.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { readRoster } from '../support/roster.ts';
@@ -127,7 +127,7 @@ async function untilAccess({ database, box }: Storage, trainerId: string): Promi
       const { id, content } = found;
       return content === null
         ? null
-        : (JSON.parse(box.open(content, invitationContext(id)).toString()) as InvitationContent);
+        : (JSON.parse(box.open(content, invitationContext({ membershipId: id })).toString()) as InvitationContent);
     }
     await wait(lookEveryMs);
   }

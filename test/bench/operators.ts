@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import { openStorage } from '../../src/app/storage.ts';
 import type { Database } from '../../src/db/database.ts';
-import { workEmailContext } from '../../src/keys/seal-contexts.ts';
+import { workEmailContext } from '../../src/db/seal-contexts.ts';
 import type { SecretBox } from '../../src/keys/secret-box.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { fillInbox } from './fill-inbox.ts';

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
-import { invitationContext } from '../../src/keys/seal-contexts.ts';
+import { invitationContext } from '../../src/db/seal-contexts.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -44,7 +44,7 @@ describe('commands about invitations', { timeout: 20_000 }, () => {
       const state = content.kind === 'link' ? 'invited' : 'active';
       await kysely.updateTable('membership').set({ state }).execute();
       await kysely.deleteFrom('invitation').execute();
-      const sealed = box.seal(Buffer.from(JSON.stringify(content)), invitationContext(1));
+      const sealed = box.seal(Buffer.from(JSON.stringify(content)), invitationContext({ membershipId: 1 }));
       const at = '2026-03-15T12:00:00.000Z';
       const undelivered = { deliveredAt: null, deliveredBy: null, failure: null, expiresAt: null };
       await kysely

@@ -6,7 +6,7 @@ import { type Database, inTransaction } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { bodyContext } from '../../src/keys/seal-contexts.ts';
+import { bodyContext } from '../../src/db/seal-contexts.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { describeEachDatabase, describeEachDialect, openForTest } from '../support/databases.ts';
 import { contractStarted, newDelivery } from '../support/deliveries.ts';
@@ -78,7 +78,7 @@ describeEachDialect('what was stored before keys began with a time', ({ createEm
     state: 'failed' | 'handled' | 'ignored',
   ) {
     const bodySha256 = digest(body);
-    const sealed = box.seal(Buffer.from(body), bodyContext(install, bodySha256));
+    const sealed = box.seal(Buffer.from(body), bodyContext({ install, bodySha256 }));
     const row = { install, bodySha256, state, receivedAt: '2026-03-15T12:00:00.000Z', readerVersion: 1, headers: '{}' };
     const kept = state === 'ignored' ? Buffer.alloc(0) : sealed;
     await kysely

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { bodyContext } from '../../src/keys/seal-contexts.ts';
+import { bodyContext } from '../../src/db/seal-contexts.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { secretKey } from './bridge-process.ts';
 import { type ContractEvent, toBody } from './lifecycle-events.ts';
@@ -44,6 +44,6 @@ const box = createSecretBox(secretKey);
 function toRow(event: ContractEvent) {
   const text = toBody(event);
   const bodySha256 = createHash('sha256').update(text).digest();
-  const body = box.seal(Buffer.from(text), bodyContext('acme', bodySha256));
+  const body = box.seal(Buffer.from(text), bodyContext({ install: 'acme', bodySha256 }));
   return { install: 'acme', bodySha256, body, receivedAt: event.createdAt, readerVersion: 1, headers: '{}' };
 }

@@ -3,7 +3,7 @@ import type { Adapter, UsageObservation } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
-import { invitationContext } from '../../src/keys/seal-contexts.ts';
+import { invitationContext } from '../../src/db/seal-contexts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../support/databases.ts';
@@ -86,7 +86,7 @@ export function toHired(
         .where('trainerId', '=', trainerId)
         .executeTakeFirst();
       if (row === undefined || row.content === null) return null;
-      const opened = storage.box.open(row.content, invitationContext(row.membershipId));
+      const opened = storage.box.open(row.content, invitationContext(row));
       return JSON.parse(opened.toString()) as InvitationContent;
     },
     async receipts() {

@@ -1,5 +1,6 @@
 import type { AddressMissing } from '../../domain/evidence.ts';
 import { absences, instant, integer, sealed, table, text, version } from '../columns.ts';
+import { addressDigest, workEmailContext } from '../seal-contexts.ts';
 
 export const evidence = {
   contract: table(
@@ -109,7 +110,7 @@ export const evidence = {
       workEmailVersion: version().nullable(),
       addressMissing: text<AddressMissing>().nullable(),
       addressMissingVersion: version().nullable(),
-      workEmail: sealed().nullable(),
+      workEmail: sealed(workEmailContext, addressDigest).nullable(),
       workEmailDigest: text().nullable(),
       /** Not encrypted, because it names no person. In lower case. */
       workEmailDomain: text().nullable(),

@@ -1,5 +1,6 @@
 import type { DeliveryState } from '../../domain/delivery.ts';
 import { bigint, bytes, counter, instant, integer, sealed, table, text } from '../columns.ts';
+import { bodyContext } from '../seal-contexts.ts';
 
 export const inbox = {
   delivery: table(
@@ -25,7 +26,7 @@ export const inbox = {
       /** The span of its receiving, or the trace that the sender named; null where there is neither. */
       traceContext: text().nullable(),
       /** Empty if it was not kept; an encrypted body is never empty. */
-      body: sealed(),
+      body: sealed(bodyContext),
     },
     {
       unique: ['install', 'bodySha256'],

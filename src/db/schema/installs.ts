@@ -1,6 +1,7 @@
 import type { RunOutcome, RunTrigger } from '../../domain/run.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
 import { bigint, counter, instant, integer, sealed, table, text } from '../columns.ts';
+import { endpointSecretContext, replacedTokenContext, tokenContext } from '../seal-contexts.ts';
 
 export const installs = {
   /** An install that was connected by command. It is in the database and not in the configuration. */
@@ -8,7 +9,7 @@ export const installs = {
     {
       install: text(),
       source: text<SourceKind>().default('platform'),
-      token: sealed(),
+      token: sealed(tokenContext),
       tool: text(),
       /** A JSON list of patterns. */
       projects: text(),
@@ -27,7 +28,7 @@ export const installs = {
       install: text(),
       endpointId: text(),
       /** Null if it was made by hand and its secret is in the configuration. */
-      secret: sealed().nullable(),
+      secret: sealed(endpointSecretContext).nullable(),
       storedAt: instant(),
     },
     { key: ['install', 'endpointId'] },
@@ -142,7 +143,7 @@ export const installs = {
     {
       /** The SHA-256 of the token as it is configured or connected. */
       digest: text(),
-      token: sealed(),
+      token: sealed(replacedTokenContext),
       tokenId: text(),
       replacedId: text(),
     },

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { MembershipState } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
 import { bigint, counter, flag, instant, integer, sealed, table, text } from '../columns.ts';
+import { addressDigest, workEmailContext } from '../seal-contexts.ts';
 
 export const memberships = {
   /** The queue of trainers whose memberships are to be derived from the evidence. */
@@ -120,7 +121,7 @@ export const memberships = {
       membershipId: bigint().references('membership'),
       install: text(),
       trainerId: text(),
-      workEmail: sealed(),
+      workEmail: sealed(workEmailContext, addressDigest),
       workEmailDigest: text(),
       workEmailDomain: text().nullable(),
       /** Whether it is the current address. */

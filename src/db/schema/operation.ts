@@ -1,4 +1,5 @@
 import { counter, instant, sealed, table, text } from '../columns.ts';
+import { keptAnswerContext } from '../seal-contexts.ts';
 
 export const operation = {
   setting: table(
@@ -59,7 +60,7 @@ export const operation = {
       keyDigest: text().unique(),
       requestDigest: text(),
       /** Sealed; null while the act is under way. */
-      answer: sealed().nullable(),
+      answer: sealed(keptAnswerContext).nullable(),
       begunAt: instant(),
     },
     {

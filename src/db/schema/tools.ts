@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import type { DeliveredBy, InvitationKind } from '../../domain/invitation.ts';
 import type { ReceiptOutcome, ToolOperation } from '../../domain/membership.ts';
 import { bigint, counter, flag, instant, integer, sealed, table, text } from '../columns.ts';
+import { addressIn, credentialContext, driftFindingContext, invitationContext } from '../seal-contexts.ts';
 
 export const tools = {
   installBinding: table(
@@ -46,7 +47,7 @@ export const tools = {
       wasFound: flag(),
       createdAt: instant(),
       /** The generated password of the login that the call makes; null when the call is settled. */
-      credential: sealed().nullable(),
+      credential: sealed(credentialContext).nullable(),
     },
     {
       indexes: {
@@ -83,7 +84,7 @@ export const tools = {
       membershipId: bigint(),
       kind: text<InvitationKind>(),
       /** Null after it was delivered. */
-      content: sealed().nullable(),
+      content: sealed(invitationContext).nullable(),
       createdAt: instant('kept'),
       expiresAt: instant('kept').nullable(),
       deliveredAt: instant().nullable(),
@@ -166,7 +167,7 @@ export const tools = {
       /** When the first of the listings began that have shown it without a break. */
       since: instant(),
       /** The account as the tool shows it, as sealed JSON; null where there is a membership. */
-      content: sealed().nullable(),
+      content: sealed(driftFindingContext, { column: 'addressDigest', textOf: addressIn }).nullable(),
       /** Of its address, so that it is found when a person is to be forgotten. */
       addressDigest: text().nullable(),
     },

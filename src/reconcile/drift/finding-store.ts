@@ -4,7 +4,7 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { jsonTexts } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
 import type { MembershipState } from '../../domain/membership.ts';
-import { driftFindingContext } from '../../keys/seal-contexts.ts';
+import { driftFindingContext } from '../../db/seal-contexts.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import type { Group } from './drift-store.ts';
@@ -177,7 +177,7 @@ async function replaceFindings(
       kind,
       membershipId,
       since: since.get(accountOf({ kind, membershipId, account })) ?? listedAt,
-      content: account && box.seal(Buffer.from(JSON.stringify(account)), driftFindingContext(id)),
+      content: account && box.seal(Buffer.from(JSON.stringify(account)), driftFindingContext({ id })),
       addressDigest: address === undefined ? null : box.digest(address),
     };
   });
@@ -195,7 +195,7 @@ function toFinding(box: Pick<SecretBox, 'open'>, { id, kind, membershipId, conte
 /** Null where its key is gone: the next listing shows the account again. */
 function openAccount(box: Pick<SecretBox, 'open'>, id: string, content: Buffer): FoundAccount | null {
   try {
-    return JSON.parse(box.open(content, driftFindingContext(id)).toString('utf8')) as FoundAccount;
+    return JSON.parse(box.open(content, driftFindingContext({ id })).toString('utf8')) as FoundAccount;
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { InvitationContent } from '../../../src/domain/invitation.ts';
-import { invitationContext } from '../../../src/keys/seal-contexts.ts';
+import { invitationContext } from '../../../src/db/seal-contexts.ts';
 import { claimDue, convergeDue, receiptsOf, resetDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -17,7 +17,7 @@ const other = { contract: 'ctr_2', trainer: 'cmu2' };
 async function invitationsOf({ box, database }: Engine): Promise<InvitationContent[]> {
   const rows = await database.kysely.selectFrom('invitation').selectAll().execute();
   return rows.flatMap(({ membershipId, content }) =>
-    content === null ? [] : JSON.parse(box.open(content, invitationContext(membershipId)).toString()),
+    content === null ? [] : JSON.parse(box.open(content, invitationContext({ membershipId })).toString()),
   );
 }
 
