@@ -51,7 +51,7 @@ function toText(explanation: Explanation): string {
   const lines = [
     `${trainerId ?? 'no trainer'}${name}, by contract ${contractId} of ${install}`,
     ...steps.map(({ step, holds, says }) => `  ${holds ? 'yes' : 'no '}  ${step.padEnd(10)}  ${says}`),
-    ...(action === null ? [] : [`  To do: ${action}`]),
+    `  To do: ${action}`,
   ];
   // Names are chosen by strangers, and must not break the line.
   return lines.map(stripControl).join('\n');

@@ -16,7 +16,7 @@ export interface Stretch {
   lockOutMs: number | null;
   /** The generation of the removal that ended it; null if none did. */
   removedBy: number | null;
-  /** What cannot be told, as sentences. */
+  /** What is not known, as sentences. */
   doubts: string[];
 }
 

@@ -2,8 +2,8 @@ import type { ExpressionBuilder, ExpressionWrapper, SqlBool } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import { domainOf } from '../domain/marketplace-text.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
+import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /**

@@ -206,12 +206,16 @@ export interface RepeatedRemoval {
   removeAfter: string;
 }
 
-/** Makes the removal due; the brake decides about it as about every other. The receipt says that they are in again. */
+/**
+ * Makes the removal due; the brake decides about it as about every other.
+ *
+ * @returns the generation of the removal; undefined if the membership has changed meanwhile
+ */
 export async function removeAgain(
   tx: Transaction,
   { membershipId, memberId, removeAfter }: RepeatedRemoval,
   now: string,
-): Promise<void> {
+): Promise<number | undefined> {
   const found = await tx
     .updateTable('membership')
     .set((eb) => ({
@@ -230,20 +234,9 @@ export async function removeAgain(
     .where('id', '=', membershipId)
     .where('wanted', '=', false)
     .where('state', '=', 'removed')
-    .returning(['id as membershipId', 'generation'])
-    .execute();
-  for (const of of found) {
-    await tx
-      .insertInto('receipt')
-      .values({
-        ...of,
-        operation: 'remove',
-        outcome: 'already_member',
-        message: 'in a list of the tool',
-        createdAt: now,
-      })
-      .execute();
-  }
+    .returning('generation')
+    .executeTakeFirst();
+  return found?.generation;
 }
 
 /** A membership as it was known, and the account by which its trainer is in now. */

@@ -19,13 +19,13 @@ export interface Explanation {
   contractId: string;
   /** From the install to the login. Where one step does not hold, the later ones say what they can. */
   steps: ExplainedStep[];
-  /** The one thing to do, even if it is to wait or to do nothing; null for an instant of the past. */
-  action: string | null;
+  /** The one thing to do, even if it is to wait or to do nothing. */
+  action: string;
 }
 
 /** Whether a running bridge would still change something. */
 export function isToChange({ action }: Explanation): boolean {
-  return action !== null && (action.startsWith('wait: ') || action.includes('still in'));
+  return action.startsWith('wait: ') || action.includes('still in');
 }
 
 export interface ExplainedStep {

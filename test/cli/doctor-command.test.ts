@@ -349,7 +349,7 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
       {
         name: 'database',
         status: 'warning',
-        says: expect.stringMatching(/^migrations that are not run yet: 0001-inbox, 0002-/),
+        says: expect.stringContaining('migrations that are not run yet: 0001-initial'),
         action: 'run them with "gangway migrate", or start',
       },
     ]);

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { InvitationContent } from '../../src/domain/invitation.ts';
 import { invitationContext } from '../../src/db/seal-contexts.ts';
+import type { InvitationContent } from '../../src/domain/invitation.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { runCommand } from '../support/run-command.ts';

@@ -1,8 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { type AccessPeriod, listAccessHistory } from '../../src/memberships/access-history-store.ts';
-import { removeAgain } from '../../src/memberships/look-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -61,17 +59,6 @@ describeEachDatabase('who could get in', (openFresh) => {
       ['cmc1', 'cmc2'],
       ['cmc3'],
     ]);
-  });
-
-  it('begins anew when a list shows a removed member again', async () => {
-    await tell('contract.started', '1');
-    await tell('contract.ended', '2');
-    engine.clock.advance(minuteMs);
-    tool.seed('street-signs', 'cmu1');
-    const now = toInstant(engine.clock.now());
-    const again = { membershipId: 1, memberId: 'cmu1', removeAfter: now };
-    await inTransaction(engine.database, (tx) => removeAgain(tx, again, now));
-    expect(await list()).toMatchObject([{ until: expect.any(String) }, { from: now, until: null }]);
   });
 
   it('is what overlaps the period, of one install, page by page', async () => {

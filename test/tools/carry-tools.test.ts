@@ -34,7 +34,7 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
       await sql`insert into other.machine values ('studio')`.execute(kysely);
     }
     await carry({ atelier: 'https://tool.example/' });
-    expect(await names()).toEqual([['atelier', 1]]);
+    expect(await names()).toEqual([['atelier', true]]);
     expect(await bindings.list()).toMatchObject([{ tool: 'atelier', location: 'tool.example' }]);
     if (dialect !== 'postgres') return;
     const { rows } = await sql`select tool from other.machine`.execute(kysely);
@@ -51,6 +51,6 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
     const { bindings, carry, names } = await openOne();
     for (const tool of olds) await bindings.learn(tool, { identity: null, location: 'tool.example' });
     await carry(tools);
-    expect(await names()).toEqual([['studio', 1]]);
+    expect(await names()).toEqual([['studio', true]]);
   });
 });

@@ -102,7 +102,7 @@ export const historyPage = pageSchema(
       contracts: z.array(z.object({ install: z.string(), contractId: z.string() })),
       cause: maybeText.describe('Why they were removed.'),
       lockOutMs: z.number().nullable().describe('Milliseconds from when they were to be out until they were.'),
-      doubts: z.array(z.string()).describe('What cannot be told.'),
+      doubts: z.array(z.string()).describe('What is not known.'),
     })
     .meta({ id: 'AccessStretch', description: 'A time in which a trainer could get into a group of a tool.' }),
 );
@@ -120,9 +120,7 @@ const explanation = z
         says: z.string(),
       }),
     ),
-    action: maybeText.describe(
-      'The one thing to do, even if it is to wait or to do nothing; null for an instant of the past.',
-    ),
+    action: z.string().describe('The one thing to do, even if it is to wait or to do nothing.'),
   })
   .meta({ id: 'Explanation' });
 

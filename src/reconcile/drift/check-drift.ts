@@ -1,3 +1,4 @@
+import { addReceipt } from '../../converge/receipt-store.ts';
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { EvidenceStore } from '../../evidence/evidence-store.ts';
@@ -208,8 +209,20 @@ async function removeFoundAgain(deps: CheckDriftDeps, tx: Transaction, verdicts:
   const { graceMs, clock } = deps;
   const decided = await judgeFoundAgain(deps, tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
+  const createdAt = toInstant(clock.now());
   for (const { membershipId, memberId } of decided) {
-    await removeAgain(tx, { membershipId, memberId, removeAfter }, toInstant(clock.now()));
+    const generation = await removeAgain(tx, { membershipId, memberId, removeAfter }, createdAt);
+    if (generation === undefined) continue;
+    // From here on it is known that they are in again.
+    const message = 'A list of the tool shows them again';
+    await addReceipt(tx, {
+      membershipId,
+      generation,
+      operation: 'remove',
+      outcome: 'already_member',
+      message,
+      createdAt,
+    });
   }
   return decided.map(membershipIdOf);
 }

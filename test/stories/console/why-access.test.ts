@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { pauseBetween } from '../../support/between.ts';
 import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { openJourney } from '../../support/journey.ts';
-import { createVisitor, type VisitedPage } from '../../support/visitor.ts';
+import { createVisitor } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
 const script = '<script>alert(1)</script>';
@@ -34,53 +33,6 @@ describe('the pages of access', () => {
     // It is explained by the link that leads there, and by no other one.
     expect(text).not.toContain('street-lamps');
     expect((await visitor.visit(`/contracts/${contractId}`)).text).toContain(`${trainerId} is on it`);
-  });
-
-  it('say why it was so at an instant of the past', async () => {
-    const { visitor, id, trainerId, contractId, sandbox, quiet } = await openHired();
-    const then = await pauseBetween();
-    sandbox.endContract(contractId);
-    await quiet();
-    await visitor.signIn('vera');
-    for (const path of [`/memberships/${id}`, `/trainers/${trainerId}`, `/contracts/${contractId}`]) {
-      const now = await visitor.visit(path);
-      expect(now.text).toContain('no | contract | the contract is ended');
-      const past = await visitor.press(now, 'Show', { at: then.slice(0, 23) });
-      expect(past.text).toContain('by the evidence journal');
-      expect(past.text).toContain('yes | contract | the contract is active');
-      expect(past.text).toContain('active in street-signs of ');
-      expect(past.text).not.toContain('To do');
-    }
-    expect((await visitor.visit(`/memberships/${id}?at=2020-01-01T00:00:00`)).status).toBe(400);
-    expect((await visitor.visit(`/memberships/${id}?at=yesterday`)).status).toBe(400);
-  });
-
-  it('go back by minutes, of which the first position is now', async () => {
-    const { visitor, id, sandbox, contractId, clock, pass, quiet } = await openHired();
-    await visitor.signIn('vera');
-    const slider = (page: VisitedPage) => {
-      const { min, max, value } = page.html.querySelector('input[type=range]')?.attributes ?? {};
-      return [min, max, value].map(Number);
-    };
-    await pass(5 * minuteMs);
-    sandbox.endContract(contractId);
-    await quiet();
-    const now = await visitor.visit(`/memberships/${id}`);
-    const [, most = 0] = slider(now);
-    expect(most).toBeGreaterThanOrEqual(4);
-    expect(slider(now)).toEqual([0, most, 0]);
-    const still = await visitor.press(now, 'Go back so far', { ago: '0' });
-    expect(still.text).toContain('As it is now');
-    expect(still.text).toContain('no | contract | the contract is ended');
-    const past = await visitor.press(now, 'Go back so far', { ago: '2' });
-    expect(past.text).toContain('by the evidence journal');
-    expect(slider(past)).toEqual([0, most, 2]);
-    // Less than a minute ago is not now.
-    const lately = new Date(clock.now().getTime() - 1000);
-    expect(slider(await visitor.visit(`/memberships/${id}?at=${lately.toISOString()}`))).toEqual([0, most, 1]);
-    for (const ago of ['-1', '1.5', 'x', '999999']) {
-      expect([ago, (await visitor.visit(`/memberships/${id}?ago=${ago}`)).status]).toEqual([ago, 400]);
-    }
   });
 
   it('show every step of a hire and an end, and what operators did between them', async () => {

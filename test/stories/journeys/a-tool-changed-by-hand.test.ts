@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
+import { listAccessHistory } from '../../../src/memberships/access-history-store.ts';
 import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import { openJourney } from '../../support/journey.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -45,8 +46,17 @@ describeAnyDialect('a tool changed by hand', (dialect) => {
       'add added',
       'add added',
       'remove removed',
+      'remove already_member',
       'add added',
       'remove removed',
+    ]);
+    const period = { from: '', to: journey.clock.now().toISOString() };
+    const accesses = await listAccessHistory(storage.database.kysely, period, { limit: 100 });
+    const of = (id: string) =>
+      accesses.filter(({ trainerId }) => trainerId === id).map(({ until: end }) => end !== null);
+    expect([of(gone), of(returned.opentrainUserId)]).toEqual([
+      [true, false],
+      [true, true],
     ]);
 
     function isRight(members: string[]): boolean {
