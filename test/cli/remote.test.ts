@@ -84,7 +84,7 @@ describe('a command with --remote', () => {
   });
 
   it('answers for all that it is declared for', async () => {
-    const { remote, hired, clock, membershipOf } = await openHeld();
+    const { remote, hired, membershipOf } = await openHeld();
     const contract = hired[0]?.contractId ?? '';
     const [approved = '', released = ''] = await Promise.all(hired.slice(1).map(membershipOf));
     const asked: [string[], number, string][] = [
