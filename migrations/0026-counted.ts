@@ -14,11 +14,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create index membership_leaving on membership ((coalesce(remove_after, '')), id)
     where state || '' = 'removing'`.execute(db);
   await createBudgetIndexes(db);
-  await db.schema
-    .createIndex('missed_event_by_kind')
-    .on('missed_event')
-    .columns(['install', 'kind', 'found_at'])
-    .execute();
   // None of its rows is of a delivery that was handled without trouble, so receiving costs no more.
   await db.schema
     .createIndex('delivery_troubled')

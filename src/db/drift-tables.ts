@@ -1,10 +1,9 @@
-import type { Generated, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 
-/** What the latest complete listing of each group showed, and what readings of the marketplace have found. */
+/** What the latest complete listing of each group showed. */
 export interface DriftTables {
   driftListing: DriftListingTable;
   driftFinding: DriftFindingTable;
-  missedEvent: MissedEventTable;
 }
 
 interface DriftListingTable {
@@ -34,17 +33,6 @@ interface DriftFindingTable {
   content: Buffer | null;
   /** Of its address, so that it is found when a person is to be forgotten. */
   addressDigest: string | null;
-}
-
-/** A change at the marketplace that a reading has found, and that no delivery had said before. Ids alone. */
-interface MissedEventTable {
-  id: Generated<number>;
-  install: string;
-  kind: 'start' | 'end' | 'link' | 'link_removed' | 'joined' | 'left';
-  contractId: string | null;
-  linkId: string | null;
-  trainerId: string | null;
-  foundAt: string;
 }
 
 export type DriftFindingRow = Selectable<DriftFindingTable>;

@@ -22,7 +22,6 @@ import { up as createAlerts } from '../../migrations/0019-alert.ts';
 import { up as addTraceContext } from '../../migrations/0020-trace-context.ts';
 import { up as createDrift } from '../../migrations/0021-drift.ts';
 import { up as createUsageDifference } from '../../migrations/0022-usage-difference.ts';
-import { up as createMissedEvent } from '../../migrations/0023-missed-event.ts';
 import { up as createJournal } from '../../migrations/0024-journal.ts';
 import { up as addDeliveryFilters } from '../../migrations/0025-delivery-filters.ts';
 import { up as addCounted } from '../../migrations/0026-counted.ts';
@@ -67,7 +66,6 @@ const migrations: Record<string, Migration> = {
   '0020-trace-context': { up: addTraceContext },
   '0021-drift': { up: createDrift },
   '0022-usage-difference': { up: createUsageDifference },
-  '0023-missed-event': { up: createMissedEvent },
   '0024-journal': { up: createJournal },
   '0025-delivery-filters': { up: addDeliveryFilters },
   '0026-counted': { up: addCounted },

@@ -69,7 +69,6 @@ export const stampedColumns: StampedColumns = {
     mailed: ['mailed_at'],
     membership: ['next_attempt_at', 'updated_at', 'missed_at'],
     membership_address: ['given_at', 'ended_at'],
-    missed_event: ['found_at'],
     notice: ['occurred_at'],
     participation: ['seen_at'],
     payment_reader: ['next_read_at'],
