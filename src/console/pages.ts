@@ -16,7 +16,6 @@ import { installActs, installActViews } from './pages/install-acts.ts';
 import { installViews } from './pages/install-page.ts';
 import { invitationActs, invitationViews } from './pages/invitations-page.ts';
 import { membershipActs, membershipViews } from './pages/membership-page.ts';
-import { missedViews } from './pages/missed-page.ts';
 import { notificationsViews } from './pages/notifications-page.ts';
 import { planActs, planViews } from './pages/plan-page.ts';
 import { plansViews } from './pages/plans-page.ts';
@@ -26,7 +25,6 @@ import { workViews } from './pages/work-page.ts';
 /** Every page of the console, and everything that can be done there. */
 export const views: readonly View<ConsoleParts>[] = [
   ...homeViews,
-  ...missedViews,
   ...accessViews,
   ...contractViews,
   ...membershipViews,

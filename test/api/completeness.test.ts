@@ -29,7 +29,6 @@ const byPage: Record<string, string[] | string> = {
   '/installs/:name/unlink/:link': 'asks whether it is meant',
   '/invitations': ['listWaiting'],
   '/memberships/:id': ['getMembership', 'explain'],
-  '/missed': ['listMissedEvents'],
   '/notifications': ['listNotifications'],
   '/plans': ['listPlans'],
   '/plans/:id': ['getPlan'],

@@ -117,7 +117,6 @@ function addresses(): string[] {
     `/work/contracts/ctr${middle}`,
     '/drift',
     '/drift?side=extra&group=project-77',
-    '/missed',
   ];
 }
 
@@ -158,7 +157,7 @@ async function fillWork(database: Database, contracts: number): Promise<void> {
   await sql`insert into setting (name, value) values ('usage_compared_at', '2026-01-01T00:00:00.000Z')`.execute(db);
 }
 
-/** Every third member of 300 groups is missing, as many strangers are in, and half of all starts were missed. */
+/** Every third member of 300 groups is missing, and as many strangers are in. */
 async function fillDrift(database: Database, members: number): Promise<void> {
   const db = database.kysely;
   const counter = (count: number) =>
@@ -170,8 +169,6 @@ async function fillDrift(database: Database, members: number): Promise<void> {
     select 'm' || n, 'studio', 'project-' || (n % 300), 'missing', n, ${at} from counter`.execute(db);
   await sql`${counter(Math.floor(members / 3))} insert into drift_finding (id, tool, group_id, kind, since)
     select 's' || n, 'studio', 'project-' || (n % 300), 'stranger', ${at} from counter`.execute(db);
-  await sql`${counter(Math.floor(members / 2))} insert into missed_event (install, kind, contract_id, found_at)
-    select 'acme', 'start', 'ctr' || n, ${at} from counter`.execute(db);
 }
 
 async function signIn(consoleUrl: string): Promise<string> {

@@ -1,7 +1,6 @@
 import { type EndingBudget, listEndingBudgets, listUsedDays } from '../../budget/ending-budgets.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addDays } from '../../lib/add-days.ts';
-import { listMissed } from '../../reconcile/read/missed-event-store.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -12,13 +11,11 @@ import {
   budgetsQuery,
   differencePage,
   differencesQuery,
-  missedPage,
-  missedQuery,
   workDaysAnswer,
   workDaysQuery,
 } from '../schemas/work-schema.ts';
 
-/** Work by day, the budgets that it uses up, and what events missed. */
+/** Work by day, and the budgets that it uses up. */
 
 const tag = 'work';
 const usualDays = 30;
@@ -108,16 +105,4 @@ function toBudget({ unit, pace, ...budget }: EndingBudget) {
   return { ...budget, unit: unit ?? null, lately: pace.lately };
 }
 
-const listMissedEvents = defineOperation({
-  id: 'listMissedEvents',
-  method: 'get',
-  path: '/missed',
-  summary: 'Changes of the last month that a reading found, and that no delivery had said before, the latest first',
-  tag,
-  query: missedQuery,
-  answer: missedPage,
-  run: ({ query: { install, kind, ...wish } }, { database }) =>
-    pageById('listMissedEvents', wish, (before, limit) => listMissed(database, { install, kind, before, limit })),
-});
-
-export const workOperations = [listWorkDays, listDifferences, listBudgets, getBudget, listMissedEvents];
+export const workOperations = [listWorkDays, listDifferences, listBudgets, getBudget];

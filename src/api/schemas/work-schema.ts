@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { budgetStates } from '../../domain/budget.ts';
-import { missedKinds } from '../../reconcile/read/missed-events.ts';
-import { count, day, instant, maybeInstant, maybeText, pageSchema, paging, text } from './common-schema.ts';
+import { count, day, maybeInstant, maybeText, pageSchema, paging, text } from './common-schema.ts';
 import { contractParams } from './customer-schema.ts';
 import { counts, heldFacts } from './usage-schema.ts';
 
-/** Work by day, the budgets that it uses up, and what events missed. */
+/** Work by day, and the budgets that it uses up. */
 
 export const workDaysQuery = z.strictObject({
   install: text.optional().describe('Only its work.'),
@@ -94,23 +93,3 @@ export const budgetAnswer = z.object({
     .array(z.object({ day, used: z.number() }))
     .describe('What was reported of the last 60 days, the latest first.'),
 });
-
-export const missedQuery = z.strictObject({
-  ...paging,
-  install: text.optional(),
-  kind: z.enum(missedKinds).optional(),
-});
-
-export const missedPage = pageSchema(
-  z
-    .object({
-      id: z.int(),
-      install: z.string(),
-      kind: z.enum(missedKinds),
-      contractId: maybeText,
-      linkId: maybeText,
-      trainerId: maybeText,
-      foundAt: instant,
-    })
-    .meta({ id: 'MissedEvent', description: 'A change that a reading found and no delivery had said before.' }),
-);

@@ -14,7 +14,6 @@ import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
 import { healthOf, pathOf } from './install-page.ts';
-import { missedOf } from './missed-page.ts';
 
 /** What needs a person now, and the health of both ends. */
 export const homeViews: readonly View<ConsoleParts>[] = [{ path: '/', show: showHome }];
@@ -40,8 +39,6 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
       <h2>Customers</h2>
       ${tableOf('When each customer was read from the marketplace', customers, customerColumns, noInstalls)}
       ${installs.size > 0 && formOf(asked, '/read-now', html`<button>Read every customer now</button>`)}
-      <h2>What events missed and reading found</h2>
-      ${await missedOf(parts, { month: ago(30), day: ago(1) })}
       <h2>Tools</h2>
       ${tableOf('How many memberships are in which state', present.memberships, memberColumns, noMembers)}
       <h2>Work</h2>

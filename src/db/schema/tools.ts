@@ -179,23 +179,4 @@ export const tools = {
       },
     },
   ),
-
-  /** A change at the marketplace that a reading has found, and that no delivery had said before. Ids alone. */
-  missedEvent: table(
-    {
-      id: counter(),
-      install: text(),
-      kind: text<'start' | 'end' | 'link' | 'link_removed' | 'joined' | 'left'>(),
-      contractId: text().nullable(),
-      linkId: text().nullable(),
-      trainerId: text().nullable(),
-      foundAt: instant(),
-    },
-    {
-      indexes: {
-        byInstall: ['install', 'foundAt', 'kind'],
-        byKind: ['install', 'kind', 'foundAt'],
-      },
-    },
-  ),
 };

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { type Database, inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
@@ -20,8 +20,6 @@ import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce } from '../read/evidence-of-install.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
 import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
-import { addMissed } from '../read/missed-event-store.ts';
-import { findMissed } from '../read/missed-events.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
 import type { ActiveListStore } from './active-list-store.ts';
@@ -131,11 +129,6 @@ async function readAndApply(
   const { install } = lease.claim();
   const held: HeldEvidence[] = [];
   const known = await deps.installStates.known(install);
-  // The first reading finds all that was there before, and no event was missed.
-  const wasRead = (await deps.installStates.find(install))?.readBeganAt != null;
-  const noteMissed: NoteChanged = async (tx, changed) => {
-    if (wasRead) await addMissed(tx, install, findMissed(changed, beganAt), beganAt);
-  };
   const source = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(source, install, known, beganAt, signal);
   for (;;) {
@@ -149,7 +142,7 @@ async function readAndApply(
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
     if (isEnd && tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
-    held.push(...(await addEvidence(deps, evidence, noteMissed)));
+    held.push(...(await addEvidence(deps, evidence)));
     await lease.progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
     if (evidence.contracts.length >= contractsAtOnce) await nextTurn();
@@ -178,21 +171,12 @@ export async function deriveAll(deps: AddDeps, install: string, onStep: () => Pr
 
 type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
 
-/** Notes what evidence has changed, in the transaction that adds it. */
-type NoteChanged = (tx: Transaction, changed: Evidence) => Promise<void>;
-
 /** @returns what exceeds a bound and was not taken in */
-export async function addEvidence(
-  deps: AddDeps,
-  evidence: Evidence,
-  note?: NoteChanged,
-): Promise<readonly HeldEvidence[]> {
+export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<readonly HeldEvidence[]> {
   const { database, clock } = deps;
   const applied = await inTransaction(database, async (tx) => {
     await deps.evidence.lock(tx);
-    const added = await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
-    await note?.(tx, added.changed);
-    return added;
+    return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
   });
   deps.report(applied.changed, applied.held);
   if (applied.isDue) deps.onMembershipDue();

@@ -95,31 +95,3 @@ describe('the home page', () => {
     await reader?.cancel();
   });
 });
-
-describe('what events missed and reading found', () => {
-  it('stands on the home page, and leads to the contract that no event had named', async () => {
-    const { sandbox, customer, consoleUrl, quiet, pass } = await openJourney(sqlite);
-    sandbox.setFaults(undefined, { lose: 1 });
-    await customer.link('street-signs');
-    sandbox.hire({ jobId: customer.jobId });
-    await quiet();
-    const visitor = createVisitor(consoleUrl);
-    await visitor.signIn('otto');
-    async function read(): Promise<void> {
-      await pass(2 * minuteMs);
-      await visitor.press(await visitor.visit('/'), 'Read every customer now');
-      await quiet();
-    }
-    // The first reading finds all that was there before.
-    await read();
-    expect((await visitor.visit('/')).text).toContain('Readings have found nothing that events had not said.');
-    const { contractId } = sandbox.hire({ jobId: customer.jobId });
-    await read();
-    const home = await visitor.visit('/');
-    expect(home.text).toContain('acme | a contract began | 1 | 1');
-    const link = home.html.querySelectorAll('main td a').find(({ text }) => text === 'a contract began');
-    const missed = await visitor.visit(link?.getAttribute('href') ?? '');
-    expect(missed.text).toContain(`| acme | a contract began | contract ${contractId}`);
-    expect((await visitor.visit('/missed?kind=end')).text).toContain('Readings have found nothing');
-  });
-});
