@@ -5,9 +5,8 @@ import {
   PostgresQueryCompiler,
   type RootOperationNode,
   SqliteDialect,
-  type SqliteQueryCompiler,
+  SqliteQueryCompiler,
 } from 'kysely';
-import { FewListLengths } from './few-list-lengths.ts';
 
 /**
  * Names are in snake case in the database and in camel case in the program. Kysely's plugin for this
@@ -32,7 +31,7 @@ export class SnakeCasePostgresDialect extends PostgresDialect {
   }
 }
 
-class SnakeCaseSqliteCompiler extends FewListLengths {
+class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
   protected override sanitizeIdentifier(name: string): string {
     return toSnakeCase(name, (snake) => super.sanitizeIdentifier(snake));
   }
