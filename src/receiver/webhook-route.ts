@@ -131,7 +131,7 @@ async function takeSigned(
   span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
   deps.metrics.deliveries.inc({ install, status });
   deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
-  answer(response, status);
+  response.json({ status });
 }
 
 /**
@@ -150,23 +150,6 @@ async function isSigned(
   await loadInstalls(AbortSignal.timeout(loadTimeoutMs)).catch(() => undefined);
   const loaded = secretsOf(install);
   return loaded !== undefined && loaded !== known && isSignedWith(loaded, signature, body);
-}
-
-const answers = {
-  accepted: toAnswer('accepted'),
-  duplicate: toAnswer('duplicate'),
-  ignored: toAnswer('ignored'),
-  unprocessable: toAnswer('unprocessable'),
-} satisfies Record<Appended['status'], string>;
-
-function toAnswer(status: Appended['status']): string {
-  return JSON.stringify({ status });
-}
-
-/** Made once, because Express would make each answer anew; and as text, which Node writes in one piece with the head. */
-function answer(response: Response, status: Appended['status']): void {
-  const body = answers[status];
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body);
 }
 
 /** Names of installs need no encoding, so nothing is decoded. */
