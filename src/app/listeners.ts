@@ -21,7 +21,6 @@ import { createReceiverApp } from '../receiver/receiver-app.ts';
 import { createRecentIds } from '../receiver/recent-ids.ts';
 import { createRefusalLog } from '../receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
-import { createSigningKeys, toSigningKey } from '../receiver/verify-signature.ts';
 import type { Storage } from './storage.ts';
 
 export interface ReceiverParts {
@@ -62,9 +61,9 @@ export function createReceiver(parts: ReceiverParts): HttpServer {
     readiness,
     databaseClock: parts.databaseClock,
     onStored: parts.onStored,
-    signingKeys: createSigningKeys(installs),
+    secretsOf: (install) => installs.get(install)?.webhookSecrets,
     loadInstalls: parts.loadInstalls,
-    decoySecret: toSigningKey(randomBytes(32).toString('hex')),
+    decoySecret: randomBytes(32).toString('hex'),
     headers: createMarketplaceHeaders(config.marketplace.headerPrefixes),
     budget: createByteBudget(inFlightBytes),
     admission: createAdmission(createRateLimit(config.receiver.limits, clock), parts.storageGate),

@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import { chunksOf } from '../lib/chunks.ts';
-import { fillUp } from './few-list-lengths.ts';
 
 /** How many rows one statement may name, so that both databases accept the number of parameters. */
 const keysAtOnce = 1000;
@@ -8,7 +7,7 @@ const keysAtOnce = 1000;
 /** `(a, b) in (values (…), (…))`, which both databases understand. */
 export function keyIn(key: readonly string[], rows: readonly object[], of?: string): RawBuilder<boolean> {
   const refs = key.map((column) => sql.ref(of === undefined ? column : `${of}.${column}`));
-  const values = fillUp(rows).map((row) => {
+  const values = rows.map((row) => {
     const fields = row as Readonly<Record<string, unknown>>;
     return sql`(${sql.join(key.map((column) => fields[column]))})`;
   });

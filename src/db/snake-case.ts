@@ -7,10 +7,9 @@ import {
   type QueryResult,
   type RootOperationNode,
   SqliteDialect,
-  type SqliteQueryCompiler,
+  SqliteQueryCompiler,
   type UnknownRow,
 } from 'kysely';
-import { FewListLengths } from './few-list-lengths.ts';
 import { flags } from './schema.ts';
 
 /**
@@ -49,7 +48,7 @@ export class SnakeCasePostgresDialect extends PostgresDialect {
   }
 }
 
-class SnakeCaseSqliteCompiler extends FewListLengths {
+class SnakeCaseSqliteCompiler extends SqliteQueryCompiler {
   protected override appendValue(value: unknown): void {
     super.appendValue(toStored(value));
   }

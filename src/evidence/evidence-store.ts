@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Database, Transaction } from '../db/database.ts';
-import { inFewLengths } from '../db/few-list-lengths.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import { takeTurn } from '../db/lease.ts';
 import type { Row as RowOf } from '../db/schema.ts';
@@ -123,7 +122,7 @@ async function mergeInto<T extends object>(
     return isSame(before, after) ? [] : [{ before, after }];
   });
   const rows = changed.map(({ after }) => toRow(after));
-  for (const part of inFewLengths(rows)) await save(tx, table, key, part);
+  for (const part of inParts(rows)) await save(tx, table, key, part);
   return changed.flatMap(({ before, after }) =>
     before !== undefined && meaningOf && isSame(meaningOf(before), meaningOf(after)) ? [] : [after],
   );

@@ -2,13 +2,8 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { openDatabase } from '../db/open-database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
-import {
-  type AppendReply,
-  type AppendRequest,
-  type AppendThreadData,
-  unpackDeliveries,
-} from './append-thread-protocol.ts';
 import { createInboxStore } from './inbox-store.ts';
+import type { AppendReply, AppendRequest, AppendThreadData } from './threaded-append.ts';
 
 /**
  * The thread that stores deliveries in SQLite. SQLite blocks the thread that calls it while it waits
@@ -52,11 +47,11 @@ async function serve(requests: Append[]): Promise<void> {
 }
 
 async function append(requests: Append[]): Promise<AppendReply[]> {
-  const appended = await store.append(requests.flatMap(({ packed }) => unpackDeliveries(packed)));
+  const appended = await store.append(requests.flatMap(({ deliveries }) => deliveries));
   let end = 0;
-  return requests.map(({ id, packed }) => {
+  return requests.map(({ id, deliveries }) => {
     const begin = end;
-    end += packed.ends.length;
+    end += deliveries.length;
     return { id, appended: appended.slice(begin, end) };
   });
 }

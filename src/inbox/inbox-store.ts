@@ -1,12 +1,12 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
+import { bodyContext } from '../db/seal-contexts.ts';
 import { writeSetting } from '../db/setting-store.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
-import { bodyContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
-import { type AppendedRow, createAppendStatements, deliveryKeyOf } from './append-store.ts';
+import { type AppendedRow, deliveryKeyOf, insertNew } from './append-store.ts';
 import { toBodyKey } from './body-key.ts';
 import {
   type DeliveryFilter,
@@ -93,7 +93,6 @@ interface KeyedDelivery {
 
 export function createInboxStore(database: Database, box: SecretBox): InboxStore {
   const { kysely } = database;
-  const statements = createAppendStatements(kysely);
   const turns = createTurns();
 
   function toRow({ delivery, read, bodyKey }: KeyedDelivery): AppendedRow {
@@ -131,7 +130,7 @@ export function createInboxStore(database: Database, box: SecretBox): InboxStore
       const rows = [...new Map(keyed.map((one) => [one.key, one])).values()]
         .sort((a, b) => (a.key < b.key ? -1 : 1))
         .map(toRow);
-      const stored = await inTransaction(database, (tx) => statements.insertNew(tx, rows), {
+      const stored = await inTransaction(database, (tx) => insertNew(tx, rows), {
         isDurable: true,
       });
       // Of two in one batch, the first is new.

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import { oncePerSize } from '../db/once-per-size.ts';
 import type { Row } from '../db/schema.ts';
 import { rowOverheadBytes } from '../domain/delivery.ts';
 
@@ -29,27 +28,23 @@ export function bytesOf({ headers, body }: Pick<Row<'delivery'>, 'headers' | 'bo
 const bytesOfRow = sql<number>`octet_length(body) + octet_length(headers) + ${sql.lit(rowOverheadBytes)}`;
 
 /** @param changes bytes by install, below zero if deliveries were deleted */
-export type CountStored = (tx: Transaction, changes: ReadonlyMap<string, number>, part?: number) => Promise<void>;
-
-export function createCountStored(kysely: Transaction): CountStored {
-  const upsert = oncePerSize((size) =>
-    kysely
-      .insertInto('installStorage')
-      .values(new Array(size).fill({ install: '', part: 0, bytes: 0 }))
-      .onConflict((conflict) =>
-        conflict.columns(['install', 'part']).doUpdateSet((eb) => ({
-          bytes: eb('installStorage.bytes', '+', eb.ref('excluded.bytes')),
-        })),
-      )
-      .compile(),
-  );
-  return async (tx, changes, part = randomInt(parts)) => {
-    if (changes.size === 0) return;
-    // In the same order in every transaction, so that no two can deadlock.
-    const rows = [...changes].sort(([a], [b]) => (a < b ? -1 : 1));
-    const parameters = rows.flatMap(([install, bytes]) => [install, part, bytes]);
-    await tx.executeQuery({ ...upsert(rows.length), parameters });
-  };
+export async function countStored(
+  tx: Transaction,
+  changes: ReadonlyMap<string, number>,
+  part = randomInt(parts),
+): Promise<void> {
+  if (changes.size === 0) return;
+  // In the same order in every transaction, so that no two can deadlock.
+  const sorted = [...changes].sort(([a], [b]) => (a < b ? -1 : 1));
+  await tx
+    .insertInto('installStorage')
+    .values(sorted.map(([install, bytes]) => ({ install, part, bytes })))
+    .onConflict((conflict) =>
+      conflict.columns(['install', 'part']).doUpdateSet((eb) => ({
+        bytes: eb('installStorage.bytes', '+', eb.ref('excluded.bytes')),
+      })),
+    )
+    .execute();
 }
 
 /** @param rows an install and bytes that it gained or lost; an install may come several times */
@@ -62,7 +57,7 @@ export function sumByInstall(rows: Iterable<{ install: string; bytes: number }>)
 /** @param installs of each new hire */
 export async function countHires(tx: Transaction, installs: readonly string[]): Promise<void> {
   const bytes = sumByInstall(installs.map((install) => ({ install, bytes: bytesOfHire })));
-  await createCountStored(tx)(tx, bytes, hiresPart);
+  await countStored(tx, bytes, hiresPart);
 }
 
 /** How many hires an install has. */
@@ -87,7 +82,7 @@ export async function deleteSettled(database: Database, ids: number[]): Promise<
       .returning(['install', bytesOfRow.as('bytes')])
       .execute();
     const freed = deleted.map(({ install, bytes }) => ({ install, bytes: -bytes }));
-    await createCountStored(tx)(tx, sumByInstall(freed));
+    await countStored(tx, sumByInstall(freed));
     return deleted.length;
   });
 }

@@ -1,13 +1,19 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { WriteTurns } from '../db/write-turns.ts';
 import type { Appended, NewDelivery } from '../domain/delivery.ts';
 import { AppError, type ErrorCode } from '../domain/errors.ts';
-import {
-  type AppendReply,
-  type AppendRequest,
-  type AppendThreadData,
-  packDeliveries,
-} from './append-thread-protocol.ts';
+
+export interface AppendThreadData {
+  url: string;
+  key: Uint8Array;
+  writeTurns?: WriteTurns | undefined;
+}
+
+/** The thread sends one reply for each request. */
+export type AppendRequest = { id: number; deliveries: readonly NewDelivery[] } | 'close';
+
+export type AppendReply = { id: number } & ({ appended: Appended[] } | { code: ErrorCode; message: string });
 
 export interface ThreadedAppend {
   /** As `InboxStore.append`. Calls may overlap, and may then share a commit. */
@@ -66,9 +72,7 @@ export function createThreadedAppend(data: AppendThreadData, quietMs = usualQuie
       thread ??= startThread();
       lastId += 1;
       const id = lastId;
-      const packed = packDeliveries(deliveries);
-      const request: AppendRequest = { id, packed };
-      thread.postMessage(request, [packed.bodies.buffer]);
+      thread.postMessage({ id, deliveries } satisfies AppendRequest);
       const reply = await new Promise<AppendReply>((resolve) => settles.set(id, resolve));
       endWhenQuiet();
       if ('appended' in reply) return reply.appended;

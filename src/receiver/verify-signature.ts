@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 export type RefusalReason = 'missing' | 'malformed' | 'too_old' | 'too_new' | 'no_secret_matched';
 
@@ -13,30 +13,6 @@ export interface Signature {
 export type ReadSignature = { outcome: 'read'; signature: Signature } | { outcome: 'refused'; reason: RefusalReason };
 
 const toleranceSeconds = 300;
-
-/** The secret as a key for HMAC. The whole text is the key, `whsec_` included. */
-export function toSigningKey(secret: string): KeyObject {
-  return createSecretKey(Buffer.from(secret, 'utf8'));
-}
-
-/** The keys with which a delivery to an install may be signed; undefined if there is no such install. */
-export interface SigningKeys {
-  get(install: string): readonly KeyObject[] | undefined;
-}
-
-/** @param installs a change in the Map applies from the next delivery on */
-export function createSigningKeys(installs: ReadonlyMap<string, { webhookSecrets: readonly string[] }>): SigningKeys {
-  const made = new WeakMap<readonly string[], readonly KeyObject[]>();
-  return {
-    get(install) {
-      const secrets = installs.get(install)?.webhookSecrets;
-      if (secrets === undefined) return undefined;
-      const keys = made.get(secrets) ?? secrets.map(toSigningKey);
-      made.set(secrets, keys);
-      return keys;
-    },
-  };
-}
 
 /**
  * Reads `t=<unix seconds>,v1=<hex>` (docs/design.md, Receiving). This is all that can be checked before
@@ -60,13 +36,9 @@ export function readSignature(headers: readonly string[], now: number): ReadSign
 /**
  * Whether one of the secrets made the signature over `<t>.<raw body>`. During a rotation there may be
  * several `v1` and several secrets. One match is enough, but all are tried, so that the time it takes
- * reveals nothing.
+ * reveals nothing. The whole text of a secret is the key, `whsec_` included.
  */
-export function isSignedWith(
-  secrets: readonly KeyObject[],
-  { timestamp, digests }: Signature,
-  body: Uint8Array,
-): boolean {
+export function isSignedWith(secrets: readonly string[], { timestamp, digests }: Signature, body: Uint8Array): boolean {
   const matches = secrets.flatMap((secret) => {
     const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
     return digests.filter((digest) => timingSafeEqual(expected, digest));

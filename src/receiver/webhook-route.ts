@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import type { Request, RequestHandler, Response } from 'express';
 import { type Appended, maxBodyBytes } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
@@ -17,23 +16,18 @@ import { keepHeaders, type MarketplaceHeaders } from './marketplace-headers.ts';
 import { readBody } from './read-body.ts';
 import type { RecentIds } from './recent-ids.ts';
 import type { RefusalLog } from './refusal-log.ts';
-import {
-  isSignedWith,
-  type RefusalReason,
-  readSignature,
-  type Signature,
-  type SigningKeys,
-} from './verify-signature.ts';
+import { isSignedWith, type RefusalReason, readSignature, type Signature } from './verify-signature.ts';
 
 export interface WebhookRouteDeps {
   inbox: Inbox;
   /** Called when a delivery was stored, before it is answered. It only writes to memory. */
   onStored?(install: string): void;
-  signingKeys: SigningKeys;
+  /** The secrets with which a delivery to an install may be signed; undefined if there is no such install. */
+  secretsOf(install: string): readonly string[] | undefined;
   /** Loads the secrets that another process has stored up to now. */
   loadInstalls(signal: AbortSignal): Promise<void>;
   /** Used instead of the secret of an unknown install. */
-  decoySecret: KeyObject;
+  decoySecret: string;
   headers: MarketplaceHeaders;
   /** The bytes of requests that are not answered yet, by the name of the install. */
   budget: ByteBudget;
@@ -137,7 +131,7 @@ async function takeSigned(
   span.set({ 'http.response.status_code': 200, 'gangway.answer': status });
   deps.metrics.deliveries.inc({ install, status });
   deps.metrics.answerSeconds.observe((performance.now() - readAt) / 1000);
-  answer(response, status);
+  response.json({ status });
 }
 
 /**
@@ -145,34 +139,17 @@ async function takeSigned(
  * endpoint and stored its secret a moment ago.
  */
 async function isSigned(
-  { signingKeys, decoySecret, loadInstalls }: WebhookRouteDeps,
+  { secretsOf, decoySecret, loadInstalls }: WebhookRouteDeps,
   install: string,
   signature: Signature,
   body: Buffer,
 ): Promise<boolean> {
-  const known = signingKeys.get(install);
+  const known = secretsOf(install);
   if (isSignedWith(known ?? [decoySecret], signature, body)) return true;
   // Where the database cannot be read, the secrets that are known decide.
   await loadInstalls(AbortSignal.timeout(loadTimeoutMs)).catch(() => undefined);
-  const loaded = signingKeys.get(install);
+  const loaded = secretsOf(install);
   return loaded !== undefined && loaded !== known && isSignedWith(loaded, signature, body);
-}
-
-const answers = {
-  accepted: toAnswer('accepted'),
-  duplicate: toAnswer('duplicate'),
-  ignored: toAnswer('ignored'),
-  unprocessable: toAnswer('unprocessable'),
-} satisfies Record<Appended['status'], string>;
-
-function toAnswer(status: Appended['status']): string {
-  return JSON.stringify({ status });
-}
-
-/** Made once, because Express would make each answer anew; and as text, which Node writes in one piece with the head. */
-function answer(response: Response, status: Appended['status']): void {
-  const body = answers[status];
-  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length }).end(body);
 }
 
 /** Names of installs need no encoding, so nothing is decoded. */
@@ -207,8 +184,8 @@ function noRoom(deps: WebhookRouteDeps, install: string): AppError {
 }
 
 /** Empty for an unknown install, because a name that a stranger chose is not logged. */
-function knownName({ signingKeys }: WebhookRouteDeps, install: string): string {
-  return signingKeys.get(install) === undefined ? '' : install;
+function knownName({ secretsOf }: WebhookRouteDeps, install: string): string {
+  return secretsOf(install) === undefined ? '' : install;
 }
 
 async function store(

@@ -11,7 +11,7 @@ import SqliteDatabase from 'better-sqlite3';
 import express from 'express';
 import getRawBody from 'raw-body';
 import { createMarketplaceHeaders } from '../../src/receiver/marketplace-headers.ts';
-import { isSignedWith, readSignature, toSigningKey } from '../../src/receiver/verify-signature.ts';
+import { isSignedWith, readSignature } from '../../src/receiver/verify-signature.ts';
 
 /** What others receive webhooks with, each as its own documents show it. What Gangway does beyond is what is measured. */
 
@@ -35,7 +35,7 @@ interface ExpressOptions {
 }
 
 export function createExpress({ secret, store }: ExpressOptions): RequestListener {
-  const secrets = secret === undefined ? undefined : [toSigningKey(secret)];
+  const secrets = secret === undefined ? undefined : [secret];
   const headers = createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']);
   const app = express();
   app.disable('x-powered-by');

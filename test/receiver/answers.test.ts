@@ -5,7 +5,6 @@ import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
-import { toSigningKey } from '../../src/receiver/verify-signature.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractStarted, workEmail } from '../support/deliveries.ts';
 import {
@@ -147,9 +146,9 @@ describeAnyDatabase('a delivery', (openFresh) => {
     const stored = 'whsec_bWFkZS1ieS1hLWNvbW1hbmQ';
     let loads = 0;
     const receiver = await openReceiver(await openFresh(), {
-      loadInstalls(signingKeys) {
+      loadInstalls(secrets) {
         loads += 1;
-        if (loads === 2) signingKeys.set(install, [toSigningKey(stored)]);
+        if (loads === 2) secrets.set(install, [stored]);
       },
     });
     const deliver = async () => (await receiver.deliver(contractStarted(), { install, secret: stored })).status;

@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Database } from '../../src/db/database.ts';
@@ -19,7 +19,6 @@ import { createReceiverApp } from '../../src/receiver/receiver-app.ts';
 import { createRecentIds } from '../../src/receiver/recent-ids.ts';
 import { createRefusalLog } from '../../src/receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate, type StorageLimits } from '../../src/receiver/storage-gate.ts';
-import { toSigningKey } from '../../src/receiver/verify-signature.ts';
 import type { Alerting } from './alerting.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
@@ -80,7 +79,7 @@ interface ReceiverOptions {
   /** What replaces the usual limits of one install. */
   limits?: Partial<Rates & StorageLimits>;
   /** What another process has stored meanwhile; unless given, nothing. */
-  loadInstalls?: (signingKeys: Map<string, KeyObject[]>) => void;
+  loadInstalls?: (secrets: Map<string, string[]>) => void;
   /** Has the alerts heard. */
   hears?: Alerting['hears'];
   /** What the disk has left. Without it, that is unknown. */
@@ -110,9 +109,9 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     countInstalls: () => 2,
     readFree: async () => freeBytes(),
   });
-  const signingKeys = new Map([
-    ['acme', [acmeSecret, retiredSecret].map(toSigningKey)],
-    ['globex', [toSigningKey(otherSecret)]],
+  const secrets = new Map([
+    ['acme', [acmeSecret, retiredSecret]],
+    ['globex', [otherSecret]],
   ]);
   let handedOver = 0;
   const listener = createReceiverApp({
@@ -123,9 +122,9 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
       },
       isBusy: inbox.isBusy,
     },
-    signingKeys,
-    loadInstalls: async () => options.loadInstalls?.(signingKeys),
-    decoySecret: createSecretKey(randomBytes(32)),
+    secretsOf: (install) => secrets.get(install),
+    loadInstalls: async () => options.loadInstalls?.(secrets),
+    decoySecret: randomBytes(32).toString('hex'),
     headers: createMarketplaceHeaders(['X-OpenTrain-', 'X-Service-']),
     budget: createByteBudget(inFlightBytes),
     admission: createAdmission(createRateLimit(limits, clock), gate),
