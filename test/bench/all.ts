@@ -56,20 +56,6 @@ const parts: readonly Part[] = [
     limitMinutes: 2,
   },
   {
-    name: 'operators',
-    what: 'a command; the same by the API: p50, p95; 20,000 memberships and 200,000 deliveries',
-    args: '--memberships 20000 --deliveries 200000 --receipts 50000 --rounds 5',
-    result: /^(sqlite|postgres|status|members|explain|deliveries).*$/gm,
-    limitMinutes: 4,
-  },
-  {
-    name: 'postgres',
-    what: 'one bridge and two on PostgreSQL: answered and let in a second, with ratios',
-    args: '--rounds 2 --seconds 3 --hires 500',
-    result: /^\d instances? .*$/gm,
-    limitMinutes: 3,
-  },
-  {
     name: 'converge',
     what: '300 members added and removed, against the least time that a tool of 50 ms allows',
     args: '--members 300',

@@ -8,14 +8,6 @@ import { createInterface } from 'node:readline';
 export interface MeasuredProgram {
   /** Processor milliseconds of a command from its start to its end, without what Node itself takes. */
   timeOf(args: string[]): Promise<number>;
-  /**
-   * Milliseconds from the start of a command until it is over, once.
-   *
-   * @throws Error with what it wrote, where its exit status is not 0
-   */
-  waitFor(args: string[]): Promise<number>;
-  /** The same of a Node that does nothing. */
-  waitForNode(): Promise<number>;
   countModules(args: string[]): Promise<number>;
   start(args: string[]): Promise<MeasuredProcess>;
 }
@@ -66,17 +58,7 @@ export async function openProgram(checkout: string, env: Record<string, string>)
     return (readChildTime() - before) / runs;
   }
 
-  async function waitFor(args: string[]): Promise<number> {
-    const begunAt = performance.now();
-    const child = run(args);
-    const text = await end(child);
-    if (child.exitCode !== 0) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${text}`);
-    return performance.now() - begunAt;
-  }
-
   return {
-    waitFor: (args) => waitFor([...command, ...args]),
-    waitForNode: () => waitFor(['-e', '0']),
     timeOf: async (args) => (await timeOf([...command, ...args])) - nodeMs,
     async countModules(args) {
       const text = await end(run(['--import', counting, ...command, ...args]));

@@ -101,7 +101,7 @@ export const mutantsOfMemberships: readonly Mutant[] = [
   ),
   ...mutate(
     'src/memberships/plan-memberships.ts',
-    [everyOrder, 'test/memberships/plan-memberships.test.ts'],
+    [everyOrder, 'test/stories/memberships/incidents-orphans.test.ts'],
     [
       [
         'Reasons that stand are recorded',
@@ -119,7 +119,6 @@ export const mutantsOfMemberships: readonly Mutant[] = [
     'src/memberships/collect-candidates.ts',
     [
       everyOrder,
-      'test/memberships/plan-memberships.test.ts',
       'test/stories/memberships/incidents-orphans.test.ts',
       'test/stories/memberships/incidents-pauses.test.ts',
     ],

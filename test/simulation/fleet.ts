@@ -7,7 +7,7 @@ import { emailOf, type Job, type Market } from './market.ts';
 import type { ModelTool } from './model-tool.ts';
 import { type Customer, customers } from './plan.ts';
 
-/** What stands between the marketplace and the tool: the instances of Gangway, or a rival (rival.ts). */
+/** The instances of Gangway, between the marketplace and the tool. */
 export interface Fleet {
   /** When the last reading of a customer began of which it knows. */
   readBeganMs(customer: Customer): Promise<number>;
@@ -23,8 +23,8 @@ export interface Fleet {
   inviteAgain(customer: Customer): Promise<void>;
   /** A person has the token of an own account replaced. */
   rotateToken(customer: Customer): Promise<void>;
-  /** A person lets all pass that is held. @returns how many decisions that took */
-  approveAll(): Promise<number>;
+  /** A person lets all pass that is held. */
+  approveAll(): Promise<void>;
   /** A person has all kept that is held. @returns their seats */
   rejectAll(): Promise<string[]>;
   /** Who waits for a person to decide, and in which plan. */
@@ -73,7 +73,7 @@ export interface KnownBudget {
   fundedVolume: number | null;
 }
 
-export interface FleetSettings {
+interface FleetSettings {
   market: Market;
   tool: ModelTool;
   hasBrake: boolean;
@@ -219,7 +219,6 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
         approved.set(install, clockwork.nowMs());
         await act(`/plans/${id}/approve`);
       }
-      return open.length;
     },
     async rejectAll() {
       const held = await fleet.listHeld();

@@ -79,22 +79,21 @@ export async function simulate(
 }
 
 /** Who looks on. */
-export interface Lookout {
+interface Lookout {
   look(): Promise<void>;
   /** Whether it is worth going on. */
   goesOn(): boolean;
-  onDecisions?(count: number): void;
 }
 
 /** A storm, and the calm after it. @returns how many minutes it lasted */
-export async function liveThrough(
+async function liveThrough(
   world: World,
   { steps, stormMin, isQuiet }: Pick<Plan, 'steps' | 'stormMin' | 'isQuiet'>,
   lookout: Lookout,
 ): Promise<number> {
   const lived = createMinutes(lookout);
   await weather(world, steps, stormMin, lived);
-  await rest(world, lived, isQuiet ? calmMin.slowest : calmAfter(steps), lookout);
+  await rest(world, lived, isQuiet ? calmMin.slowest : calmAfter(steps));
   return lived.min();
 }
 
@@ -141,15 +140,14 @@ async function weather(world: World, steps: readonly Step[], stormMin: number, l
   await Promise.all(underway);
 }
 
-async function rest(world: World, lived: Minutes, forMin: number, { onDecisions }: Lookout): Promise<void> {
+async function rest(world: World, lived: Minutes, forMin: number): Promise<void> {
   await world.calm();
   const beganMin = lived.min();
   for (let min = 0; min < forMin; min = lived.min() - beganMin) {
     if (min === busyMin) clockwork.setIdle(true);
     if (min % approveEveryMin === 0) {
       await world.fleet.settleDoubts();
-      const count = await world.fleet.approveAll();
-      onDecisions?.(count);
+      await world.fleet.approveAll();
     }
     if (!(await lived.pass())) return;
   }

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { fullEvent } from '../support/event-bodies.ts';
 import { clockwork } from './clockwork.ts';
-import { type Fleet, type FleetSettings, openFleet, webhookUrlOf } from './fleet.ts';
+import { type Fleet, openFleet, webhookUrlOf } from './fleet.ts';
 import { createFuse, type Fuse } from './fuse.ts';
 import { type Contract, emailOf, type Market, openMarket, people } from './market.ts';
 import { createModelTool, type ModelTool } from './model-tool.ts';
@@ -37,17 +37,12 @@ const keptAtLeastMs = 18 * 60 * minuteMs;
 /** A customer who means harm knows a secret of their own, so they can sign whatever they like. */
 const harm = { customer: 'globex', secret: 'whsec_of_a_customer_who_means_harm' } as const;
 
-/** @param open what stands between the marketplace and the tool: Gangway, where nothing else is given */
-export async function openWorld(
-  plan: Plan,
-  onLog: (line: string) => void,
-  open: (settings: FleetSettings) => Promise<Fleet> = openFleet,
-): Promise<World> {
+export async function openWorld(plan: Plan, onLog: (line: string) => void): Promise<World> {
   const log = (line: string) => onLog(`${new Date(clockwork.nowMs()).toISOString().slice(5, 19)} ${line}`);
   const market = await openMarket(plan.seed, webhookUrlOf);
   const tool = createModelTool(plan.traits);
   const troubles = createTroubles(market, tool);
-  const fleet = await open({
+  const fleet = await openFleet({
     market,
     tool,
     log,

@@ -1,94 +1,263 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isLower } from '../../../src/domain/usage.ts';
+import { openForTest, sqlite } from '../../support/databases.ts';
 import { tries } from '../../support/tries.ts';
-import { playStory, type Step, story, storyOfTasks, toDay } from './model.ts';
+import {
+  type Fate,
+  type ItemWork,
+  longestOnItsWayMs,
+  openUsageWorld,
+  type UsageWorld,
+} from '../../support/usage-harness.ts';
 
-/** Whatever is read, edited, deleted, lost, repeated or broken off, in any order. */
+/**
+ * Whatever is read, edited, deleted, lost or broken off, in any order: two trainers beside each other, and one trainer
+ * whose contract ends and is renewed again and again.
+ */
 
-const timeoutMs = 60_000;
+type CommonStep =
+  | { step: 'read'; isComplete: boolean; breaksAfter: number | null }
+  | { step: 'report'; fate: Fate | null }
+  | { step: 'wait'; minutes: number };
 
-it(
-  'sends no more than was read, lowers with reason, and comes to what the tool has',
-  () => {
-    const check = (steps: Step[]) => {
-      const played = playStory(steps);
-      for (const { counts, most } of played.sent) expect(isLower(most, counts)).toBe(false);
-      expect(played.sent.filter((one) => one.lowers && !one.hasReason)).toEqual([]);
-      played.settle();
-      expect(played.left()).toBe(0);
-      expectEqual(played);
-    };
-    fc.assert(fc.property(story, check), { numRuns: tries(10_000) });
-  },
-  timeoutMs,
+type StoryStep =
+  | CommonStep
+  | { step: 'work'; item: number; seconds: number; labels: number }
+  | { step: 'delete'; item: number }
+  | { step: 'arrive' };
+
+type RenewalStep =
+  | CommonStep
+  | { step: 'work'; slot: number; seconds: number; labels: number }
+  | { step: 'delete'; pick: number }
+  | { step: 'learn' }
+  /** Whether it is known that one has ended before the other begins, so that they are taken out. */
+  | { step: 'renew'; gapMinutes: number; isNoticed: boolean };
+
+const step = <Name extends string, Rest>(
+  weight: number,
+  name: Name,
+  rest: { [Key in keyof Rest]: fc.Arbitrary<Rest[Key]> },
+) => ({
+  weight,
+  arbitrary: fc.record({ step: fc.constant(name), ...rest }) as fc.Arbitrary<{ step: Name } & Rest>,
+});
+const amount = { seconds: fc.nat(300), labels: fc.nat(5) };
+const read = (breaksAfter: fc.Arbitrary<number | null>) => step(3, 'read', { isComplete: fc.boolean(), breaksAfter });
+const report = (weight: number, ...well: null[]) =>
+  step(weight, 'report', { fate: fc.constantFrom<Fate | null>(...well, 'lost', 'unheard', 'crash') });
+const waitUpTo = (max: number) => step(1, 'wait', { minutes: fc.integer({ min: 1, max }) });
+
+const storyStep: fc.Arbitrary<StoryStep> = fc.oneof(
+  step(3, 'work', { item: fc.nat(5), ...amount }),
+  step(1, 'delete', { item: fc.nat(5) }),
+  read(fc.constantFrom(null, null, 0, 1)),
+  report(3, null, null),
+  step(1, 'arrive', {}),
+  waitUpTo(1500),
 );
 
-it(
-  'lowers nothing that no reading of everything has lowered',
-  () => {
-    const check = (steps: Step[]) => {
-      const partly = steps.map((one) => (one.step === 'read' ? { ...one, isComplete: false } : one));
-      expect(playStory(partly).sent.filter(({ lowers }) => lowers)).toEqual([]);
-    };
-    fc.assert(fc.property(story, check), { numRuns: tries(3000) });
-  },
-  timeoutMs,
+const renewalStep: fc.Arbitrary<RenewalStep> = fc.oneof(
+  step(6, 'work', { slot: fc.nat(3), ...amount }),
+  step(1, 'delete', { pick: fc.nat(9) }),
+  read(fc.constantFrom(null, null, null, 1)),
+  report(2, null, null, null),
+  step(2, 'learn', {}),
+  waitUpTo(700),
+  step(2, 'renew', { gapMinutes: fc.integer({ min: 0, max: 300 }), isNoticed: fc.boolean() }),
 );
 
-it(
-  'lowers nothing where tasks are deleted, and comes to all that was ever read',
-  () => {
-    const check = (steps: Step[]) => {
-      const played = playStory(steps);
-      played.settle();
-      expect(played.sent.filter(({ lowers }) => lowers)).toEqual([]);
-      const first = played.firstDay();
-      for (const [day, { labels }] of played.marketplace) {
-        if (day < first) continue;
-        const done = [...played.heardLast.values()].filter((one) => toDay(one.doneAt) === day);
-        expect(labels).toBe(done.reduce((sum, one) => sum + one.labels, 0));
-      }
-    };
-    fc.assert(fc.property(storyOfTasks, check), { numRuns: tries(5000) });
-  },
-  timeoutMs,
-);
+const timeout = 120_000;
+const minuteMs = 60_000;
 
-it.each(['answered', 'repeated'] as const)(
-  'sends again what a lost request overwrites after a second answer (%s)',
-  (fate) => {
-    const read = { step: 'read', isComplete: true, fails: false } as const;
-    const work = (labels: number) => ({ step: 'work', item: 1, seconds: 10, labels }) as const;
-    const first = fate === 'repeated' ? 'repeated' : 'lost';
-    const played = playStory([
-      work(1),
-      read,
-      { step: 'send', fate: first } as const,
-      work(2),
-      read,
-      { step: 'send', fate: 'answered' } as const,
-      work(3),
-      read,
-      { step: 'send', fate: 'answered' } as const,
-    ]);
-    played.settle();
-    expectEqual(played);
-  },
-);
+it('comes to what the tool has, once nothing goes wrong any more', { timeout }, async () => {
+  const play = fc.asyncProperty(fc.array(storyStep, { minLength: 5, maxLength: 15 }), async (steps) => {
+    const { world, items } = await openWork();
+    const people = [world.hire(), world.hire()];
+    await world.learn();
+    for (const one of steps) {
+      await world.pass(minuteMs);
+      await takeInStory(world, items, people, one);
+    }
+    await settle(world);
+    for (const { contractId, memberId } of people) {
+      expect(world.consumed(contractId)).toEqual(sumOf(items, (item) => item.memberId === memberId));
+    }
+  });
+  await fc.assert(play, { numRuns: tries(12) });
+});
 
-/** Within the look-back, day by day; of seconds, which grow on days of their own, all together. */
-function expectEqual(played: ReturnType<typeof playStory>): void {
-  const first = played.firstDay();
-  const items = [...played.tool].filter(([, { doneAt }]) => toDay(doneAt) >= first);
-  const days = [...played.marketplace].filter(([day]) => day >= first);
-  const secondsOf = (all: { seconds: number | null }[]) => all.reduce((sum, one) => sum + (one.seconds ?? 0), 0);
-  expect(secondsOf(days.map(([, counts]) => counts))).toBe(secondsOf(items.map(([, one]) => one)));
-  for (const [day, { labels, tasks }] of days) {
-    const done = items.filter(([, { doneAt }]) => toDay(doneAt) === day);
-    expect(labels).toBe(done.reduce((sum, [, one]) => sum + one.labels, 0));
-    expect(tasks).toBe(new Set(done.map(([id]) => id % 2)).size);
+it('comes to what was done under each contract, once nothing goes wrong any more', { timeout }, async () => {
+  const steps = fc.array(renewalStep, { minLength: 8, maxLength: 20 });
+  const zones = fc.constantFrom('UTC', 'America/New_York', 'Asia/Kathmandu');
+  const play = fc.asyncProperty(zones, steps, async (timeZone, all) => {
+    const { world, items } = await openWork(timeZone);
+    const { contractId, trainerId, memberId } = world.hire();
+    await world.learn();
+    const contracts = [{ contractId, startsAt: world.engine.clock.now().toISOString() }];
+    const renewal: Renewal = { world, items, memberId, trainerId, contracts, isKnown: true, keptUntil: '' };
+    for (const one of all) {
+      await world.pass(minuteMs);
+      await takeInRenewal(renewal, one);
+    }
+    await world.arrive();
+    await world.learn();
+    // Until the last day has begun in UTC, too.
+    world.engine.clock.advance(24 * 60 * minuteMs);
+    await settle(world);
+    for (const [index, one] of contracts.entries()) {
+      const endsAt = contracts[index + 1]?.startsAt ?? '9999';
+      expect(world.consumed(one.contractId)).toEqual(sumOf(items, ({ at }) => at >= one.startsAt && at < endsAt));
+    }
+  });
+  await fc.assert(play, { numRuns: tries(20) });
+});
+
+type Items = Map<string, ItemWork>;
+
+async function openWork(timeZone = 'UTC') {
+  const world = await openUsageWorld(openForTest(await sqlite.createMigrated()), { timeZone });
+  await world.link('signs');
+  const items: Items = new Map();
+  world.tool.items.set('signs', items);
+  return { world, items };
+}
+
+async function takeCommon(world: UsageWorld, one: CommonStep): Promise<void> {
+  switch (one.step) {
+    case 'read':
+      world.tool.breaksAfter = one.breaksAfter;
+      await world.read(one.isComplete);
+      return;
+    case 'report':
+      if (one.fate !== null) world.fates.push(one.fate);
+      await world.report();
+      world.fates.length = 0;
+      return;
+    case 'wait':
+      await world.pass(one.minutes * minuteMs);
   }
-  const missing = items.filter(([, { doneAt, labels }]) => labels > 0 && !played.marketplace.has(toDay(doneAt)));
-  expect(missing).toEqual([]);
+}
+
+/** Nothing goes wrong any more, until there is nothing left to do. */
+async function settle(world: UsageWorld): Promise<void> {
+  await world.arrive();
+  world.tool.breaksAfter = null;
+  world.fates.length = 0;
+  for (let round = 0; round < 3; round += 1) {
+    world.engine.clock.advance(longestOnItsWayMs);
+    await world.read(true);
+    await world.report();
+  }
+  expect(await world.report()).toMatchObject({ outcome: 'clean', left: 0, held: 0 });
+}
+
+function sumOf(items: Items, isTheirs: (item: ItemWork) => boolean) {
+  const theirs = [...items.values()].filter(isTheirs);
+  const sum = (name: 'seconds' | 'labels') => theirs.reduce((total, item) => total + item[name], 0);
+  return { seconds: sum('seconds'), labels: sum('labels'), tasks: theirs.length };
+}
+
+async function takeInStory(
+  world: UsageWorld,
+  items: Items,
+  people: readonly { memberId: string }[],
+  one: StoryStep,
+): Promise<void> {
+  switch (one.step) {
+    case 'work': {
+      const now = world.engine.clock.now().toISOString();
+      const known = items.get(String(one.item));
+      const memberId = people[one.item % 2]?.memberId ?? '';
+      const seconds = (known?.seconds ?? 0) + one.seconds;
+      const at = known?.at ?? now;
+      items.set(String(one.item), { memberId, seconds, labels: one.labels, at, changedAt: now });
+      return;
+    }
+    case 'delete':
+      items.delete(String(one.item));
+      return;
+    case 'arrive':
+      await world.arrive();
+      return;
+    default:
+      await takeCommon(world, one);
+  }
+}
+
+interface Renewal {
+  world: UsageWorld;
+  items: Items;
+  memberId: string;
+  trainerId: string;
+  /** One after the other. */
+  contracts: { contractId: string; startsAt: string }[];
+  /** Whether the last of them is known here. Of a contract that is over, the participants are not read. */
+  isKnown: boolean;
+  /** What was done before may not come to less: they were taken out, and it was theirs. */
+  keptUntil: string;
+}
+
+async function takeInRenewal(renewal: Renewal, one: RenewalStep): Promise<void> {
+  const { world, items, keptUntil } = renewal;
+  switch (one.step) {
+    case 'work':
+      work(renewal, one);
+      return;
+    case 'delete': {
+      const [id, item] = [...items][one.pick] ?? [];
+      if (id !== undefined && item !== undefined && item.at > keptUntil) items.delete(id);
+      return;
+    }
+    case 'learn':
+      await world.learn();
+      renewal.isKnown = true;
+      return;
+    case 'renew':
+      await renew(renewal, one);
+      return;
+    default:
+      await takeCommon(world, one);
+  }
+}
+
+/** What was done under one contract is not gone on with under another. */
+function work(
+  { world, items, memberId, contracts, keptUntil }: Renewal,
+  { slot, seconds, labels }: Extract<RenewalStep, { step: 'work' }>,
+): void {
+  const now = world.engine.clock.now().toISOString();
+  const id = `${contracts.length} ${slot}`;
+  const { seconds: before = 0, labels: had = 0, at = now } = items.get(id) ?? {};
+  const most = at > keptUntil ? labels : Math.max(labels, had);
+  items.set(id, { memberId, seconds: before + seconds, labels: most, at, changedAt: now });
+}
+
+async function renew(
+  renewal: Renewal,
+  { gapMinutes, isNoticed }: Extract<RenewalStep, { step: 'renew' }>,
+): Promise<void> {
+  const { world, items, memberId, trainerId, contracts } = renewal;
+  const { engine, sandbox, jobId } = world;
+  if (!renewal.isKnown) await world.learn();
+  world.tool.breaksAfter = null;
+  // What was taken away before they are taken out is known by then.
+  if (isNoticed) await world.read(true);
+  sandbox.endContract(contracts.at(-1)?.contractId ?? '');
+  const half = (gapMinutes * minuteMs) / 2;
+  await world.pass(half);
+  if (isNoticed) {
+    await world.learn();
+    // No work of that day is lost any more, and in this zone the day ends within a day.
+    const endOfDay = engine.clock.now().getTime() + 24 * 60 * minuteMs;
+    renewal.keptUntil = new Date(endOfDay).toISOString();
+  } else {
+    const at = engine.clock.now().toISOString();
+    items.set(`late ${contracts.length}`, { memberId, seconds: 30, labels: 1, at });
+  }
+  await world.pass(half + 1000);
+  const { contractId } = sandbox.hire({ jobId, trainers: [{ opentrainUserId: trainerId }] });
+  contracts.push({ contractId, startsAt: engine.clock.now().toISOString() });
+  if (isNoticed) await world.learn();
+  renewal.isKnown = isNoticed;
 }

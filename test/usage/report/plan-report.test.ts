@@ -4,7 +4,7 @@ import type { Counts } from '../../../src/domain/usage.ts';
 import { addDays } from '../../../src/lib/add-days.ts';
 import { dayIn } from '../../../src/lib/day-in.ts';
 import type { DueDay } from '../../../src/usage/attribute/attribute-work.ts';
-import type { LedgerDay } from '../../../src/usage/report/ledger-day.ts';
+import { beginDay, type LedgerDay, settleDay } from '../../../src/usage/report/ledger-day.ts';
 import { holdLowered, isBrakeOn, planReport } from '../../../src/usage/report/plan-report.ts';
 import { tries } from '../../support/tries.ts';
 
@@ -68,6 +68,16 @@ it.each([
   ['changed', due(), ledger({ state: 'refused', answered: unknown, sentAt: '2026-03-14T11:00:00.000Z' })],
 ])('plans %s', (expected, day, known) => {
   expect(plan(day, known)).toBe(expected);
+});
+
+it('plans a day again whose request the client repeated, once the first try can no longer arrive', () => {
+  const [day, answer] = [due(), { state: 'answered', status: 200, requestId: null, message: null } as const];
+  const settledMinutesAgo = (minutes: number) => {
+    const at = new Date(now.getTime() - minutes * 60_000).toISOString();
+    const sent = { ...day, closes: false };
+    return settleDay(beginDay(undefined, sent, at), sent, { ...answer, isRepeated: true }, at);
+  };
+  expect([plan(day, settledMinutesAgo(9)), plan(day, settledMinutesAgo(10))]).toEqual(['nothing', 'again']);
 });
 
 describe('a day that leaves the look-back', () => {
