@@ -16,8 +16,9 @@ const mostText = 250_000;
 
 /**
  * Keeps prepared statements, because nearly all queries come again, and preparing a statement costs SQLite more than
- * running most of them. Kysely's driver would prepare each query anew. Those that were not used for the longest time are
- * dropped first: a statement that names hundreds of rows takes a megabyte, and may never come again with as many.
+ * running most of them: `bench:converge` took 22 to 41 % more of the processor without this. Kysely's driver would prepare
+ * each query anew. Those that were not used for the longest time are dropped first: a statement that names hundreds of
+ * rows takes a megabyte, and may never come again with as many.
  */
 export function withKeptStatements(database: Sqlite, most = mostText): SqliteDatabase {
   const statements = new Map<string, Statement>();

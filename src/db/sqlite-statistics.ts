@@ -3,9 +3,10 @@ import type { Transaction } from './database.ts';
 
 /**
  * What SQLite's planner takes for granted about the tables that grow. Without it, it holds an index by tool or by install
- * for a good one, and reads every membership for each removal. `ANALYZE` would count what is there: then a plan depends on
- * what a database was like when it was last counted, and a new one has nothing yet. So these are the numbers that a large
- * installation would have, assumed and the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
+ * for a good one: in a database with 50,000 memberships, one more start of a contract took 280 ms of the processor in its
+ * transaction, and takes 13 ms with them. `ANALYZE` would count what is there: then a plan depends on what a database was
+ * like when it was last counted, and a new one has nothing yet. So these are the numbers that a large installation would
+ * have, assumed and the same everywhere (https://www.sqlite.org/lang_analyze.html, "Fixed results of ANALYZE").
  *
  * Of each index: how many rows it has, then how many have the same first column, the same first two columns, and so on.
  */
