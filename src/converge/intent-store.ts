@@ -1,7 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
-import type { ToolOperation } from '../domain/membership.ts';
 import { credentialContext } from '../db/seal-contexts.ts';
+import type { ToolOperation } from '../domain/membership.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import type { Claim } from './claim-store.ts';
 

@@ -1,8 +1,8 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/schema.ts';
-import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
+import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 
 /** What a tool returned for the trainer to get in with. */

@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import { takeTurn } from '../db/lease.ts';
 import type { Row as RowOf } from '../db/schema.ts';
+import { workEmailContext } from '../db/seal-contexts.ts';
 import {
   type ContractEvidence,
   type Evidence,
@@ -13,7 +14,6 @@ import {
 } from '../domain/evidence.ts';
 import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
 

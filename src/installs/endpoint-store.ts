@@ -33,8 +33,7 @@ export function createEndpointStore(database: Database, box: SecretBox): Endpoin
   async function open(rows: typeof all): Promise<StoredEndpoint[]> {
     return (await rows.execute()).map(({ secret, ...row }) => ({
       ...row,
-      secret:
-        secret === null ? null : box.open(secret, endpointSecretContext(row)).toString('utf8'),
+      secret: secret === null ? null : box.open(secret, endpointSecretContext(row)).toString('utf8'),
     }));
   }
 

@@ -2,9 +2,9 @@ import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../co
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
+import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
-import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { createTurns } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InboxStore } from '../inbox/inbox-store.ts';
-import { workEmailContext } from '../db/seal-contexts.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';

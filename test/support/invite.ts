@@ -1,5 +1,5 @@
-import type { InvitationContent } from '../../src/domain/invitation.ts';
 import { credentialContext, invitationContext } from '../../src/db/seal-contexts.ts';
+import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { Engine } from './engine-harness.ts';
 
 /** Writes for each membership what a tool would have given for logging in, and a password that was never used. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Adapter, UsageObservation } from '../../src/adapters/adapter.ts';
 import { inTransaction } from '../../src/db/database.ts';
+import { invitationContext } from '../../src/db/seal-contexts.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
-import { invitationContext } from '../../src/db/seal-contexts.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../support/databases.ts';

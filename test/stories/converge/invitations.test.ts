@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
+import { invitationContext } from '../../../src/db/seal-contexts.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { InvitationContent } from '../../../src/domain/invitation.ts';
-import { invitationContext } from '../../../src/db/seal-contexts.ts';
 import { claimDue, convergeDue, receiptsOf, resetDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
