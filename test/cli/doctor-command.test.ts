@@ -213,20 +213,6 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
     expect(stdout + stderr).not.toContain(world.token);
   });
 
-  it('finds the endpoint of an install by its address', async () => {
-    changeConfig({
-      receiver: { host: '127.0.0.1', port: 0, drain: '0s', publicUrl: 'https://b.example.com' },
-    });
-    const missing = await findTrouble();
-    expect(missing[0]).toMatchObject({
-      name: 'install acme',
-      status: 'failure',
-      says: expect.stringContaining('no webhook endpoint at https://b.example.com/webhooks/acme'),
-    });
-    await world.subscribe('https://b.example.com/webhooks/acme');
-    expect(await findTrouble()).toMatchObject([{ name: 'database' }]);
-  });
-
   it('fails on a configuration that cannot be used, and looks no further', async () => {
     changeConfig({ unheard: true });
     expect((await examine()).checks).toEqual([

@@ -1,20 +1,9 @@
 import { expect, it } from 'vitest';
 import { rehearse } from '../../src/cli/rehearse.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
-import { createMemoryTool } from '../support/memory-tool.ts';
 
 const { signal } = new AbortController();
 const rehearsal = { tool: 'studio', group: 'signs', emailDomain: 'example.com' };
-
-it('has a made-up person in and out again', async () => {
-  const { adapter, members } = createMemoryTool();
-  const check = await rehearse({ ...rehearsal, adapter }, signal);
-  expect(check).toMatchObject({
-    status: 'ok',
-    says: 'a made-up person was in signs, and is out again',
-  });
-  expect(members('signs')).toEqual([]);
-});
 
 it('looks for no member where the person would only get an invitation', async () => {
   const tool = createSharedLinkTool();

@@ -1,7 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { operations } from '../../src/api/operations.ts';
 import { runAuditList } from '../../src/cli/audit-command.ts';
 import { runContractsList } from '../../src/cli/contracts-command.ts';
@@ -16,6 +15,7 @@ import type { StorageSession } from '../../src/cli/session.ts';
 import { withoutMilliseconds } from '../../src/cli/table.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { sqlite } from '../support/databases.ts';
+import { listenOnLoopback } from '../support/http-fake.ts';
 import { openJourney } from '../support/journey.ts';
 import { runCommand } from '../support/run-command.ts';
 import { consoleTokens } from '../support/visitor.ts';
@@ -181,9 +181,6 @@ describe('a command with --remote', () => {
   });
 });
 
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+function listen(listener: RequestListener): Promise<string> {
+  return listenOnLoopback(createServer(listener));
 }

@@ -1,13 +1,11 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { type CvatAnswer, refuse } from './cvat-answer.ts';
 import type { CvatEvent } from './cvat-events.ts';
 import { createCvatRoutes } from './cvat-routes.ts';
 import { type CvatOptions, type CvatState, createCvatState } from './cvat-state.ts';
+import { listenOnLoopback } from './http-fake.ts';
 
 export interface CvatFakeOptions extends CvatOptions {
   version?: string;
@@ -88,13 +86,7 @@ export async function openCvatFake(options: CvatFakeOptions = {}): Promise<CvatF
     const given = await answer(request);
     if (given !== null) send(response, given);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  origin = await listenOnLoopback(server);
 
   return {
     url: origin,

@@ -1,13 +1,11 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
 import { type FakeAnswer, fakeRoutes } from './doccano-fake-routes.ts';
 import { addUser, createDoccanoState, type DoccanoState, type FakeUser, showUser } from './doccano-fake-state.ts';
 import type { DoccanoSite } from './doccano-site.ts';
+import { listenOnLoopback } from './http-fake.ts';
 
 /**
  * doccano's HTTP on loopback, as far as tests use it, which misbehaves when a test has it do so. The facts
@@ -67,15 +65,10 @@ export async function openDoccanoFake(): Promise<DoccanoFake> {
     const made = await answer(request);
     if (made !== null) send(response, made);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const url = await listenOnLoopback(server);
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     admin,
     requests,
     async makeStaff({ username, password }) {

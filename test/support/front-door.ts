@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { listenOnLoopback } from './http-fake.ts';
 
-/** The load balancer before the bridge: one address that may lead nowhere. */
+/** The load balancer before the bridge: one address that is known before the bridge listens, and may lead nowhere. */
 export interface FrontDoor {
   url: string;
   /** Null: every request is answered 503. */
@@ -31,14 +29,9 @@ export async function openFrontDoor(): Promise<FrontDoor> {
     answers.push(status);
     response.writeHead(status).end(await answer?.text());
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const address = await listenOnLoopback(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: address,
     answers: () => answers,
     leadTo(receiverUrl) {
       target = receiverUrl;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
@@ -19,14 +19,20 @@ export async function openHttpFake(
     requests.push({ line: `${method} ${url}`, authorization: headers.authorization });
     answer(request, response, requests.length);
   });
+  return { url: await listenOnLoopback(server), requests };
+}
+
+/** Listens on loopback until the test has ended. @returns the address */
+export async function listenOnLoopback(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  onTestFinished(async () => {
+    const closed = once(server, 'close');
     server.close();
     server.closeAllConnections();
+    await closed;
   });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, requests };
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 export function sendJson(response: ServerResponse, body: unknown, status = 200, headers = {}): void {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
 import type { BridgeSetup } from './bridge-process.ts';
 import { httpToolBridgeFile } from './built-program.ts';
+import { listenOnLoopback } from './http-fake.ts';
 
 /** A tool that workers in other processes call, and that does what a test says when they do. */
 export interface HttpTool {
@@ -43,14 +43,9 @@ export async function openHttpTool(): Promise<HttpTool> {
   }
 
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as { port: number };
+  const url = await listenOnLoopback(server);
   const tool: HttpTool = {
-    url: `http://127.0.0.1:${port}`,
+    url,
     calls: [],
     members: () => [...present].sort(),
     has: (member) => present.has(member),

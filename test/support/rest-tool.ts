@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
+import { listenOnLoopback } from './http-fake.ts';
 import { createRestToolState, type RestAnswer, type RestToolOptions } from './rest-tool-state.ts';
 
 /** A tool with an HTTP API such as many have, on loopback, which misbehaves when a test has it do so. */
@@ -54,13 +52,7 @@ export async function openRestTool(options: RestToolOptions = {}): Promise<RestT
   });
   // Longer than any pause in a test: a connection that ends as it is used again fails a call.
   server.keepAliveTimeout = 300_000;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  origin = await listenOnLoopback(server);
 
   return {
     url: `${origin}/v1`,

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../src/adapters/conformance/harness.ts';
+import { listenOnLoopback } from './http-fake.ts';
 
 /** What stands before a SCIM server on loopback: it takes note, and misbehaves when a test has it do so. */
 export interface ScimTool {
@@ -51,13 +49,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
   });
   app.use('/scim/v2', server);
   const listener = createServer(app);
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  onTestFinished(() => {
-    listener.close();
-    listener.closeAllConnections();
-  });
-  const { port } = listener.address() as AddressInfo;
+  const address = await listenOnLoopback(listener);
   const faults: ToolFaults = {
     begin: (kind, fault) => {
       begun = { kind, fault };
@@ -71,7 +63,7 @@ export async function openScimFront(server: RequestHandler, countMembers: CountM
     },
     secrets: [token],
   };
-  return { url: `http://127.0.0.1:${port}/scim/v2`, token, requests, faults };
+  return { url: `${address}/scim/v2`, token, requests, faults };
 }
 
 function hideMembers(response: Response): void {

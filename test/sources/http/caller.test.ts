@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
-import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+import { listenOnLoopback, openHttpFake, sendJson } from '../../support/http-fake.ts';
 
 const token = 'ot_ptk_secret-of-acme';
 const { signal } = new AbortController();
@@ -26,14 +24,7 @@ async function openServer(answer: (request: IncomingMessage, response: ServerRes
   server.on('connection', () => {
     counts.connections += 1;
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
-  const baseUrl = `http://127.0.0.1:${port}`;
+  const baseUrl = await listenOnLoopback(server);
   return { api: createPlatformSource({ baseUrl, token, pacing }), baseUrl, bodies, counts };
 }
 

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
 import { Budget } from '../../../src/sources/http/budget-schema.ts';
@@ -15,6 +13,7 @@ import {
   WebhookEndpoint,
 } from '../../../src/sources/platform/platform-schema.ts';
 import { reliedOperations } from '../../../src/sources/platform/relied-on.ts';
+import { listenOnLoopback } from '../../support/http-fake.ts';
 
 const { signal } = new AbortController();
 const at = 'id1';
@@ -82,11 +81,7 @@ async function record(): Promise<Sent[]> {
     });
     response.writeHead(400).end('{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
-  const api = createPlatformSource({ baseUrl: `http://127.0.0.1:${port}`, token: 'ot_ptk_none' });
+  const api = createPlatformSource({ baseUrl: await listenOnLoopback(server), token: 'ot_ptk_none' });
   for (const call of calls) await call(api).catch(() => undefined);
   return sent;
 }

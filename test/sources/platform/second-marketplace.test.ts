@@ -1,12 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { platformEventTypes } from '../../../src/domain/event.ts';
 import { createPlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { listenOnLoopback } from '../../support/http-fake.ts';
 import type { MarketOptions } from '../../support/second-marketplace/market-state.ts';
 import { openSecondMarketplace } from '../../support/second-marketplace/second-marketplace.ts';
 
@@ -48,10 +47,7 @@ async function listen() {
     received.push({ body: Buffer.concat(chunks).toString(), headers: request.headers });
     response.writeHead(receiver.status).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  receiver.url = `${await listenOnLoopback(server)}/`;
   return receiver;
 }
 

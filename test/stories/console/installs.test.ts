@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { views } from '../../../src/console/pages.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openEmployerJourney, readEveryMs } from '../../support/employer-journey.ts';
+import { openFrontDoor } from '../../support/front-door.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
-import { openPublicAddress } from '../../support/public-address.ts';
 import { consoleTokens, createVisitor, type Visitor } from '../../support/visitor.ts';
 
 const fields = { install: 'beta', tool: 'list', projects: 'beta-*' };
@@ -120,7 +120,7 @@ describe('the installs', () => {
   });
 
   it('get a new secret for their webhook endpoint, and events go on', async () => {
-    const address = await openPublicAddress();
+    const address = await openFrontDoor();
     const receiver = { publicUrl: address.url };
     const journey = await openJourney(sqlite, { projects: ['acme-*'], receiver });
     address.leadTo(journey.receiverUrl);

@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { onTestFinished } from 'vitest';
 import type { RequestKind, ToolFault, ToolFaults } from '../../../src/adapters/conformance/harness.ts';
+import { listenOnLoopback } from '../http-fake.ts';
 import { createFakeForms, type FormSettings } from './fake-forms.ts';
 import { createFakeRoutes, type FakeAnswer, refuse } from './fake-routes.ts';
 import { createFakeTokens, type FakeTokens } from './fake-tokens.ts';
@@ -122,16 +120,10 @@ export async function openFakeLabelStudio(now = () => new Date()): Promise<FakeL
     const given = await answer(request);
     if (given !== null) send(response, given);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  const { port } = server.address() as AddressInfo;
+  const address = await listenOnLoopback(server);
   const fake: FakeLabelStudio = {
     watch: () => undefined,
-    ...createLabelStudioSite({ url: `http://127.0.0.1:${port}`, version: '1.23.2', owner }),
+    ...createLabelStudioSite({ url: address, version: '1.23.2', owner }),
     personalToken: async () => personalToken,
     requests,
     sent: authorizations,
