@@ -4,7 +4,7 @@ import type { Config, ToolConfig } from '../config/config-schema.ts';
 import { AppError } from '../domain/errors.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Adapter } from './adapter.ts';
-import { adapterFaults } from './adapter-faults.ts';
+import { adapterFaults } from './adapter-schema.ts';
 import { builtInAdapters } from './built-in-adapters.ts';
 import { createAdapter } from './create-adapter.ts';
 import { createKit } from './create-kit.ts';
