@@ -35,8 +35,6 @@ async function createDeliveries(db: Kysely<unknown>): Promise<void> {
     .addColumn('body', bytes, (column) => column.notNull())
     .addUniqueConstraint('delivery_body', ['install', 'body_sha256'])
     .execute();
-  // With the install, so that counting who shares an id reads the index alone.
-  await db.schema.createIndex('delivery_sender_id').on('delivery').columns(['delivery_id', 'install']).execute();
   // Partial, so that they stay small however many deliveries lie handled.
   await db.schema
     .createIndex('delivery_turn')

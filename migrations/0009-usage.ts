@@ -73,13 +73,13 @@ async function createUsageItems(db: Kysely<unknown>): Promise<void> {
     .addColumn('member_id', 'text', (column) => column.notNull())
     .addColumn('item_id', 'text', (column) => column.notNull())
     .addColumn('task_id', 'text', (column) => column.notNull())
-    .addColumn('skipped_task_id', 'text')
+    .addColumn('is_done', 'integer', (column) => column.notNull())
     .addColumn('done_day', 'text', (column) => column.notNull())
+    .addColumn('done_at', 'text', (column) => column.notNull())
     .addColumn('last_day', 'text', (column) => column.notNull())
     .addColumn('labels', 'bigint')
     .addColumn('seconds', 'bigint')
     .addColumn('grown', 'text', (column) => column.notNull())
-    .addColumn('moments', 'text')
     .addPrimaryKeyConstraint('usage_item_key', ['tool', 'scope', 'member_id', 'item_id'])
     .execute();
   await db.schema

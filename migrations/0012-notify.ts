@@ -19,9 +19,7 @@ async function createNotices(db: Kysely<unknown>): Promise<void> {
     .addColumn('is_repeat', 'integer', (column) => column.notNull())
     .addColumn('budget', 'text', (column) => column.notNull())
     .addColumn('alert', 'text')
-    .addColumn('subject_digest', 'text')
     .execute();
-  await db.schema.createIndex('notice_of_subject').on('notice').columns(['subject_digest', 'occurred_at']).execute();
 }
 
 async function createDispatches(db: Kysely<unknown>): Promise<void> {

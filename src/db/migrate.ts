@@ -32,7 +32,6 @@ import { up as createReplacedToken } from '../../migrations/0029-replaced-token.
 import { up as createFeed } from '../../migrations/0030-feed.ts';
 import { up as createGuidelines } from '../../migrations/0031-guidelines.ts';
 import { up as createPayments } from '../../migrations/0032-payments.ts';
-import { up as addBodyKey } from '../../migrations/0033-body-key.ts';
 import { up as addListsWaited } from '../../migrations/0034-lists-waited.ts';
 import { up as indexReasons } from '../../migrations/0035-reasons-of-contract.ts';
 import { up as addReleasedBy } from '../../migrations/0036-released-by.ts';
@@ -77,7 +76,6 @@ const migrations: Record<string, Migration> = {
   '0030-feed': { up: createFeed },
   '0031-guidelines': { up: createGuidelines },
   '0032-payments': { up: createPayments },
-  '0033-body-key': { up: addBodyKey },
   '0034-lists-waited': { up: addListsWaited },
   '0035-reasons-of-contract': { up: indexReasons },
   '0036-released-by': { up: addReleasedBy },

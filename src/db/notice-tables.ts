@@ -45,8 +45,6 @@ interface NoticeTable {
   budget: string;
   /** The fields of an alert as JSON; null for other notices. */
   alert: Generated<string | null>;
-  /** Equal for alerts of one kind about the same subject. */
-  subjectDigest: Generated<string | null>;
 }
 
 /** A notice that is to be sent through one channel. */

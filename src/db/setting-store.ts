@@ -16,8 +16,7 @@ type SettingName =
   | 'usage_differences_left'
   | 'installs_revision'
   | 'clock_drift_seconds'
-  | 'journal_since'
-  | 'last_digest_key';
+  | 'journal_since';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();

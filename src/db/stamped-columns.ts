@@ -142,6 +142,7 @@ export const stampedColumns: StampedColumns = {
     mailed: ['invited_at'],
     // A list, of which only the times of the last day count.
     subscription: ['enabled_at'],
+    usage_item: ['done_at'],
     usage_ledger: ['lowered_from'],
   },
 };

@@ -89,11 +89,11 @@ export interface Tables
 export interface DeliveryTable {
   id: Generated<number>;
   install: string;
-  /** What identifies the body for its install: `toBodyKey`, or of what an older version has stored, only the SHA-256. */
+  /** What identifies the body for its install: `toBodyKey`. */
   bodySha256: Buffer;
   deliveryId: string | null;
   eventType: string | null;
-  /** The contract, link or install that the event is about; null if that is not known, or was stored by an older version. */
+  /** The contract, link or install that the event is about; null if that is not known. */
   subjectId: string | null;
   receivedAt: string;
   state: DeliveryState;

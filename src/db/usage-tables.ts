@@ -59,18 +59,17 @@ export interface UsageItemTable {
   scope: string;
   memberId: string;
   itemId: string;
-  /** Empty if the item has no result; its task is then `skippedTaskId`. */
   taskId: string;
-  skippedTaskId: string | null;
+  /** Whether the task counts. A skipped task does not. */
+  isDone: number;
   doneDay: Day;
+  doneAt: string;
   /** The last day on which it counts. */
   lastDay: Day;
   labels: number | null;
   seconds: number | null;
-  /** JSON: the seconds of each day. */
+  /** JSON: the day, the instant and the seconds of each growth. */
   grown: string;
-  /** JSON of `Moments`: the instants behind these days; null where they are not known. */
-  moments: string | null;
 }
 
 /** The work of one member in a scope on one day. */

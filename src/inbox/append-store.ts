@@ -1,8 +1,6 @@
-import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { oncePerSize } from '../db/once-per-size.ts';
 import type { DeliveryRow } from '../db/tables.ts';
-import { digestOf } from './body-key.ts';
 import { bytesOf, createCountStored, sumByInstall } from './storage-store.ts';
 
 /**
@@ -44,25 +42,9 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
       .returning('id')
       .compile(),
   );
-  const findKeys = oncePerSize((size) =>
-    kysely
-      .selectFrom('delivery')
-      .select(keyColumns)
-      .where((eb) => eb.or(new Array(size).fill(eb.and({ install: '', bodySha256: Buffer.alloc(0) }))))
-      .compile(),
-  );
   const countStored = createCountStored(kysely);
 
-  /** Those that an older version has stored, by the digest alone. */
-  async function findOlder(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
-    if (!(await hasOlder(tx))) return new Set();
-    const parameters = rows.flatMap(({ install, bodySha256 }) => [install, digestOf(bodySha256)]);
-    const found = await tx.executeQuery<RowKey>({ ...findKeys(rows.length), parameters });
-    return toKeys(found.rows);
-  }
-
   async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
-    if (rows.length === 0) return new Set();
     const parameters = rows.flatMap((row) => columns.map((column) => row[column]));
     const { rows: inserted } = await tx.executeQuery<RowId>({ ...insert(rows.length), parameters });
     // Nearly always all are new, and reading ids costs less than reading keys.
@@ -72,9 +54,7 @@ export function createAppendStatements(kysely: Transaction): AppendStatements {
   return {
     async insertNew(tx, rows) {
       if (rows.length === 0) return new Set();
-      const older = await findOlder(tx, rows);
-      const isOlder = (row: AppendedRow) => older.has(deliveryKeyOf(row.install, digestOf(row.bodySha256)));
-      const keys = await insertAll(tx, older.size === 0 ? rows : rows.filter((row) => !isOlder(row)));
+      const keys = await insertAll(tx, rows);
       if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
       const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
       const added = keys.size === rows.length ? rows : rows.filter(isNew);
@@ -97,13 +77,6 @@ function toKeys(rows: RowKey[]): Set<string> {
 async function findInserted(tx: Transaction, inserted: RowId[]): Promise<RowKey[]> {
   const ids = inserted.map(({ id }) => id);
   return ids.length === 0 ? [] : await tx.selectFrom('delivery').select(keyColumns).where('id', 'in', ids).execute();
-}
-
-/** Whether there still is a delivery from before keys began with a time. */
-async function hasOlder(tx: Transaction): Promise<boolean> {
-  const { rows } = await sql`select id from delivery where id <=
-    (select cast(value as bigint) from setting where name = 'last_digest_key') limit 1`.execute(tx);
-  return rows.length > 0;
 }
 
 /** A placeholder row for building a statement. Each value must become a parameter. */
@@ -130,13 +103,7 @@ async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<s
     .updateTable('delivery')
     .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
     .where('state', '=', 'failed')
-    .where((eb) =>
-      eb.or(
-        known.map(({ install, bodySha256 }) =>
-          eb.and([eb('install', '=', install), eb('bodySha256', 'in', [bodySha256, digestOf(bodySha256)])]),
-        ),
-      ),
-    )
+    .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
     .execute();
 }
 

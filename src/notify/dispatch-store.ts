@@ -242,16 +242,11 @@ interface StoredNotice extends Omit<BudgetNotice, 'kind' | 'isRepeat' | 'budget'
   alert: string | null;
 }
 
-type SaidAlert = Pick<AlertNotice, 'message' | 'about'> & Partial<AlertNotice>;
-
-/** What older versions did not store. */
-const saidBefore = { isOver: false, endsAtOnce: false };
-
 function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNotice): NewNotice {
   if (rest.alert !== null) {
-    const said = JSON.parse(rest.alert) as SaidAlert;
+    const said = JSON.parse(rest.alert) as Omit<AlertNotice, 'kind' | 'isRepeat' | 'occurredAt'>;
     const isRepeat = rest.isRepeat === 1;
-    return { ...saidBefore, since: occurredAt, ...said, kind: kind as AlertNotice['kind'], isRepeat, occurredAt };
+    return { ...said, kind: kind as AlertNotice['kind'], isRepeat, occurredAt };
   }
   return {
     kind: kind as BudgetKind,
