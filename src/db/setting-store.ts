@@ -15,8 +15,7 @@ type SettingName =
   | 'usage_compared_at'
   | 'usage_differences_left'
   | 'installs_revision'
-  | 'clock_drift_seconds'
-  | 'last_digest_key';
+  | 'clock_drift_seconds';
 
 export async function readSetting(tx: Transaction, name: SettingName): Promise<string | undefined> {
   const row = await tx.selectFrom('setting').select('value').where('name', '=', name).executeTakeFirst();

@@ -129,7 +129,7 @@ function deriveUnwanted(current: MembershipCore, verdict: Unwanted, wasTouched: 
   if (state === 'held' && verdict.cause !== current.cause) {
     return toRemoving(verdict, generation + 1);
   }
-  // A version without the brake began this removal, so the brake must still decide.
+  // Nothing says why it is being removed, so the brake must decide.
   if (current.cause === null && (state === 'removing' || state === 'failed')) {
     return toRemoving(verdict, generation);
   }

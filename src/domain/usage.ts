@@ -41,7 +41,7 @@ export interface Observation {
 
 /** The part of a day's work that was done at one instant; null if the instant is unknown. */
 export interface Moment {
-  at: string | null;
+  at: string;
   /** The task, if a piece of it was done then. */
   taskId: string | null;
   seconds: number;

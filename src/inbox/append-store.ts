@@ -1,7 +1,5 @@
-import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { digestOf } from './body-key.ts';
 import { bytesOf, countStored, sumByInstall } from './storage-store.ts';
 
 export type AppendedRow = Pick<
@@ -29,27 +27,13 @@ export type AppendedRow = Pick<
  */
 export async function insertNew(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
   if (rows.length === 0) return new Set();
-  const older = await findOlder(tx, rows);
-  const isOlder = (row: AppendedRow) => older.has(deliveryKeyOf(row.install, digestOf(row.bodySha256)));
-  const keys = await insertAll(tx, older.size === 0 ? rows : rows.filter((row) => !isOlder(row)));
+  const keys = await insertAll(tx, rows);
   if (keys.size < rows.length) await retakeFailed(tx, rows, keys);
   const isNew = (row: AppendedRow) => keys.has(deliveryKeyOf(row.install, row.bodySha256));
   const added = keys.size === rows.length ? rows : rows.filter(isNew);
   const sizes = added.map((row) => ({ install: row.install, bytes: bytesOf(row) }));
   await countStored(tx, sumByInstall(sizes));
   return keys;
-}
-
-/** Those that an older version has stored, by the digest alone. */
-async function findOlder(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
-  if (!(await hasOlder(tx))) return new Set();
-  const keys = rows.map(({ install, bodySha256 }) => ({ install, bodySha256: digestOf(bodySha256) }));
-  const found = await tx
-    .selectFrom('delivery')
-    .select(keyColumns)
-    .where((eb) => eb.or(keys.map((key) => eb.and(key))))
-    .execute();
-  return toKeys(found);
 }
 
 async function insertAll(tx: Transaction, rows: AppendedRow[]): Promise<Set<string>> {
@@ -78,13 +62,6 @@ async function findInserted(tx: Transaction, inserted: RowId[]): Promise<RowKey[
   return ids.length === 0 ? [] : await tx.selectFrom('delivery').select(keyColumns).where('id', 'in', ids).execute();
 }
 
-/** Whether there still is a delivery from before keys began with a time. */
-async function hasOlder(tx: Transaction): Promise<boolean> {
-  const { rows } = await sql`select id from delivery where id <=
-    (select cast(value as bigint) from setting where name = 'last_digest_key') limit 1`.execute(tx);
-  return rows.length > 0;
-}
-
 /** A sender repeats what it takes for failed. If it did fail here, it is handled again. */
 async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<string>): Promise<void> {
   const known = rows.filter((row) => !newKeys.has(deliveryKeyOf(row.install, row.bodySha256)));
@@ -92,13 +69,7 @@ async function retakeFailed(tx: Transaction, rows: AppendedRow[], newKeys: Set<s
     .updateTable('delivery')
     .set((eb) => ({ ...pendingAgain(known[0]?.receivedAt ?? ''), failure: eb.ref('failure') }))
     .where('state', '=', 'failed')
-    .where((eb) =>
-      eb.or(
-        known.map(({ install, bodySha256 }) =>
-          eb.and([eb('install', '=', install), eb('bodySha256', 'in', [bodySha256, digestOf(bodySha256)])]),
-        ),
-      ),
-    )
+    .where((eb) => eb.or(known.map(({ install, bodySha256 }) => eb.and({ install, bodySha256 }))))
     .execute();
 }
 

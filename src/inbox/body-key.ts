@@ -20,7 +20,7 @@ export function toBodyKey(body: Uint8Array, json: unknown): Buffer {
   return key;
 }
 
-/** The SHA-256 of the body. Deliveries from before the time was put first have nothing else as their key. */
+/** The SHA-256 of the body. */
 export function digestOf(bodyKey: Buffer): Buffer {
   return bodyKey.subarray(-digestBytes);
 }

@@ -101,11 +101,7 @@ export async function announceStanding(deps: AlertNoticesDeps, tx: Transaction, 
   const announcedAt = toInstant(now);
   await alertStore.update(tx, row.id, { isAnnounced: true, announcedAt });
   const endsAtOnce = rule.over === 'at_once';
-  await deps.notices.addAlert(
-    tx,
-    { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce },
-    row.digest,
-  );
+  await deps.notices.addAlert(tx, { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce });
 }
 
 function toNotice({ kind, about, message, raisedAt }: StoredAlert, occurredAt: string): AlertNotice {
@@ -151,6 +147,6 @@ export async function endAlert(deps: AlertNoticesDeps, { id, seenAt }: StoredAle
     if (row === undefined || row.overAt !== null || row.seenAt !== seenAt) return;
     const overAt = toInstant(clock.now());
     await alertStore.update(tx, id, { overAt });
-    if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true }, row.digest);
+    if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true });
   });
 }

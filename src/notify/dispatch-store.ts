@@ -242,16 +242,10 @@ interface StoredNotice extends Omit<BudgetNotice, 'kind' | 'isRepeat' | 'budget'
   alert: string | null;
 }
 
-type SaidAlert = Pick<AlertNotice, 'message' | 'about'> & Partial<AlertNotice>;
-
-/** What older versions did not store. */
-const saidBefore = { isOver: false, endsAtOnce: false };
-
 function toNotice({ kind, install, contractId, occurredAt, ...rest }: StoredNotice): NewNotice {
   if (rest.alert !== null) {
-    const said = JSON.parse(rest.alert) as SaidAlert;
-    const isRepeat = rest.isRepeat;
-    return { ...saidBefore, since: occurredAt, ...said, kind: kind as AlertNotice['kind'], isRepeat, occurredAt };
+    const said = JSON.parse(rest.alert) as Omit<AlertNotice, 'kind' | 'isRepeat' | 'occurredAt'>;
+    return { ...said, kind: kind as AlertNotice['kind'], isRepeat: rest.isRepeat, occurredAt };
   }
   return {
     kind: kind as BudgetKind,

@@ -7,12 +7,8 @@ import type { ChannelShape } from './channel.ts';
 export interface NoticeStore {
   /** For each channel that takes budget notices; stores nothing where there is none. */
   add(tx: Transaction, notice: BudgetNotice): Promise<void>;
-  /**
-   * For each channel that takes alerts, but not for a channel that the alert is about: it could not arrive there.
-   *
-   * @param subjectDigest the same for alerts that say the same about the same subject
-   */
-  addAlert(tx: Transaction, notice: AlertNotice, subjectDigest: string): Promise<void>;
+  /** For each channel that takes alerts, but not for a channel that the alert is about: it could not arrive there. */
+  addAlert(tx: Transaction, notice: AlertNotice): Promise<void>;
 }
 
 type AddressedChannel = Pick<ChannelShape, 'name' | 'gatherMs'> & Partial<Pick<ChannelShape, 'tells'>>;
@@ -45,7 +41,7 @@ export function createNoticeStore(channels: readonly AddressedChannel[], clock: 
       await dispatch(tx, id, addressed);
     },
 
-    async addAlert(tx, { kind, occurredAt, isRepeat, ...alert }, subjectDigest) {
+    async addAlert(tx, { kind, occurredAt, isRepeat, ...alert }) {
       const { about } = alert;
       const addressed = channelsFor('alerts').filter(({ name }) => name !== about['channel']);
       if (addressed.length === 0) return;
@@ -58,8 +54,6 @@ export function createNoticeStore(channels: readonly AddressedChannel[], clock: 
           occurredAt,
           isRepeat,
           budget: '{}',
-          // Older instances look for it, in order not to announce the same again.
-          subjectDigest,
           alert: JSON.stringify(alert),
         })
         .returning('id')

@@ -85,7 +85,7 @@ interface AwaitedWork {
   scopes: readonly AwaitedScope[];
 }
 
-/** By membership. An earlier version did not record the scopes that a removal waits for: such a one waits anew. */
+/** By membership. */
 async function loadAwaited(tx: Transaction, due: readonly DueMembership[]): Promise<Map<number, AwaitedWork>> {
   const generations = new Map(due.map(({ membershipId, generation }) => [membershipId, generation]));
   const ids = [...generations.keys()];

@@ -7,11 +7,7 @@ import { migrate } from '../../src/db/migrate.ts';
 import { readSetting, writeSetting } from '../../src/db/setting-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { describeEachDialect, openForTest, postgres } from '../support/databases.ts';
-import { migrateOnly } from '../support/migrate-only.ts';
 import { until } from '../support/until.ts';
-
-/** The migrations that the last release had: there is none yet. */
-const released: readonly string[] = [];
 
 const names = globSync('migrations/*.ts')
   .map((file) => path.basename(file, '.ts'))
@@ -52,12 +48,6 @@ describeEachDialect('migrating', ({ createEmpty, createMigrated }) => {
     for (const { kysely } of instances) {
       expect(await kysely.selectFrom('delivery').selectAll().execute()).toEqual([]);
     }
-  });
-
-  it('upgrades what the last release has left', async () => {
-    const database = openForTest(await createEmpty());
-    await migrateOnly(database, released);
-    expect(await migrate(database)).toEqual(names.filter((name) => !released.includes(name)));
   });
 
   it('leaves what is stored as it is', async () => {

@@ -161,13 +161,10 @@ describe('an end that is waited for', () => {
     deriveMembership(before, { ...(unlinked as Extract<MembershipVerdict, { cause: unknown }>), ...changes }, touched);
   const waits = situations['due for the brake'];
 
-  it.each(['removing', 'failed'] as const)(
-    'begins for one that an older version left %s without asking the brake',
-    (state) => {
-      const left = newCore({ wanted: false, state });
-      expect(derive(left, {})).toEqual({ ...waits, removeAfter: later });
-    },
-  );
+  it.each(['removing', 'failed'] as const)('begins for one that is %s without a cause', (state) => {
+    const left = newCore({ wanted: false, state });
+    expect(derive(left, {})).toEqual({ ...waits, removeAfter: later });
+  });
 
   it('begins with its cause, its install and its time', () => {
     expect(derive(situations.active, { install: 'globex' })).toEqual(

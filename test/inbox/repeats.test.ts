@@ -1,16 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { globSync } from 'node:fs';
-import path from 'node:path';
 import { expect, it } from 'vitest';
-import { type Database, inTransaction } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { bodyContext } from '../../src/db/seal-contexts.ts';
+import type { Database } from '../../src/db/database.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
-import { describeEachDatabase, describeEachDialect, openForTest } from '../support/databases.ts';
+import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, newDelivery } from '../support/deliveries.ts';
-import { migrateOnly } from '../support/migrate-only.ts';
 
 const box = createSecretBox(randomBytes(32));
 const later = '2026-03-16T00:00:00.000Z';
@@ -68,66 +63,6 @@ describeEachDatabase('a body that comes twice', (openFresh) => {
     expect(listed && digestOf(listed.bodySha256)).toEqual(digest(contractStarted()));
   });
 });
-
-describeEachDialect('what was stored before keys began with a time', ({ createEmpty }) => {
-  /** As the version before stored it. */
-  async function storeOld(
-    { kysely }: Database,
-    install: string,
-    body: string,
-    state: 'failed' | 'handled' | 'ignored',
-  ) {
-    const bodySha256 = digest(body);
-    const sealed = box.seal(Buffer.from(body), bodyContext({ install, bodySha256 }));
-    const row = { install, bodySha256, state, receivedAt: '2026-03-15T12:00:00.000Z', readerVersion: 1, headers: '{}' };
-    const kept = state === 'ignored' ? Buffer.alloc(0) : sealed;
-    await kysely
-      .insertInto('delivery')
-      .values({ ...row, body: kept })
-      .execute();
-  }
-
-  async function openUpgraded() {
-    const database = openForTest(await createEmpty());
-    await migrateOnly(database, before);
-    await storeOld(database, 'acme', contractStarted(1), 'handled');
-    await storeOld(database, 'acme', contractStarted(2), 'failed');
-    await storeOld(database, 'acme', '{"type":"payout.sent"}', 'ignored');
-    expect(await migrate(database)).toContain('0033-body-key');
-    return { database, ...openInbox(database) };
-  }
-
-  it('is known again, of its own install, alone and beside new ones', async () => {
-    const { append, store } = await openUpgraded();
-    expect(await append(byFeed(contractStarted(1)))).toEqual(['duplicate']);
-    const mixed = [contractStarted(3), contractStarted(1), '{"type":"payout.sent"}', contractStarted(4)];
-    expect(await append(...mixed.map(byDoorbell))).toEqual(['accepted', 'duplicate', 'duplicate', 'accepted']);
-    expect(await append(...mixed.map(byFeed))).toEqual(mixed.map(() => 'duplicate'));
-    const theirs = newDelivery(contractStarted(1), { install: 'globex' });
-    expect(await append(theirs, theirs)).toEqual(['accepted', 'duplicate']);
-    expect(await store.list({ limit: 9 })).toHaveLength(6);
-  });
-
-  it('is taken up again by a repeat if it had failed, and opens', async () => {
-    const { append, store, database } = await openUpgraded();
-    expect(await append(byDoorbell(contractStarted(2)))).toEqual(['duplicate']);
-    const [due] = await store.due(database.kysely, later, 9);
-    expect(due && store.openBody(due).toString()).toBe(contractStarted(2));
-  });
-
-  it('is new when it comes after it was purged, and then known by its new key', async () => {
-    const { append, store, database } = await openUpgraded();
-    await inTransaction(database, (tx) => store.settle(tx, [2]));
-    expect(await store.purge(later, 10)).toBe(3);
-    expect(await append(byDoorbell(contractStarted(1)))).toEqual(['accepted']);
-    expect(await append(byFeed(contractStarted(1)))).toEqual(['duplicate']);
-  });
-});
-
-/** What the version before knew. */
-const before = globSync('migrations/*.ts')
-  .map((file) => path.basename(file, '.ts'))
-  .filter((name) => name < '0033');
 
 function digest(body: string): Buffer {
   return createHash('sha256').update(body).digest();

@@ -111,8 +111,9 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
         .insertInto('usagePerson')
         .values({ ...person, generation: 1 })
         .execute();
-      const item = { ...scope, memberId, itemId: memberId, taskId: '1', grown: '{}' };
-      const days = { doneDay: '2026-03-15', lastDay: '2026-03-15', labels: 1, seconds: null };
+      const item = { ...scope, memberId, itemId: memberId, taskId: '1', isDone: true, grown: '[]' };
+      const doneAt = '2026-03-15T12:00:00.000Z';
+      const days = { doneDay: '2026-03-15', doneAt, lastDay: '2026-03-15', labels: 1, seconds: null };
       await kysely
         .insertInto('usageItem')
         .values({ ...item, ...days })

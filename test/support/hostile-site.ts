@@ -93,7 +93,7 @@ async function poison({ storage, clock }: Journey): Promise<number> {
   const about = { install: evil, [evil]: evil };
   return await inTransaction(database, async (tx) => {
     const when = { isOver: false, isRepeat: false, endsAtOnce: true, since: at, occurredAt: at };
-    await notices.addAlert(tx, { kind: 'alert.orphans', ...when, message: evil, about }, 'digest');
+    await notices.addAlert(tx, { kind: 'alert.orphans', ...when, message: evil, about });
     const change = { before: evil, after: evil };
     return await writeAudit(tx, { actor: evil, at, origin: evil }, evil, evil, change);
   });

@@ -13,8 +13,8 @@ interface Many {
 const rowsAtOnce = 1000;
 
 /**
- * Has all of these people on all of these contracts, all of one link, as if they had been taken in
- * by an older version that knew no bounds. Nothing is derived.
+ * Has all of these people on all of these contracts, all of one link, beyond the bounds of what is taken in. Nothing is
+ * derived.
  */
 export async function addPeople(
   { database: { kysely }, clock }: Engine,

@@ -7,11 +7,11 @@ export const inbox = {
     {
       id: counter(),
       install: text(),
-      /** What identifies the body for its install: `toBodyKey`, or of what an older version has stored, only the SHA-256. */
+      /** What identifies the body for its install: `toBodyKey`. */
       bodySha256: bytes(),
       deliveryId: text().nullable(),
       eventType: text().nullable(),
-      /** The contract, link or install that the event is about; null if that is not known, or was stored by an older version. */
+      /** The contract, link or install that the event is about; null if that is not known. */
       subjectId: text().nullable(),
       receivedAt: instant(),
       state: text<DeliveryState>(),

@@ -3,27 +3,18 @@ import type { DispatchState, NoticeKind } from '../../domain/notice.ts';
 import { bigint, counter, flag, instant, integer, table, text } from '../columns.ts';
 
 export const messages = {
-  notice: table(
-    {
-      id: counter(),
-      kind: text<NoticeKind>(),
-      install: text(),
-      contractId: text(),
-      occurredAt: instant(),
-      isRepeat: flag(),
-      /** JSON of `BudgetFacts`. */
-      budget: text(),
-      /** The fields of an alert as JSON; null for other notices. */
-      alert: text().nullable(),
-      /** Equal for alerts of one kind about the same subject. */
-      subjectDigest: text().nullable(),
-    },
-    {
-      indexes: {
-        ofSubject: ['subjectDigest', 'occurredAt'],
-      },
-    },
-  ),
+  notice: table({
+    id: counter(),
+    kind: text<NoticeKind>(),
+    install: text(),
+    contractId: text(),
+    occurredAt: instant(),
+    isRepeat: flag(),
+    /** JSON of `BudgetFacts`. */
+    budget: text(),
+    /** The fields of an alert as JSON; null for other notices. */
+    alert: text().nullable(),
+  }),
 
   /** A notice that is to be sent through one channel. */
   dispatch: table(

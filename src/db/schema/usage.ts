@@ -77,18 +77,17 @@ export const usage = {
       scope: text(),
       memberId: text(),
       itemId: text(),
-      /** Empty if the item has no result; its task is then `skippedTaskId`. */
       taskId: text(),
-      skippedTaskId: text().nullable(),
+      /** Whether the task counts. A skipped task does not. */
+      isDone: flag(),
       doneDay: text<Day>(),
+      doneAt: instant(),
       /** The last day on which it counts. */
       lastDay: text<Day>(),
       labels: bigint().nullable(),
       seconds: bigint().nullable(),
-      /** JSON: the seconds of each day. */
+      /** JSON: the day, the instant and the seconds of each growth. */
       grown: text(),
-      /** JSON of `Moments`: the instants behind these days; null where they are not known. */
-      moments: text().nullable(),
     },
     {
       key: ['tool', 'scope', 'memberId', 'itemId'],

@@ -66,9 +66,8 @@ function shareWhole(
   candidates: readonly ContractCandidate[],
   moments: readonly Moment[],
 ): WorkShare[] | null {
-  const hasInstants = moments.length > 0 && moments.every(({ at }) => at !== null);
   const [only, second] = runningOn(candidates, day, { withGrace: false });
-  if (hasInstants || isFrozen === true || only === undefined || second !== undefined) return null;
+  if (moments.length > 0 || isFrozen === true || only === undefined || second !== undefined) return null;
   return [{ candidate: only, counts }];
 }
 

@@ -22,9 +22,9 @@ export function splitDay(
 ): WorkShare[] | null {
   const whole = sumOf(moments, counts);
   const isWhole = countNames.every((name) => (whole[name] ?? 0) === (counts[name] ?? 0));
-  if (!isWhole || moments.some(({ at }) => at === null)) return null;
+  if (!isWhole) return null;
   const byContract = Map.groupBy(moments, ({ at }) =>
-    succession.findLast(({ startsAt }, index) => index === 0 || Date.parse(startsAt ?? '') <= Date.parse(at ?? '')),
+    succession.findLast(({ startsAt }, index) => index === 0 || Date.parse(startsAt ?? '') <= Date.parse(at)),
   );
   return succession.map((candidate) => ({
     candidate,

@@ -7,9 +7,9 @@ export interface Item {
   taskId: string;
   /** Whether the task counts. A skipped task does not. */
   isDone: boolean;
-  /** The day on which its labels and its task count. The instant is null where it was not stored. */
+  /** The day and the instant at which its labels and its task count. */
   doneDay: Day;
-  doneAt: string | null;
+  doneAt: string;
   labels: number | null;
   /** Its seconds so far, and how they grew, by day and instant. */
   seconds: number | null;
@@ -18,8 +18,8 @@ export interface Item {
 
 export interface Growth {
   day: Day;
-  /** When the change was made. Null where it was not stored. */
-  at: string | null;
+  /** When the change was made. */
+  at: string;
   seconds: number;
 }
 
@@ -93,8 +93,7 @@ function mergeItem(known: Item | undefined, piece: ItemObservation, timeZone: st
   if (known === undefined) return { ...done, labels, ...grown };
   // Only a complete reading may move an item to another day or lower it.
   if (lowers) return { ...done, labels: labels ?? known.labels, ...grown };
-  const { doneDay } = known;
-  const doneAt = known.doneAt ?? (moment.day === doneDay ? moment.at : null);
+  const { doneDay, doneAt } = known;
   const most = maxCounts({ ...noCounts, labels }, { ...noCounts, labels: known.labels });
   const task = known.isDone ? { taskId: known.taskId, isDone: true } : done;
   return { ...done, ...task, doneDay, doneAt, labels: most.labels, ...grown };
@@ -136,9 +135,8 @@ function takeBack(grown: readonly Growth[], seconds: number): Growth[] {
   return kept.reverse();
 }
 
-/** Within a day, growth without an instant comes first: it was stored before instants were. */
 function byInstant(a: Growth, b: Growth): number {
-  return `${a.day} ${a.at ?? ''}` < `${b.day} ${b.at ?? ''}` ? -1 : 1;
+  return `${a.day} ${a.at}` < `${b.day} ${b.at}` ? -1 : 1;
 }
 
 /**
@@ -157,7 +155,7 @@ export function tornDays(before: ReadonlyMap<string, Item>, after: ReadonlyMap<s
 }
 
 function isDoneElsewhere(was: Item, is: Item): boolean {
-  const isMoved = is.doneDay !== was.doneDay || (was.doneAt !== null && is.doneAt !== was.doneAt);
+  const isMoved = is.doneDay !== was.doneDay || is.doneAt !== was.doneAt;
   const isOther = was.isDone && (!is.isDone || is.taskId !== was.taskId);
   return isMoved || isOther || (is.labels ?? 0) < (was.labels ?? 0);
 }

@@ -210,13 +210,13 @@ async function saveItems(tx: Transaction, key: MemberKey, before: MemberWork, af
       .onConflict((conflict) =>
         conflict.columns(['tool', 'scope', 'memberId', 'itemId']).doUpdateSet((eb) => ({
           taskId: eb.ref('excluded.taskId'),
-          skippedTaskId: eb.ref('excluded.skippedTaskId'),
+          isDone: eb.ref('excluded.isDone'),
           doneDay: eb.ref('excluded.doneDay'),
+          doneAt: eb.ref('excluded.doneAt'),
           lastDay: eb.ref('excluded.lastDay'),
           labels: eb.ref('excluded.labels'),
           seconds: eb.ref('excluded.seconds'),
           grown: eb.ref('excluded.grown'),
-          moments: eb.ref('excluded.moments'),
         })),
       )
       .execute();

@@ -69,16 +69,6 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect(consumed(leaving.contractId)).toEqual({ seconds: 60, tasks: 1, labels: 2 });
   });
 
-  it('their work is read where an earlier version has begun to wait, and did not say for what', async () => {
-    const { engine, isCleared, read } = await openEnd();
-    expect(await isCleared()).toBe(false);
-    await engine.database.kysely.deleteFrom('finalReadingScope').execute();
-    engine.clock.advance(minuteMs);
-    expect(await isCleared()).toBe(false);
-    await read();
-    expect(await isCleared()).toBe(true);
-  });
-
   it('nothing is read while the brake holds the removal, and it is read once an operator approves', async () => {
     const world = await openUsageWorld(await openFresh());
     const { engine, sandbox } = world;

@@ -171,22 +171,6 @@ describeAnyDatabase('a contract that follows another on one day', (openFresh) =>
     expect([consumed(first), consumed(second)]).toEqual([pieces(0), pieces(2)]);
   });
 
-  it('is kept apart from the other only where the instants of all pieces are known', async () => {
-    const { work, end, renew, learn, read, report, consumed, engine, first } = await openRenewal();
-    work('a');
-    await read();
-    await report();
-    // As a version wrote it that remembered days alone.
-    await engine.database.kysely.updateTable('usageItem').set({ moments: null }).execute();
-    end();
-    const second = renew();
-    work('b');
-    await learn();
-    await read();
-    expect(await report()).toMatchObject({ outcome: 'held', sent: 0, held: 1 });
-    expect([consumed(first), consumed(second)]).toEqual([pieces(1), pieces(0)]);
-  });
-
   it('is kept apart by the days of its own time zone', async () => {
     const { work, pass, end, renew, learn, read, report, consumed, first } = await openRenewal({
       timeZone: 'Pacific/Kiritimati',

@@ -30,8 +30,8 @@ function vague(candidate: ContractCandidate, what: 'startsAt' | 'endsAt'): Contr
   return { ...candidate, [what]: null };
 }
 
-function done(when: string | null, taskId = `task at ${when}`): Moment {
-  return { at: when === null ? null : at(when), taskId, seconds: 60, labels: 3 };
+function done(when: string, taskId = `task at ${when}`): Moment {
+  return { at: at(when), taskId, seconds: 60, labels: 3 };
 }
 
 function grown(when: string, seconds: number): Moment {
@@ -124,7 +124,6 @@ it('holds a day of which no pieces are known', () => {
 });
 
 it.each([
-  ['an instant is not known', [done('10:00'), done(null)], {}],
   ['its pieces come to less', three, { counts: { seconds: 240, tasks: 4, labels: 12 } }],
   ['its pieces come to more', three, { counts: { seconds: 180, tasks: 3, labels: 8 } }],
   ['a piece has gone since a removal', three, { isFrozen: true, isTorn: true }],
@@ -160,7 +159,6 @@ it.each([
     { counts: { seconds: 60, tasks: 1, labels: 3 } },
     'c0 0 0 0, c2 60 1 3',
   ],
-  ['all to the one that runs, without instants', [done(null)], {}, 'c0 0 0 0, c2 60 1 3'],
   [
     'none, without pieces, where some was of the one that had ended before a removal',
     [],

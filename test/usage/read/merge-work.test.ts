@@ -201,14 +201,6 @@ describe('the pieces of a day', () => {
     expect(growthOf(work)).toEqual(['10 5']);
   });
 
-  it('learn the instant that they were done at, where only the day was known', () => {
-    const work = mergeWork(noWork, [item('a')], reading);
-    const old = new Map([...work.items].map(([id, one]) => [id, { ...one, doneAt: null }]));
-    const again = mergeWork({ ...work, items: old }, [item('a')], { ...reading, lowers: false });
-    expect(again.items).toEqual(work.items);
-    expect(isTorn(mergeWork(freezeWork({ ...work, items: old }), [item('a')], reading))).toBe(false);
-  });
-
   it.each([
     ['has gone', []],
     ['has fewer labels', [item('a', { labels: 2 })]],
