@@ -1,5 +1,4 @@
 import type { ScimUser } from './scim-front.ts';
-import { type Operation, type PatchForm, patchMembers, patchUser } from './scim-patch.ts';
 
 /** How a server differs from the RFC; what is left out is as the RFC has it. */
 export interface ScimDialect {
@@ -223,4 +222,57 @@ function showConfig(config: object | null = {}): ScimAnswer {
 
 function isUnread({ method, contentType }: ScimRequest, { takesOnly }: ScimDialect): boolean {
   return takesOnly !== undefined && method !== 'GET' && contentType !== takesOnly;
+}
+
+/** What a server makes of a PATCH, by the forms of it that it understands. Pure. */
+
+type PatchForm = 'rfc' | 'okta' | 'entra';
+
+interface Operation {
+  op: string;
+  path?: string;
+  value?: unknown;
+}
+
+interface PatchRules {
+  forms: readonly PatchForm[];
+  /** Whether "remove these members" removes them all. */
+  removesAll: boolean;
+  /** Whether a member who is added twice is in the group twice. */
+  keepsDuplicates: boolean;
+}
+
+interface Entry {
+  value: string;
+}
+
+/** @returns undefined for a form that is not understood */
+function patchUser(operation: Operation, { forms }: PatchRules): object | undefined {
+  const { path, value } = operation;
+  if (path === undefined) return forms.includes('okta') ? (value as object) : undefined;
+  const isText = typeof value === 'string';
+  if (!forms.includes(isText ? 'entra' : 'rfc')) return undefined;
+  return { active: isText ? value === 'True' : value };
+}
+
+/** @returns undefined for a form that is not understood */
+function patchMembers(
+  members: readonly Entry[],
+  { op, path = '', value }: Operation,
+  rules: PatchRules,
+): Entry[] | undefined {
+  const given = (value ?? []) as Entry[];
+  if (op === 'add') return addMembers(members, given, rules);
+  const [, id] = /^members\[value eq (".*")\]$/.exec(path) ?? [];
+  if (!rules.forms.includes(id === undefined ? 'entra' : 'rfc')) return undefined;
+  if (id !== undefined) return members.filter((one) => one.value !== JSON.parse(id));
+  return rules.removesAll ? [] : without(members, given);
+}
+
+function addMembers(members: readonly Entry[], given: Entry[], rules: PatchRules): Entry[] {
+  return [...(rules.keepsDuplicates ? members : without(members, given)), ...given];
+}
+
+function without(members: readonly Entry[], given: readonly Entry[]): Entry[] {
+  return members.filter((one) => !given.some((other) => other.value === one.value));
 }

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { MarketState } from './market-state.ts';
-import { openapiOf } from './openapi.ts';
 import { type Operation, operations } from './operations.ts';
 import type { InstallRecord } from './records.ts';
 import { demand, orNotFound, Refusal } from './refusal.ts';
@@ -105,3 +104,43 @@ function parse(text: string): unknown {
     throw new Refusal('BAD_REQUEST', 'the body is not JSON');
   }
 }
+
+/** The contract that is served: which operations there are, and who may call them. */
+function openapiOf(operations: Operation[]): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { method, path, scopes, status = 200 } of operations) {
+    const named = path.replace('{id}', '{resourceId}');
+    const parameters = path.includes('{id}')
+      ? [{ name: 'resourceId', in: 'path', required: true, schema: { type: 'string' } }]
+      : [];
+    paths[named] = {
+      ...paths[named],
+      [method.toLowerCase()]: {
+        parameters: [...parameters, ...(path === '/contracts' ? listParameters : [])],
+        security: [{ platformToken: scopes }],
+        responses: {
+          [status]: { description: 'What was asked for' },
+          default: {
+            description: 'An error',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+          },
+        },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Annotation-platform API', version: 'v1' },
+    paths,
+    components: {
+      securitySchemes: { platformToken: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: { type: 'object', required: ['error', 'code', 'requestId'] } },
+    },
+  };
+}
+
+const listParameters = [
+  { name: 'projectLinkId', in: 'query', schema: { type: 'string' } },
+  { name: 'status', in: 'query', schema: { type: 'string', enum: ['active', 'ended'] } },
+  { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 200 } },
+];
