@@ -12,10 +12,15 @@ export function toItemColumns({ grown, ...item }: Item): ItemColumns {
   };
 }
 
-export function toItem({ lastDay: _, grown, ...item }: ItemColumns): Item {
+export function toItem({ taskId, isDone, doneDay, doneAt, labels, seconds, grown }: ItemColumns): Item {
   const growth = JSON.parse(grown) as [Day, string, number][];
   return {
-    ...item,
+    taskId,
+    isDone,
+    doneDay,
+    doneAt,
+    labels,
+    seconds,
     grown: growth.map(([day, at, some]) => ({ day, at, seconds: some })),
   };
 }
