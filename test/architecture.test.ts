@@ -44,6 +44,8 @@ const knowsOnly: Record<string, readonly string[]> = {
 const knownOnlyTo: Record<string, RegExp> = {
   'sources/http': /^src\/sources\//,
   'sources/(kind)': /^src\/(sources\/|installs\/create-source\.ts$)/,
+  // The product never leans on the marketplace that it is tried against.
+  sandbox: /^src\/cli\/(commands\/sandbox\.ts$|(sandbox|try)-)/,
 };
 
 /** Third-party packages that stay behind one door. */

@@ -110,7 +110,9 @@ export const FeedNews = z.strictObject({
 export type FeedNews = z.input<typeof FeedNews>;
 
 /** What becomes of an approval. */
-export const Resolve = z.strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) });
+export const Resolve = z
+  .strictObject({ status: z.enum(['confirmed', 'declined', 'expired']) })
+  .transform(({ status }) => status);
 
 export const Bill = z.strictObject({
   /** 200 by default. */
@@ -126,8 +128,8 @@ export type Bill = z.input<typeof Bill>;
 export const Settle = z.strictObject({ outcome: z.enum(['paid', 'cancelled']).optional() });
 export type Settle = z.input<typeof Settle>;
 
-export const Consent = z.strictObject({ piiConsent: z.boolean() });
+export const Consent = z.strictObject({ piiConsent: z.boolean() }).transform(({ piiConsent }) => piiConsent);
 
-export const Advance = z.strictObject({ ms: z.number().nonnegative() });
+export const Advance = z.strictObject({ ms: z.number().nonnegative() }).transform(({ ms }) => ms);
 
 export const Nothing = z.strictObject({});

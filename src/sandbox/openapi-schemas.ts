@@ -7,12 +7,6 @@ export interface OpenapiSchema {
   enum?: readonly (string | null)[];
   format?: string;
   minimum?: number;
-  maximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  default?: string | number;
   items?: OpenapiSchema;
   anyOf?: OpenapiSchema[];
   properties?: Record<string, OpenapiSchema>;
@@ -126,15 +120,4 @@ export const schemas: Record<string, OpenapiSchema> = {
     disabledAt: nullableInstant,
     disabledReason: nullableText,
   }),
-  UsageEntry: record(
-    {
-      workDate: { type: 'string', format: 'date' },
-      totalSeconds: { ...count, maximum: 86_400 },
-      tasksCompleted: count,
-      labelsCompleted: count,
-      workerOpentrainUserId: text,
-      externalReportId: text,
-    },
-    ['totalSeconds', 'tasksCompleted', 'labelsCompleted', 'workerOpentrainUserId', 'externalReportId'],
-  ),
 };

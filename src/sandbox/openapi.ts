@@ -1,23 +1,25 @@
+import { describeBody, describeQuery, type Parameter } from './openapi-request-schema.ts';
 import {
   count,
   listOf,
   nullableText,
   type OpenapiSchema,
-  oneOf,
   record,
   ref,
   schemas,
   text,
   trueOrFalse,
 } from './openapi-schemas.ts';
-import { provisioningModes, type Scope, sandboxEventTypes } from './sandbox-state.ts';
-
-interface Parameter {
-  name: string;
-  in: 'path' | 'query';
-  required: boolean;
-  schema: OpenapiSchema;
-}
+import {
+  ContractQuery,
+  CreateProjectLink,
+  CreateWebhookEndpoint,
+  Redeliver,
+  type RequestSchema,
+  UpdateWebhookEndpoint,
+  UsageReport,
+} from './platform-request-schema.ts';
+import type { Scope } from './sandbox-state.ts';
 
 interface Content {
   'application/json': { schema: OpenapiSchema };
@@ -43,7 +45,7 @@ export interface PlatformDescription {
   };
 }
 
-/** What `/openapi.json` answers. It is written by hand, so that a test can compare it with the answers. */
+/** What `/openapi.json` answers. Answers are described by hand, so that a test can compare them with what is served. */
 export function describePlatformApi(hasCursors: boolean): PlatformDescription {
   return {
     openapi: '3.1.0',
@@ -86,16 +88,6 @@ function describeInstalls(): PlatformDescription['paths'] {
 }
 
 function describeLinks(): PlatformDescription['paths'] {
-  const body = record(
-    {
-      externalProjectId: { ...text, minLength: 1, maxLength: 200 },
-      externalProjectName: { ...nullableText, maxLength: 300 },
-      externalProjectUrl: { ...nullableText, format: 'uri', maxLength: 2048 },
-      provisioningMode: { ...oneOf(provisioningModes), default: 'PARTNER_WEBHOOK' },
-      jobId: nullableText,
-    },
-    ['externalProjectName', 'externalProjectUrl', 'provisioningMode', 'jobId'],
-  );
   const one = { id: true, answer: record({ projectLink: ref('ProjectLink') }) };
   return {
     '/project-links': {
@@ -103,7 +95,7 @@ function describeLinks(): PlatformDescription['paths'] {
         answer: record({ projectLinks: listOf(ref('ProjectLink')) }),
       }),
       post: operation('createProjectLink', 'Link a project to a job', 'project-links:write', {
-        body,
+        body: CreateProjectLink,
         status: 201,
         answer: one.answer,
         refusals: [404, 409],
@@ -121,13 +113,11 @@ function describeLinks(): PlatformDescription['paths'] {
 
 function describeContracts(hasCursors: boolean): PlatformDescription['paths'] {
   const contracts = listOf(ref('Contract'));
-  const limit = { type: 'integer', minimum: 1, maximum: 200, default: 50 };
-  const query = { projectLinkId: text, status: oneOf(['active', 'ended']), limit };
   const read = 'contracts:read';
   return {
     '/contracts': {
       get: operation('listContracts', 'Contracts on linked jobs, newest first', read, {
-        query: hasCursors ? { ...query, cursor: text } : query,
+        query: hasCursors ? ContractQuery : ContractQuery.omit({ cursor: true }),
         answer: record(hasCursors ? { contracts, nextCursor: nullableText } : { contracts }),
       }),
     },
@@ -146,7 +136,7 @@ function describeContracts(hasCursors: boolean): PlatformDescription['paths'] {
     '/contracts/{id}/usage': {
       post: operation('reportUsage', 'Totals per worker and day', 'usage:write', {
         id: true,
-        body: record({ entries: { ...listOf(ref('UsageEntry')), minItems: 1, maxItems: 100 } }),
+        body: UsageReport,
         answer: record({ contractId: text, accepted: count, budget: ref('Budget') }),
         refusals: [409],
       }),
@@ -156,22 +146,15 @@ function describeContracts(hasCursors: boolean): PlatformDescription['paths'] {
 
 function describeEndpoints(): PlatformDescription['paths'] {
   const scope = 'webhooks:manage';
-  const url: OpenapiSchema = { ...text, format: 'uri', maxLength: 2048 };
-  const types: OpenapiSchema = { ...listOf(oneOf(sandboxEventTypes)), minItems: 1 };
   const endpoint = ref('WebhookEndpoint');
   const one = { id: true, answer: record({ webhookEndpoint: endpoint }) };
-  const changes = record({ url, eventTypes: types, status: oneOf(['ACTIVE', 'DISABLED']) }, [
-    'url',
-    'eventTypes',
-    'status',
-  ]);
   return {
     '/webhook-endpoints': {
       get: operation('listWebhookEndpoints', 'All endpoints of the install', scope, {
         answer: record({ webhookEndpoints: listOf(endpoint) }),
       }),
       post: operation('createWebhookEndpoint', 'Register; the secret is shown once', scope, {
-        body: record({ url, eventTypes: types }),
+        body: CreateWebhookEndpoint,
         status: 201,
         answer: record({ webhookEndpoint: endpoint, secret: text, message: text }),
         refusals: [409],
@@ -181,7 +164,7 @@ function describeEndpoints(): PlatformDescription['paths'] {
       get: operation('getWebhookEndpoint', 'One endpoint', scope, one),
       patch: operation('updateWebhookEndpoint', 'Change or re-enable', scope, {
         ...one,
-        body: changes,
+        body: UpdateWebhookEndpoint,
       }),
       delete: operation('deleteWebhookEndpoint', 'Delete; pending ones are discarded', scope, {
         id: true,
@@ -191,7 +174,7 @@ function describeEndpoints(): PlatformDescription['paths'] {
     '/webhook-endpoints/{id}/redeliver': {
       post: operation('redeliver', 'Queue all FAILED deliveries again, or one', scope, {
         id: true,
-        body: record({ deliveryId: text }, ['deliveryId']),
+        body: Redeliver,
         answer: record({ webhookEndpoint: endpoint, requeued: count, message: text }),
       }),
     },
@@ -201,8 +184,8 @@ function describeEndpoints(): PlatformDescription['paths'] {
 interface Shape {
   /** Whether the path has an `{id}`. Then 404 is possible. */
   id?: boolean;
-  query?: Record<string, OpenapiSchema>;
-  body?: OpenapiSchema;
+  query?: RequestSchema<unknown>;
+  body?: RequestSchema<unknown>;
   status?: 201;
   answer: OpenapiSchema;
   refusals?: number[];
@@ -212,9 +195,9 @@ function operation(
   operationId: string,
   summary: string,
   scope: Scope | undefined,
-  { id = false, query = {}, body, status, answer, refusals = [] }: Shape,
+  { id = false, query, body, status, answer, refusals = [] }: Shape,
 ): OpenapiOperation {
-  const statuses = [...(body || query['limit'] ? [400] : []), 401, 403, ...(id ? [404] : []), ...refusals];
+  const statuses = [...(body || query ? [400] : []), 401, 403, ...(id ? [404] : []), ...refusals];
   const errors = statuses.map((code) => [code, toResponse(errorNames[code] ?? '', ref('Error'))]);
   return {
     operationId,
@@ -222,14 +205,9 @@ function operation(
     security: [{ platformToken: scope === undefined ? [] : [scope] }],
     parameters: [
       ...(id ? [{ name: 'id', in: 'path' as const, required: true, schema: text }] : []),
-      ...Object.entries(query).map(([name, schema]) => ({
-        name,
-        in: 'query' as const,
-        required: false,
-        schema,
-      })),
+      ...(query ? describeQuery(query) : []),
     ],
-    ...(body ? { requestBody: { required: true, content: toContent(body) } } : {}),
+    ...(body ? { requestBody: { required: true, content: toContent(describeBody(body)) } } : {}),
     responses: { [status ?? 200]: toResponse('Done', answer), ...Object.fromEntries(errors) },
   };
 }

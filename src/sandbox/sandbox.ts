@@ -9,8 +9,8 @@ import express, { type Express } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
-import { type Control, createControl } from './control.ts';
 import { createControlRouter } from './control-router.ts';
+import { type Control, createControl } from './controls.ts';
 import { createDeliverEvent } from './deliver-event.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { createEmployerRouter } from './employer/employer-router.ts';
@@ -66,10 +66,6 @@ export interface Sandbox extends Control {
   /** After a stop it listens on the same port again, and goes on with the pending deliveries. */
   start(): Promise<SandboxAddress>;
   stop(): Promise<void>;
-  /** Resolves when no attempt is in flight and none is due. */
-  idle(): Promise<void>;
-  /** Moves the timeline forward, and makes each attempt that becomes due, in order. */
-  advance(ms: number): Promise<void>;
 }
 
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
@@ -77,14 +73,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const { dispatcher } = marketplace;
   const control = createControl(marketplace);
   control.setFaults(undefined, options.faults);
-  const listener = createApp(marketplace, control);
+  const listener = createApp(marketplace);
   const { host = '127.0.0.1' } = options;
   let { port = 0 } = options;
   let server: HttpServer | undefined;
   return {
     ...control,
-    idle: dispatcher.idle,
-    advance: dispatcher.advance,
     async start() {
       server = createHttpServer({ host, port, listener, graceMs: 0 });
       const url = await server.start();
@@ -100,14 +94,14 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 }
 
 /** The platform API and the controls in one HTTP application. */
-function createApp(marketplace: Marketplace, control: Control): Express {
+function createApp(marketplace: Marketplace): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
   app.use(platformPath, createPlatformRouter(marketplace));
   app.use(employerPath, createEmployerRouter(marketplace));
-  app.use('/sandbox', createControlRouter(control, marketplace.dispatcher));
+  app.use('/sandbox', createControlRouter(marketplace));
   app.use(() => {
     throw new AppError('not_found', `The platform API is at ${platformPath}, the API for employers at ${employerPath}`);
   });

@@ -1,6 +1,13 @@
 import { InvalidArgumentError } from 'commander';
-import { defineCommand } from '../define-command.ts';
-import { argument, flag, option, toAmount, withDefault } from '../options.ts';
+import { AppError } from '../../domain/errors.ts';
+import type { HiredContract } from '../../sandbox/contract-control.ts';
+import type { PendingPayment } from '../../sandbox/employer/account.ts';
+import type { CreatedAccount } from '../../sandbox/employer/account-control.ts';
+import type { Reconnection } from '../../sandbox/install-control.ts';
+import type { Job, Milestone } from '../../sandbox/sandbox-state.ts';
+import type { Snapshot } from '../../sandbox/snapshot.ts';
+import { type CreateCommand, defineCommand, type Given } from '../define-command.ts';
+import { argument, flag, type Inputs, option, toAmount, withDefault } from '../options.ts';
 import { faultOptions } from '../sandbox-fault-options.ts';
 
 /** A marketplace to try Gangway against: one command runs it, the others act as its customers. */
@@ -12,96 +19,158 @@ const url = withDefault('<url>', 'where the sandbox answers', defaultUrl, toUrl)
 const local = 'a sandbox is named with --url';
 const json = 'print the answer as JSON instead of text';
 
-const hire = defineCommand({
+interface ControlCommand<Arguments extends Inputs, Options extends Inputs> {
+  name: string;
+  description: string;
+  arguments?: Arguments;
+  options?: Options;
+  /** @returns the sandbox's answer, and what it means in lines */
+  act(given: Given<Arguments, Options & { url: typeof url }>, ask: Ask): Promise<[data: unknown, ...lines: string[]]>;
+}
+
+/** Sends a request to the control at this path: with a body to change something, without one to read. */
+type Ask = <T = unknown>(path: readonly string[], body?: object) => Promise<T>;
+
+/** A command that acts as a customer or an employer, on a sandbox that runs already. */
+function control<Arguments extends Inputs = Record<never, never>, Options extends Inputs = Record<never, never>>({
+  options,
+  act,
+  ...declared
+}: ControlCommand<Arguments, Options>): CreateCommand {
+  return defineCommand<Arguments, Options & { url: typeof url }>({
+    ...declared,
+    options: { url, ...(options as Options) },
+    json,
+    async run() {
+      const { ask, toAnswer } = await import('../sandbox-control.ts');
+      return async (given, { terminal }) => {
+        const [data, ...lines] = await act(given, (path, body) =>
+          ask(terminal, String(given.url), `/${path.map(encodeURIComponent).join('/')}`, body),
+        );
+        return toAnswer(data, lines);
+      };
+    },
+    local,
+  });
+}
+
+const hire = control({
   name: 'hire',
   description: 'hire a trainer for a job: a contract starts',
   options: {
-    url,
     job: option('<id>', 'the job to hire for (default: the newest)'),
     trainer: option('<id>', 'an opentrainUserId, to hire the same person again'),
     name: option('<name>', 'the display name of the trainer'),
     email: option('<address>', 'the work address of the trainer'),
   },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxHire,
-  local,
+  async act({ url: at, job, trainer, name, email }, ask) {
+    const jobId = job ?? (await ask<Snapshot>(['state'])).jobs.at(-1)?.id;
+    if (jobId === undefined) throw new AppError('not_found', `The sandbox at ${at} has no job`);
+    const trainers = [{ opentrainUserId: trainer, displayName: name, workEmail: email }];
+    const hired = await ask<HiredContract>(['contracts'], { jobId, trainers });
+    return [
+      hired,
+      `Contract ${hired.contractId} started on job ${hired.jobId}`,
+      ...hired.trainers.map(
+        ({ opentrainUserId, displayName, workEmail }) =>
+          `  ${displayName}  ${workEmail ?? '(no work address)'}  ${opentrainUserId}`,
+      ),
+    ];
+  },
 });
 
 const contract = argument('<contract>', 'the id of the contract');
 
-const end = defineCommand({
+const end = control({
   name: 'end',
   description: 'end a contract',
   arguments: { contract },
-  options: { url },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxEnd,
-  local,
+  act: async ({ contract: id }, ask) => [await ask(['contracts', id, 'end'], {}), `Contract ${id} ended`],
 });
 
-const fund = defineCommand({
+const fund = control({
   name: 'fund',
   description: 'fund a milestone of a contract',
   arguments: { contract },
   options: {
-    url,
     volume: withDefault('<number>', 'hours or labels, as the job is paid', 10, toAmount),
     amount: withDefault('<usd>', 'what it costs, in US dollars', 200, toAmount),
   },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxFund,
-  local,
+  async act({ contract: id, volume, amount }, ask) {
+    const body = { volume, amountUsd: amount };
+    const funded = await ask<{ milestone: Milestone }>(['contracts', id, 'fund'], body);
+    return [funded, `${funded.milestone.name} of contract ${id} funded: ${volume} for ${amount} USD`];
+  },
 });
 
-const bill = defineCommand({
+const bill = control({
   name: 'bill',
   description: "have a payment for a contract wait for a person of the employer's own account",
   arguments: { contract },
-  options: { url, amount: withDefault('<usd>', 'how much is to be paid, in US dollars', 200, toAmount) },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxBill,
-  local,
+  options: { amount: withDefault('<usd>', 'how much is to be paid, in US dollars', 200, toAmount) },
+  async act({ contract: id, amount }, ask) {
+    const payment = await ask<PendingPayment>(['contracts', id, 'bill'], { amountUsd: amount });
+    return [
+      payment,
+      `Payment ${payment.id} of ${amount} USD waits for a person`,
+      `Pay it with: gangway sandbox pay ${payment.id}`,
+    ];
+  },
 });
 
-const pay = defineCommand({
+const pay = control({
   name: 'pay',
   description: 'pay what waits, which funds a milestone',
   arguments: { payment: argument('<payment>', 'the id of the payment') },
-  options: { url, cancel: flag('have it cancelled instead, which no event says') },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxPay,
-  local,
+  options: { cancel: flag('have it cancelled instead, which no event says') },
+  async act({ payment, cancel }, ask) {
+    const outcome = cancel ? 'cancelled' : 'paid';
+    return [await ask(['payments', payment, 'settle'], { outcome }), `Payment ${payment} is ${outcome}`];
+  },
 });
 
 const install = argument('<install>', 'the id of the install');
 
-const consent = defineCommand({
+const consent = control({
   name: 'consent',
   description: "let an install see its trainers' work addresses, or no longer",
   arguments: { install },
-  options: { url, withdraw: flag('take the consent back') },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxConsent,
-  local,
+  options: { withdraw: flag('take the consent back') },
+  act: async ({ install: id, withdraw }, ask) => [
+    await ask(['installs', id, 'consent'], { piiConsent: !withdraw }),
+    `Install ${id} ${withdraw ? 'no longer sees' : 'sees'} work addresses`,
+  ],
 });
 
-const reconnect = defineCommand({
+const reconnect = control({
   name: 'reconnect',
   description: 'connect the customer anew: the old install is revoked, a new one has a new token',
   arguments: { install },
-  options: { url },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxReconnect,
-  local,
+  async act({ install: id }, ask) {
+    const answer = await ask<Reconnection>(['installs', id, 'reconnect'], {});
+    return [
+      answer,
+      `Install ${answer.revokedInstallId} is revoked; its links and endpoints stay with it`,
+      `  install       ${answer.installId}`,
+      `  token         ${answer.token}`,
+    ];
+  },
 });
 
-const account = defineCommand({
+const account = control({
   name: 'account',
   description: "make an employer's own account, with a personal token and a job",
-  options: { url, unclaimed: flag('as a program makes it, before a person claims it') },
-  json,
-  run: async () => (await import('../sandbox-customer-commands.ts')).runSandboxAccount,
-  local,
+  options: { unclaimed: flag('as a program makes it, before a person claims it') },
+  async act({ unclaimed }, ask) {
+    const made = await ask<CreatedAccount>(['accounts'], { isClaimed: !unclaimed });
+    const { id: jobId } = await ask<Job>(['jobs'], { accountId: made.accountId });
+    return [
+      { ...made, jobId },
+      `Account ${made.accountId}`,
+      `  job           ${jobId}`,
+      `  token         ${made.token}`,
+    ];
+  },
 });
 
 const setFaults = defineCommand({

@@ -146,7 +146,7 @@ function readMember(call: EmployerCall): Answered {
   const [trainer] = contract.participants;
   if (contract.id !== contractId || trainer === undefined) return { body: { membership: 'none' } };
   const { opentrainUserId: userId, displayName, workEmail } = trainer;
-  const isAsked = includeWorkEmail === 'true' && isGranted(call.token, 'participant_work_email:read');
+  const isAsked = includeWorkEmail === true && isGranted(call.token, 'participant_work_email:read');
   const mayShow = isAsked && !state.unsharedWorkEmails.has(userId);
   return {
     body: {

@@ -17,7 +17,7 @@ export const ContractsOfJob = z.object({
 });
 
 export const JobsQuery = z.object({
-  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number),
+  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number).pipe(z.int()),
   limit: z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
@@ -29,7 +29,11 @@ export const JobsQuery = z.object({
 export const MemberQuery = z.object({
   conversationId: z.string().min(1),
   contractId: z.string().min(1),
-  includeWorkEmail: z.string().optional(),
+  includeWorkEmail: z
+    .string()
+    .transform((text) => text === 'true')
+    .pipe(z.boolean())
+    .optional(),
 });
 
 export const NewWebhook = z.object({

@@ -7,7 +7,7 @@ const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transfor
 
 /** Assumed: page sizes are not documented. */
 export const InstructionsQuery = z.object({
-  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number),
+  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number).pipe(z.int()),
   limit: wholeNumber.pipe(z.int().min(1).max(100)).default(25),
 });
 
@@ -15,6 +15,6 @@ export const ManifestQuery = z.object({ audience: z.enum(audiences).optional() }
 
 export const PageQuery = z.object({
   /** The draft by default. */
-  revision: wholeNumber.optional(),
+  revision: wholeNumber.pipe(z.int()).optional(),
   format: z.enum(['json', 'html', 'markdown']).default('json'),
 });

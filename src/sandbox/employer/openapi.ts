@@ -1,15 +1,15 @@
+import { describeBody, describeQuery } from '../openapi-request-schema.ts';
+import { listOf, type OpenapiSchema, oneOf, record, schemas, text, trueOrFalse } from '../openapi-schemas.ts';
+import type { RequestSchema } from '../platform-request-schema.ts';
 import {
-  listOf,
-  nullableText,
-  type OpenapiSchema,
-  oneOf,
-  record,
-  schemas,
-  text,
-  trueOrFalse,
-} from '../openapi-schemas.ts';
-import { employerEventTypes, employerScopes } from './account.ts';
-import { audiences } from './manual.ts';
+  ContractsOfJob,
+  JobsQuery,
+  MemberQuery,
+  NewToken,
+  NewWebhook,
+  UpdatesQuery,
+} from './employer-request-schema.ts';
+import { InstructionsQuery, ManifestQuery, PageQuery } from './instruction-request-schema.ts';
 import {
   account,
   approval,
@@ -29,8 +29,8 @@ import {
 } from './openapi-schemas.ts';
 
 /**
- * What `/openapi.json` of the employers' API answers. It is written by hand, so that a test can compare it with the
- * routes and their answers.
+ * What `/openapi.json` of the employers' API answers. Answers are described by hand, so that a test can compare them
+ * with what is served.
  */
 export function describeEmployerApi() {
   return {
@@ -51,12 +51,11 @@ export function describeEmployerApi() {
 type Paths = Record<string, Partial<Record<'get' | 'post' | 'delete', ReturnType<typeof operation>>>>;
 
 function describeTokens(): Paths {
-  const wanted = { name: text, scopes: listOf(oneOf(employerScopes)), expiresAt: nullableText };
   return {
     '/tokens': {
       get: operation({ answer: record({ tokens: listOf(token) }) }),
       post: operation({
-        body: record(wanted, Object.keys(wanted)),
+        body: NewToken,
         needsBody: false,
         answer: record({ token: text, tokenType: oneOf(['bearer']), metadata: token }),
         status: 201,
@@ -70,11 +69,11 @@ function describeContracts(): Paths {
   const ended = record({ ok: trueOrFalse, contractId: text, status: oneOf(['ended']) });
   return {
     '/jobs/mine': {
-      get: operation({ query: { cursor: text, limit: upTo(100) }, answer: record({ jobs: listOf(job), ...paged }) }),
+      get: operation({ query: JobsQuery, answer: record({ jobs: listOf(job), ...paged }) }),
     },
     '/contracts': {
       get: operation({
-        query: { jobId: text, status: oneOf(['active', 'ended']) },
+        query: ContractsOfJob.omit({ cursor: true }),
         answer: record({ contracts: listOf(contract) }),
       }),
     },
@@ -86,7 +85,7 @@ function describeContracts(): Paths {
     '/payments/pending': { get: operation({ answer: record({ payments: listOf(payment) }) }) },
     '/messaging/management/messaging_management.members.get': {
       get: operation({
-        query: { conversationId: text, contractId: text, includeWorkEmail: trueOrFalse },
+        query: MemberQuery,
         answer: record({ membership: member }),
       }),
     },
@@ -95,11 +94,11 @@ function describeContracts(): Paths {
 
 function describeWebhooks(): Paths {
   return {
-    '/updates': { get: operation({ query: { cursor: text, limit: upTo(200) }, answer: updates }) },
+    '/updates': { get: operation({ query: UpdatesQuery, answer: updates }) },
     '/webhooks': {
       get: operation({ answer: record({ webhooks: listOf(webhook) }) }),
       post: operation({
-        body: record({ url: text, eventTypes: listOf(oneOf(employerEventTypes)) }),
+        body: NewWebhook,
         answer: record({ webhook, secret: text, message: text }),
         status: 201,
       }),
@@ -112,7 +111,7 @@ function describeWebhooks(): Paths {
 }
 
 function describeInstructions(): Paths {
-  const query = { cursor: text, limit: upTo(100) };
+  const query = InstructionsQuery;
   const list = (name: string, item: OpenapiSchema) => record({ [name]: listOf(item), ...paged });
   return {
     '/instructions/workspaces': {
@@ -126,27 +125,23 @@ function describeInstructions(): Paths {
       get: operation({ id: true, query, answer: list('publications', publication) }),
     },
     '/instructions/manuals/{id}/publications/{number}/manifest': {
-      get: operation({ id: true, number: true, query: { audience: oneOf(audiences) }, answer: manifest }),
+      get: operation({ id: true, number: true, query: ManifestQuery, answer: manifest }),
     },
     '/instructions/pages/{id}': {
       get: operation({
         id: true,
-        query: { revision: { type: 'integer', minimum: 1 }, format: oneOf(['json', 'html', 'markdown']) },
+        query: PageQuery,
         answer: record({ page }),
       }),
     },
   };
 }
 
-function upTo(maximum: number): OpenapiSchema {
-  return { type: 'integer', minimum: 1, maximum };
-}
-
 interface Described {
   id?: true;
   number?: true;
-  query?: Record<string, OpenapiSchema>;
-  body?: OpenapiSchema;
+  query?: RequestSchema<unknown>;
+  body?: RequestSchema<unknown>;
   /** It does by default, where there is one. */
   needsBody?: boolean;
   status?: 201;
@@ -155,15 +150,15 @@ interface Described {
   accepted?: OpenapiSchema;
 }
 
-function operation({ id, number, query = {}, body, needsBody = true, status, answer, accepted }: Described) {
+function operation({ id, number, query, body, needsBody = true, status, answer, accepted }: Described) {
   const inPath = (name: string) => ({ name, in: 'path', required: true, schema: text });
   return {
     parameters: [
       ...(id ? [inPath('id')] : []),
       ...(number ? [inPath('number')] : []),
-      ...Object.entries(query).map(([name, schema]) => ({ name, in: 'query', required: false, schema })),
+      ...(query ? describeQuery(query) : []),
     ],
-    ...(body && { requestBody: { required: needsBody, content: toContent(body) } }),
+    ...(body && { requestBody: { required: needsBody, content: toContent(describeBody(body)) } }),
     responses: {
       [status ?? 200]: { description: 'Done', content: toContent(answer) },
       ...(accepted && { 202: { description: 'A person must confirm it', content: toContent(accepted) } }),

@@ -19,6 +19,11 @@ function changed(change: (document: Any, schemas: Any) => void): Deviation[] {
   return compareOpenapi(OpenapiDocument.parse(document), reliedOperations);
 }
 
+function usageEntryOf(paths: Any): Any {
+  const { requestBody } = paths['/contracts/{id}/usage'].post;
+  return requestBody.content['application/json'].schema.properties.entries.items;
+}
+
 const failure = (where: string, says: string) => ({ where, says, isFailure: true });
 const warning = (where: string, says: string) => ({ where, says, isFailure: false });
 
@@ -207,7 +212,7 @@ describe('a served contract that was changed', () => {
     ],
     [
       'a property that a request must have now',
-      (_, { UsageEntry }) => UsageEntry.required.push('externalReportId'),
+      ({ paths }) => usageEntryOf(paths).required.push('externalReportId'),
       [
         failure(
           'POST /contracts/{id}/usage: body.entries[].externalReportId',
@@ -217,7 +222,7 @@ describe('a served contract that was changed', () => {
     ],
     [
       'a property that a request may no longer have',
-      (_, { UsageEntry }) => delete UsageEntry.properties.totalSeconds,
+      ({ paths }) => delete usageEntryOf(paths).properties.totalSeconds,
       [failure('POST /contracts/{id}/usage: body.entries[].totalSeconds', gone)],
     ],
     [
