@@ -8,7 +8,7 @@ import type { Delivery, SandboxContract } from './sandbox-state.ts';
 /** The state of the marketplace, without tokens and secrets. */
 export type Snapshot = ReturnType<typeof takeSnapshot>;
 
-export type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
+type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
 
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
