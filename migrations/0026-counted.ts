@@ -1,9 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/**
- * What pages count and list by, so that they do not read whole tables; and when each budget is used up at the pace at
- * which it was last read.
- */
+/** What pages count and list by, so that they do not read whole tables. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createIndex('membership_by_state')
@@ -11,8 +8,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .columns(['state', 'tool', 'group_id', 'trainer_id', 'id'])
     .execute();
   // Not as a plain condition: SQLite would take `membership_by_state` for it, and sort. Who may leave now has no time.
-  await sql`create index membership_leaving on membership ((coalesce(remove_after, '')), id)
-    where state || '' = 'removing'`.execute(db);
+  await sql`create index membership_leaving on membership
+    ((case state when 'held' then 'held' else coalesce(remove_after, '') end), id)
+    where state || '' in ('removing', 'held')`.execute(db);
   await createBudgetIndexes(db);
   // None of its rows is of a delivery that was handled without trouble, so receiving costs no more.
   await db.schema
@@ -26,9 +24,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 async function createBudgetIndexes(db: Kysely<unknown>): Promise<void> {
-  await db.schema.alterTable('budget').addColumn('runs_out_at', 'text').execute();
-  await sql`create index budget_running_out on budget (runs_out_at, install, contract_id)
-    where runs_out_at is not null and next_read_at is not null`.execute(db);
+  await sql`create index budget_by_remaining on budget ((1 - consumed_fraction), install, contract_id)
+    where next_read_at is not null and consumed_fraction is not null`.execute(db);
   await db.schema
     .createIndex('budget_by_state')
     .on('budget')

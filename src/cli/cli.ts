@@ -15,7 +15,6 @@ import {
 import {
   driftCommand,
   explainCommand,
-  forecastCommand,
   forgetCommand,
   membersCommand,
   plansCommand,
@@ -60,7 +59,6 @@ const commands = [
   membersCommand,
   explainCommand,
   driftCommand,
-  forecastCommand,
   reconcileCommand,
   plansCommand,
   usageCommand,

@@ -27,8 +27,6 @@ interface BudgetTable extends BudgetFacts {
   askedAt: string | null;
   /** Null while the contract is not active. */
   nextReadAt: string | null;
-  /** When it is used up at the pace of the week before it was last read; null where that is never, or not known. */
-  runsOutAt: string | null;
   /** The latest `milestone.*` event for which a reading was made. */
   metEventAt: string | null;
   /** When the last request began, if its answer was that there is no such contract; otherwise null. */

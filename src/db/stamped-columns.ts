@@ -132,8 +132,7 @@ export const stampedColumns: StampedColumns = {
   },
   left: {
     account: ['made_at'],
-    // When it is used up is foreseen anew with each reading.
-    budget: ['last_usage_at', 'runs_out_at'],
+    budget: ['last_usage_at'],
     contract: ['start_date', 'end_date'],
     // The time of an invitation identifies its mail.
     invitation: ['created_at', 'expires_at'],

@@ -29,7 +29,6 @@ export const noBudget: BudgetRow = {
   consumedLabels: null,
   consumedTasks: null,
   lastUsageAt: null,
-  runsOutAt: null,
   askedAt: null,
   nextReadAt: null,
   metEventAt: null,
