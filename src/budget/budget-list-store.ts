@@ -6,7 +6,6 @@ import type { BudgetState } from '../domain/budget.ts';
 import type { BudgetPace } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Day } from '../domain/usage.ts';
-import { unitOf } from './pace-store.ts';
 
 /** The SQL of showing budgets to people, a page at a time. */
 
@@ -43,6 +42,13 @@ export interface ListedBudget extends Facts {
   pace: BudgetPace;
   /** How many days of trainers the marketplace does not have as they were read, or are held. */
   waiting: number;
+}
+
+const units = { PAY_PER_HOUR: 'seconds', PAY_PER_LABEL: 'labels' } as const;
+
+/** What uses up the budget. A contract of another kind, such as a fixed price, has no volume that work uses up. */
+function unitOf(paymentType: string | null): 'seconds' | 'labels' | undefined {
+  return units[paymentType as keyof typeof units];
 }
 
 /** Ordered by install and contract. */

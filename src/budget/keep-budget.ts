@@ -1,16 +1,11 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { Row } from '../db/schema.ts';
-import { paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import { toAppError } from '../domain/errors.ts';
-import type { Instant } from '../domain/evidence.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
-import { addDays } from '../lib/add-days.ts';
 import type { Alerts } from '../lib/alerts.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Budget } from '../sources/source.ts';
 import type { BudgetStore } from './budget-store.ts';
-import { loadPace } from './pace-store.ts';
 import { type BudgetReading, takeReading } from './take-reading.ts';
 
 export interface KeepBudgetDeps {
@@ -31,17 +26,11 @@ export async function keepBudget(deps: KeepBudgetDeps, reading: BudgetReading): 
   const rules = { now: clock.now(), repeatMs };
   const notice = await inTransaction(database, async (tx) => {
     const taken = takeReading(await budgets.lock(tx, reading), reading, rules);
-    await budgets.save(tx, { ...taken.row, runsOutAt: await foreseeEnd(tx, taken.row, rules.now) });
+    await budgets.save(tx, taken.row);
     if (taken.notice !== null) await addNotice(tx, taken.notice);
     return taken.notice;
   });
   if (notice !== null) raise(deps, notice);
-}
-
-/** What was reported since is counted with the next answer: at the latest in a day. */
-async function foreseeEnd(tx: Transaction, row: Row<'budget'>, now: Date): Promise<Instant | null> {
-  const pace = await loadPace(tx, row, addDays(toInstant(now).slice(0, 10), -paceDays));
-  return pace && runsOutAt(pace, now);
 }
 
 /** Stores the budget that came with the answer to a usage report. */

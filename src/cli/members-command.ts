@@ -2,6 +2,7 @@ import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { describeCause } from '../domain/standing.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { createDoubtStore } from '../memberships/doubt-store.ts';
@@ -22,31 +23,34 @@ export interface MemberFilter {
   state: MembershipState | undefined;
   waiting: boolean;
   undecided: boolean;
+  leaving: boolean;
   limit: number;
 }
 
 /** If a membership waits, the state says what it waits for. */
 export type Listed = ListedMembership & Partial<WaitingMember>;
 
-export async function runMembers(
-  { tool, state, waiting, undecided, limit }: MemberFilter,
-  session: StorageSession,
-): Promise<Printed> {
+export async function runMembers(filter: MemberFilter, session: StorageSession): Promise<Printed> {
+  const { tool, state, waiting, undecided, leaving, limit } = filter;
   const { config, storage } = session;
   const members: Listed[] = waiting
     ? await listWaiting(storage, { tool, limit, ...toReach(config) })
-    : await storage.memberships.list({ tool, state, isUndecided: undecided, limit });
+    : await storage.memberships.list({ tool, state, isUndecided: undecided, isLeaving: leaving, limit });
   if (members.length === 0) refuseUnknownTool(session, tool);
-  return printMembers(members, waiting);
+  return printMembers(members, filter);
 }
 
-export function printMembers(members: readonly Listed[], waiting: boolean): Printed {
+type Listing = Pick<MemberFilter, 'waiting' | 'leaving'>;
+
+export function printMembers(members: readonly Listed[], { waiting, leaving }: Listing): Printed {
+  const rows = members.map(masked);
   return {
     data: { members: members.map(toShown) },
-    text: () =>
-      waiting
-        ? formatList(members.map(masked), waitingColumns, 'No trainer waits.')
-        : formatList(members.map(masked), columns, 'There are no memberships.'),
+    text() {
+      if (waiting) return formatList(rows, waitingColumns, 'No trainer waits.');
+      if (leaving) return formatList(rows, leavingColumns, 'No trainer is about to leave.');
+      return formatList(rows, columns, 'There are no memberships.');
+    },
   };
 }
 
@@ -175,12 +179,19 @@ const sinceWhen: Columns<Listed> = [
 const columns: Columns<Listed> = [...upToState, ...sinceWhen];
 const waitingColumns: Columns<Listed> = [...upToState, ['waits for', sayWaitedFor], ...sinceWhen];
 
+const leavingColumns: Columns<Listed> = [
+  ['leaves', ({ state, removeAfter }) => (state === 'held' ? 'when the plan is approved' : (removeAfter ?? 'now'))],
+  ...upToState,
+  ['install', ({ install }) => install],
+  ['why', ({ failure, cause }) => [cause && describeCause(cause), failure].filter(Boolean).join(': ')],
+];
+
 function sayDoubt({ doubtedId }: Listed): string | null {
   return doubtedId === null ? null : `account ${doubtedId}: whose is it?`;
 }
 
 /** What a membership waits for, or the command that the operator has to run. */
-export function sayWaitedFor({ id, waitsFor }: Pick<Listed, 'id' | 'waitsFor'>): string {
+function sayWaitedFor({ id, waitsFor }: Pick<Listed, 'id' | 'waitsFor'>): string {
   switch (waitsFor) {
     case 'operator':
       return `gangway members invitation ${id}`;

@@ -125,11 +125,6 @@ export function keepsTo({ pattern, says }: TextRule): Parse<string> {
   };
 }
 
-/** A number of days, up to a year. */
-export function toDays(text: string): number {
-  return toWholeNumber(text, 1, 366);
-}
-
 /** A whole number from 1 to 100,000. */
 export function toCount(text: string): number {
   return toWholeNumber(text, 1, 100_000);

@@ -13,7 +13,6 @@ const sections: readonly (readonly [path: string, title: string])[] = [
   ['/invitations', 'Invitations'],
   ['/work', 'Work'],
   ['/budgets', 'Budgets'],
-  ['/forecast', 'Forecast'],
   ['/deliveries', 'Deliveries'],
   ['/notifications', 'Notifications'],
   ['/acts', 'Audit log'],

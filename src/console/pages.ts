@@ -10,7 +10,6 @@ import { contractActs, contractViews } from './pages/contracts-page.ts';
 import { deliveryActs, deliveryViews } from './pages/deliveries-page.ts';
 import { doctorActs, doctorViews } from './pages/doctor-page.ts';
 import { driftViews } from './pages/drift-page.ts';
-import { forecastViews } from './pages/forecast-page.ts';
 import { homeActs, homeViews } from './pages/home-page.ts';
 import { installActs, installActViews } from './pages/install-acts.ts';
 import { installViews } from './pages/install-page.ts';
@@ -39,7 +38,6 @@ export const views: readonly View<ConsoleParts>[] = [
   ...workViews,
   ...contractWorkViews,
   ...budgetViews,
-  ...forecastViews,
   ...deliveryViews,
   ...notificationsViews,
   ...actsViews,

@@ -3,6 +3,7 @@ import type { Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { isAfterLeaving, type LeavingKey, leavesAt, leaving } from './membership-list-store.ts';
 
 /** The SQL of searching who is in which project, the newest membership first. */
 
@@ -19,6 +20,10 @@ export interface AccessFilter {
   search?: { text: string; digest: string } | undefined;
   /** Only memberships with a smaller id: the page before one that was listed. */
   before?: number | undefined;
+  /** Only members whose access is due to end, the soonest first. */
+  isLeaving?: boolean | undefined;
+  /** In that order, only what comes after this one. */
+  afterLeaving?: LeavingKey | undefined;
   limit: number;
 }
 
@@ -53,7 +58,8 @@ export interface AccessReason {
 type MembershipBuilder = ExpressionBuilder<Tables, 'membership'>;
 
 export async function listAccess(kysely: Transaction, filter: AccessFilter): Promise<Access[]> {
-  const { state, install, tool, project, trainerId, contractId, search, before, limit } = filter;
+  const { state, install, tool, project, trainerId, contractId, search, before, isLeaving, afterLeaving, limit } =
+    filter;
   let query = kysely.selectFrom('membership').select((eb) => [
     'id',
     'tool',
@@ -83,7 +89,10 @@ export async function listAccess(kysely: Transaction, filter: AccessFilter): Pro
     query = query.where((eb) => eb.or([eb('groupId', '=', project), eb('id', 'in', ofProject(eb, project))]));
   }
   if (search !== undefined) query = query.where((eb) => matches(eb, search));
-  const rows = await query.orderBy('id', 'desc').limit(limit).execute();
+  if (isLeaving) query = query.where(leaving).orderBy(leavesAt).orderBy('id');
+  else query = query.orderBy('id', 'desc');
+  if (afterLeaving !== undefined) query = query.where(isAfterLeaving(afterLeaving));
+  const rows = await query.limit(limit).execute();
   const reasons = await listReasons(
     kysely,
     rows.map(({ id }) => id),

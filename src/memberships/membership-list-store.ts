@@ -1,7 +1,6 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
-import type { Instant } from '../domain/evidence.ts';
 import type { MembershipState } from '../domain/membership.ts';
 
 /** The SQL of listing memberships for people. */
@@ -14,6 +13,10 @@ export interface MembershipFilter {
   isWaiting?: true | undefined;
   /** Only members that Gangway did not add, while no operator has decided whether they stay. */
   isUndecided?: boolean | undefined;
+  /** Only members whose access is due to end, the soonest first. */
+  isLeaving?: boolean | undefined;
+  /** In that order, only what comes after this one. */
+  afterLeaving?: LeavingKey | undefined;
   /** Only what comes after this membership: the page after one that ended with it. */
   after?: Pick<Row<'membership'>, 'tool' | 'groupId' | 'trainerId' | 'id'> | undefined;
   limit: number;
@@ -54,7 +57,7 @@ export async function countStaying(db: Transaction, trainerIds: readonly string[
 
 export async function listMemberships(
   db: Transaction,
-  { tool, install, state, isWaiting, isUndecided, after, limit }: MembershipFilter,
+  { tool, install, state, isWaiting, isUndecided, isLeaving, afterLeaving, after, limit }: MembershipFilter,
 ): Promise<ListedMembership[]> {
   let query = selectListed(db);
   if (tool !== undefined) query = query.where('tool', '=', tool);
@@ -62,6 +65,10 @@ export async function listMemberships(
   if (state !== undefined) query = query.where('state', '=', state);
   if (isWaiting) query = query.where((eb) => eb.or([eb('state', '=', 'waiting_email'), isInvitationUndelivered(eb)]));
   if (isUndecided) query = query.where(undecided);
+  if (isLeaving) {
+    const soonest = query.where(leaving).orderBy(leavesAt).orderBy('id');
+    return await (afterLeaving ? soonest.where(isAfterLeaving(afterLeaving)) : soonest).limit(limit).execute();
+  }
   if (after !== undefined) {
     const { tool: ofTool, groupId, trainerId, id } = after;
     const key = ['tool', 'groupId', 'membership.trainerId', 'id'] as const;
@@ -71,20 +78,26 @@ export async function listMemberships(
   return await ordered.limit(limit).execute();
 }
 
-/** Who is to be removed by then, the next one first; at once where there is no time. */
-export async function listRemoving(
-  db: Transaction,
-  { until, limit }: { until: Instant; limit: number },
-): Promise<ListedMembership[]> {
-  const at = sql<string>`coalesce(remove_after, '')`;
-  return await selectListed(db)
-    // As the condition of the index has it.
-    .where(sql<SqlBool>`state || '' = 'removing'`)
-    .where(at, '<=', until)
-    .orderBy(at)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+/** Where a membership stands in the order in which access ends. */
+export interface LeavingKey {
+  leavesAt: string;
+  id: number;
+}
+
+/** A removal without a time is due now; one that a plan holds comes last. The index has the same expressions. */
+export const leavesAt = sql<string>`case state when 'held' then 'held' else coalesce(remove_after, '') end`;
+export const leaving = sql<SqlBool>`state || '' in ('removing', 'held')`;
+
+export function isAfterLeaving(key: LeavingKey): Expression<SqlBool> {
+  return sql<SqlBool>`(${leavesAt}, membership.id) > (${key.leavesAt}, ${key.id})`;
+}
+
+export function leavingKeyOf({
+  state,
+  removeAfter,
+  id,
+}: Pick<Row<'membership'>, 'state' | 'removeAfter' | 'id'>): LeavingKey {
+  return { leavesAt: state === 'held' ? 'held' : (removeAfter ?? ''), id };
 }
 
 function selectListed(db: Transaction) {

@@ -1,8 +1,12 @@
 import type { Database } from '../db/database.ts';
 import type { BudgetState } from '../domain/budget.ts';
-import type { ContractKey } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
-import { type CountedContract, createContractStore, pageSize } from '../evidence/contract-store.ts';
+import {
+  type ContractPosition,
+  type CountedContract,
+  createContractStore,
+  pageSize,
+} from '../evidence/contract-store.ts';
 import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 
 export interface ContractListFilter {
@@ -13,13 +17,11 @@ export interface ContractListFilter {
   /** Only contracts whose budget was last read to be in this state. */
   budget?: BudgetState | undefined;
   /** Only what comes after this contract: the page after one that ended with it. */
-  after?: ContractKey | undefined;
+  after?: ContractPosition | undefined;
   limit: number;
 }
 
-export interface ListedContract {
-  install: string;
-  contractId: string;
+export interface ListedContract extends ContractPosition {
   status: ContractStatus;
   title: string | null;
   /** The latest that any source said of it. */
@@ -33,6 +35,7 @@ export interface ListedContract {
   suspectSince: string | null;
 }
 
+/** Those with the least of their budget left come first. */
 export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
   const { install, status, budget, suspects = false, after, limit } = filter;
   const wanted = { install, budget, mayBe: status, isUnlisted: suspects };
@@ -55,7 +58,7 @@ function keyOf({ install, contractId }: { install: string; contractId: string })
 }
 
 function toListed(row: CountedContract, suspectSince: string | null): ListedContract {
-  const { install, contractId, title, budgetState, consumedFraction } = row;
+  const { install, contractId, title, budgetState, consumedFraction, remainingFraction } = row;
   const heard = [row.startedEventAt, row.endedEventAt, row.activeReadAt, row.endedReadAt];
   return {
     install,
@@ -64,6 +67,7 @@ function toListed(row: CountedContract, suspectSince: string | null): ListedCont
     suspectSince,
     budgetState,
     consumedFraction,
+    remainingFraction,
     status: shownStatusOf(row),
     heardAt: heard.reduce((a, b) => ((b ?? '') > (a ?? '') ? b : a), null),
     people: row.people ?? 0,

@@ -8,8 +8,6 @@ import type { Delivery, SandboxContract } from './sandbox-state.ts';
 /** The state of the marketplace, without tokens and secrets. */
 export type Snapshot = ReturnType<typeof takeSnapshot>;
 
-type DeliverySnapshot = ReturnType<typeof takeDeliverySnapshots>[number];
-
 export function takeSnapshot({ state, dice }: Marketplace) {
   return structuredClone({
     installs: [...state.installs.values()].map(toPublicInstall),

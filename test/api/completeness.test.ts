@@ -20,7 +20,6 @@ const byPage: Record<string, string[] | string> = {
   '/deliveries/replays/:id': ['getAct'],
   '/doctor': ['getDoctor'],
   '/drift': ['getDrift'],
-  '/forecast': ['getForecast'],
   '/installs': ['listInstalls'],
   '/installs/:name': ['listInstalls', 'listLinks', 'listEndpoints', 'listTokens', 'listContracts', 'listGuidelines'],
   '/installs/:name/remove': 'asks whether it is meant',

@@ -102,8 +102,7 @@ function addresses(): string[] {
     '/installs/acme',
     '/plans',
     '/invitations',
-    '/forecast',
-    '/forecast?days=30',
+    '/access?leaving=yes',
     '/notifications',
     '/doctor',
     '/settings',
@@ -140,9 +139,9 @@ async function fillWork(database: Database, contracts: number): Promise<void> {
   const dayOf = (number: string) => sql.raw(`date('now', '-' || (${number}) || ' days')`);
   await fillContracts(database, contracts);
   await sql`${counter(contracts)} insert into budget
-      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at, runs_out_at)
-    select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', 0.5, 36000,
-      '2100-01-01T00:00:00.000Z', strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+' || (n % 90000) || ' minutes')
+      (install, contract_id, state, payment_type, consumed_fraction, consumed_seconds, next_read_at)
+    select 'acme', 'ctr' || n, case when n % 10 = 0 then 'low' else 'ok' end, 'PAY_PER_HOUR', n % 100 / 100.0, 36000,
+      '2100-01-01T00:00:00.000Z'
     from counter`.execute(db);
   await sql`${counter(contracts * 10)} insert into usage_ledger
       (install, contract_id, trainer_id, day, seconds, tasks, labels, state, sent_at, answered_at, closed_at, report_id)

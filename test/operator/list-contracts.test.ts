@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { contractStatuses } from '../../src/domain/evidence-status.ts';
+import type { ContractPosition } from '../../src/evidence/contract-store.ts';
 import { listContracts } from '../../src/operator/list-contracts.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -27,6 +28,61 @@ describeAnyDatabase('the list of contracts', (openFresh) => {
       const expected = listed.filter((one) => one.status === status);
       expect(expected).not.toEqual([]);
       expect(await listContracts(engine.database, { status, limit: 10_000 })).toEqual(expected);
+    }
+  });
+
+  it('begins with the least that is left of a budget, and goes page by page, also through equal ones', async () => {
+    const engine = createEngine(await openFresh());
+    const { kysely } = engine.database;
+    const ids = ['none', 'half', 'third', 'other-third', 'used-up', 'unread', 'over'];
+    const keys = ids.flatMap((contractId) => ['acme', 'beta'].map((install) => ({ install, contractId })));
+    const contracts = keys.map(({ install, contractId }) => ({
+      ...emptyContract(install, contractId),
+      activeReadAt: instants[1] ?? null,
+    }));
+    await engine.merge({ ...emptyEvidence(), contracts });
+    const used: Record<string, number | null> = {
+      half: 0.5,
+      third: 1 / 3,
+      'other-third': 1 / 3,
+      'used-up': 1,
+      over: 0.9,
+    };
+    const budgets = keys
+      .filter(({ contractId }) => contractId !== 'none')
+      .map(({ install, contractId }) => ({
+        install,
+        contractId,
+        consumedFraction: used[contractId] ?? null,
+        // The budget of a contract that has ended is not read any more.
+        nextReadAt: contractId === 'over' ? null : '2026-03-16T10:00:00.000Z',
+      }));
+    await kysely.insertInto('budget').values(budgets).execute();
+    const expected = [
+      'acme used-up',
+      'beta used-up',
+      'acme half',
+      'beta half',
+      'acme other-third',
+      'acme third',
+      'beta other-third',
+      'beta third',
+      'acme none',
+      'acme over',
+      'acme unread',
+      'beta none',
+      'beta over',
+      'beta unread',
+    ];
+    for (const limit of [1, 3, 4, 20]) {
+      const found: string[] = [];
+      for (let after: ContractPosition | undefined; ; ) {
+        const page = await listContracts(engine.database, { after, limit });
+        found.push(...page.map(({ install, contractId }) => `${install} ${contractId}`));
+        after = page.at(-1);
+        if (after === undefined) break;
+      }
+      expect(found).toEqual(expected);
     }
   });
 });

@@ -29,7 +29,6 @@ export const noBudget: Row<'budget'> = {
   consumedLabels: null,
   consumedTasks: null,
   lastUsageAt: null,
-  runsOutAt: null,
   askedAt: null,
   nextReadAt: null,
   metEventAt: null,

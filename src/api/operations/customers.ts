@@ -62,19 +62,25 @@ const contractsOfInstalls = defineOperation({
   id: 'listContracts',
   method: 'get',
   path: '/contracts',
-  summary: 'What is known of the contracts, by install',
+  summary: 'What is known of the contracts: those with the least of their budget left come first',
   tag,
   query: contractQuery,
   answer: contractPage,
   run: ({ query: { install, status, budget, suspects, ...wish } }, { database }) =>
     pageByKey(
       'listContracts',
-      { ...wish, parts: 2 },
+      { ...wish, parts: 3 },
       async (key, limit) => {
-        const after = key && { install: key[0] ?? '', contractId: key[1] ?? '' };
+        const [left = '', ofInstall = '', contractId = ''] = key ?? [];
+        const remainingFraction = left === '' ? null : Number(left);
+        const after = key && { install: ofInstall, contractId, remainingFraction };
         return await listContracts(database, { install, status, budget, suspects, after, limit });
       },
-      ({ install: ofInstall, contractId }) => [ofInstall, contractId],
+      ({ install: ofInstall, contractId, remainingFraction }) => [
+        String(remainingFraction ?? ''),
+        ofInstall,
+        contractId,
+      ],
     ),
 });
 

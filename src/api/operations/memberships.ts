@@ -1,7 +1,7 @@
 import { toInstant } from '../../lib/clock.ts';
 import { listAccessHistory } from '../../memberships/access-history-store.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
-import { listMemberships } from '../../memberships/membership-list-store.ts';
+import { leavingKeyOf, listMemberships } from '../../memberships/membership-list-store.ts';
 import { listWaiting } from '../../operator/list-waiting.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
@@ -29,18 +29,29 @@ const listOfMemberships = defineOperation({
   tag,
   query: membershipQuery,
   answer: membershipPage,
-  async run({ query: { tool, install, state, undecided, ...wish } }, { database: { kysely } }) {
-    const { items, next } = await pageByKey(
+  async run({ query: { tool, install, state, undecided, leaving, ...wish } }, { database: { kysely } }) {
+    const filter = { tool, install, state, isUndecided: undecided };
+    if (leaving) {
+      return await pageByKey(
+        'listMemberships leaving',
+        { ...wish, parts: 2 },
+        async (key, limit) => {
+          const afterLeaving = key && { leavesAt: key[0] ?? '', id: Number(key[1]) };
+          return await listMemberships(kysely, { ...filter, isLeaving: true, afterLeaving, limit });
+        },
+        (row) => [leavingKeyOf(row).leavesAt, String(row.id)],
+      );
+    }
+    return await pageByKey(
       'listMemberships',
       { ...wish, parts: 4 },
       async (key, limit) => {
         const [ofTool = '', groupId = '', trainerId = '', id] = key ?? [];
         const after = key && { tool: ofTool, groupId, trainerId, id: Number(id) };
-        return await listMemberships(kysely, { tool, install, state, isUndecided: undecided, after, limit });
+        return await listMemberships(kysely, { ...filter, after, limit });
       },
       (row) => [row.tool, row.groupId, row.trainerId, String(row.id)],
     );
-    return { items, next };
   },
 });
 

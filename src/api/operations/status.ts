@@ -3,15 +3,12 @@ import { AppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { toDurationMs } from '../../lib/units.ts';
 import { loadRunning } from '../../operator/about-instances.ts';
-import { forecast } from '../../operator/forecast.ts';
 import { loadStatus, toMailed } from '../../operator/load-status.ts';
 import { acceptServer, listServers } from '../../operator/tool-servers.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   acceptedToolAnswer,
   doctorAnswer,
-  forecastAnswer,
-  forecastQuery,
   report,
   settingsAnswer,
   statusAnswer,
@@ -20,7 +17,7 @@ import {
   toolsAnswer,
 } from '../schemas/status-schema.ts';
 
-/** How Gangway is doing, and what is to be expected. */
+/** How Gangway is doing. */
 
 const tag = 'status';
 
@@ -37,21 +34,6 @@ const getStatus = defineOperation({
     const status = await loadStatus(database, from, installs, toMailed(config, toInstant(clock.now())));
     const running = await loadRunning(database, clock);
     return { ...status, ...running, attention: [...running.attention, ...status.attention] };
-  },
-});
-
-const getForecast = defineOperation({
-  id: 'getForecast',
-  method: 'get',
-  path: '/forecast',
-  summary: 'Who is to leave, which budgets run out, and who waits for what',
-  tag,
-  query: forecastQuery,
-  answer: forecastAnswer,
-  async run({ query: { days = 7, limit = 500 } }, { database, config, clock }) {
-    const { managedDomains } = config.marketplace;
-    const wish = { now: clock.now(), days, limit, managedDomains, hasMail: config.mail !== undefined };
-    return await forecast(database, wish);
   },
 });
 
@@ -118,4 +100,4 @@ const acceptTool = defineOperation({
   },
 });
 
-export const statusOperations = [getStatus, getForecast, getDoctor, runDoctor, getSettings, listTools, acceptTool];
+export const statusOperations = [getStatus, getDoctor, runDoctor, getSettings, listTools, acceptTool];

@@ -90,6 +90,7 @@ const contract = z
     people: count,
     budgetState: z.enum(budgetStates).nullable(),
     consumedFraction: z.number().nullable(),
+    remainingFraction: z.number().nullable().describe('What is left of the budget; null without one that is read.'),
     suspectSince: maybeInstant.describe('Since when no list has it; null if the last reading found it.'),
   })
   .meta({ id: 'Contract' });

@@ -34,11 +34,12 @@ export const membershipQuery = z.strictObject({
   undecided: flag
     .optional()
     .describe('Only members whom Gangway did not add, while it is not decided whether they stay.'),
+  leaving: flag.optional().describe('Only members whose access is due to end, the soonest first.'),
 });
 
 export const membershipPage = pageSchema(membership);
 
-export const waitingMember = membership
+const waitingMember = membership
   .extend({
     waitsFor: z.enum(['work_email', 'mail', 'operator', 'new_invitation', 'renewal']),
     invitation: z

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { budgetStates } from '../../domain/budget.ts';
 import { deliveryStates } from '../../domain/delivery.ts';
 import { membershipStates } from '../../domain/membership.ts';
-import { check, count, instant, maybeInstant, maybeText, wholeNumber } from './common-schema.ts';
-import { attention, waitingMember } from './membership-schema.ts';
+import { check, count, instant, maybeInstant, maybeText } from './common-schema.ts';
+import { attention } from './membership-schema.ts';
 import { plan } from './plan-schema.ts';
 
-/** How Gangway is doing, and what is to be expected. */
+/** How Gangway is doing. */
 
 export const statusQuery = z.strictObject({
   since: z
@@ -65,38 +65,6 @@ export const statusAnswer = z.object({
   attention: z.array(attention).describe('Empty where no operator has to act.'),
   instances: z.array(instance),
   tools: z.array(toolStanding),
-});
-
-export const forecastQuery = z.strictObject({
-  days: wholeNumber(1, 365).optional().describe('How many days ahead; 7 without it.'),
-  limit: wholeNumber(1, 500).optional().describe('How many rows each part has at most; 500 without it.'),
-});
-
-export const forecastAnswer = z.object({
-  from: instant,
-  until: instant,
-  leaving: z.array(
-    z.object({
-      id: z.int(),
-      tool: z.string(),
-      groupId: z.string(),
-      trainerId: z.string(),
-      install: z.string(),
-      displayName: maybeText,
-      at: maybeInstant.describe('Null where an operator has to decide about a plan first.'),
-      why: z.string(),
-    }),
-  ),
-  budgets: z.array(
-    z.object({
-      install: z.string(),
-      contractId: z.string(),
-      title: maybeText,
-      consumedFraction: z.number().nullable(),
-      at: instant,
-    }),
-  ),
-  waiting: z.array(waitingMember),
 });
 
 export const report = z.object({ by: z.string(), at: instant, checks: z.array(check) }).meta({ id: 'Report' });

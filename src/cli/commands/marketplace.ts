@@ -141,7 +141,7 @@ export const contractsCommand = defineGroup(
   [
     defineCommand({
       name: 'list',
-      description: 'list contracts and their status',
+      description: 'list contracts and their status, those with the least of their budget left first',
       options: {
         install: ofInstall,
         status: choice('<status>', 'only those that are', contractStatuses),

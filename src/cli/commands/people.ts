@@ -9,11 +9,9 @@ import {
   limit,
   option,
   repeatedOption,
-  toDays,
   toInstantOption,
   toRowNumber,
   wait,
-  withDefault,
 } from '../options.ts';
 
 /** Who is in the tools, why, and who is to leave. */
@@ -52,9 +50,11 @@ export const membersCommand = defineCommand({
     state: choice('<state>', 'only those in one state:', membershipStates),
     waiting: flag('only those that wait: for a work email, or for their invitation to be handed over'),
     undecided: flag('only members whom Gangway did not add, while it is not decided whether they stay'),
+    leaving: flag('only members whose access is due to end, the soonest first, and those that a plan holds last'),
     limit: limit(500),
   },
   json: jsonInsteadOfTable,
+  misuse: ({ waiting, leaving }) => waiting && leaving && 'use --waiting or --leaving, not both',
   opens: 'storage',
   run: async () => (await import('../members-command.ts')).runMembers,
   remote: async () => (await import('../remote/people.ts')).askMembers,
@@ -131,21 +131,6 @@ of what is listed here.`,
   opens: 'storage',
   run: async () => (await import('../drift-command.ts')).runDrift,
   remote: async () => (await import('../remote/people.ts')).askDrift,
-});
-
-export const forecastCommand = defineCommand({
-  name: 'forecast',
-  description: 'say who is to leave, which budgets run out, and who waits for what',
-  options: {
-    days: withDefault('<count>', 'how many days ahead', 7, toDays),
-    limit: limit(500),
-  },
-  json: jsonInsteadOfTable,
-  notes: `The end of a contract is mostly not known before it comes: those who are listed as leaving
-have lost their reason already, and wait for a grace period or for a decision about a plan.`,
-  opens: 'storage',
-  run: async () => (await import('../forecast-command.ts')).runForecast,
-  remote: async () => (await import('../remote/people.ts')).askForecast,
 });
 
 export const reconcileCommand = defineCommand({

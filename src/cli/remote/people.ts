@@ -3,14 +3,12 @@ import type { Handover } from '../../converge/handover-store.ts';
 import type { InvitationContent } from '../../domain/invitation.ts';
 import type { OrphanedMembership, Retired } from '../../memberships/ownership-store.ts';
 import type { Approved } from '../../operator/approve-plan.ts';
-import type { Forecast } from '../../operator/forecast.ts';
 import type { Forgotten } from '../../privacy/forget-person.ts';
 import type { ListedFinding, ListedGroupDrift } from '../../reconcile/drift/finding-store.ts';
 import type { Plan, PlanResult } from '../../removals/plan-store.ts';
 import type { Printed } from '../define-command.ts';
 import { type DriftOptions, printDrift } from '../drift-command.ts';
 import { type Explained, printExplained } from '../explain-command.ts';
-import { printForecast } from '../forecast-command.ts';
 import { type ForgetOptions, printForgotten } from '../forget-command.ts';
 import { printInvitation, printRenewed } from '../invitation-commands.ts';
 import {
@@ -46,14 +44,13 @@ export async function askStatus({ since }: { since: number }, remote: RemoteSess
   return printStatus(await remote.ask('GET /status', { query: { since: asked } }));
 }
 
-export async function askMembers(
-  { tool, state, waiting, undecided, limit }: MemberFilter,
-  remote: RemoteSession,
-): Promise<Printed> {
+export async function askMembers(filter: MemberFilter, remote: RemoteSession): Promise<Printed> {
+  const { tool, state, waiting, undecided, leaving, limit } = filter;
+  const query = { tool, state, undecided: undecided || undefined, leaving: leaving || undefined };
   const found = waiting
     ? await listWaiting(remote, tool, limit)
-    : await remote.list<Listed>('GET /memberships', { tool, state, undecided: undecided || undefined }, limit);
-  return printMembers(found, waiting);
+    : await remote.list<Listed>('GET /memberships', query, limit);
+  return printMembers(found, filter);
 }
 
 async function listWaiting(remote: RemoteSession, tool: string | undefined, limit: number): Promise<Listed[]> {
@@ -122,20 +119,6 @@ export async function askDrift({ tool, group, limit }: DriftOptions, remote: Rem
   const query = { tool, group, limit: Math.min(limit, mostOfOnePage) };
   const { groups, found } = await remote.ask<FoundDrift>('GET /drift', { query });
   return printDrift(groups, found);
-}
-
-interface ForecastWish {
-  days: number;
-  limit: number;
-}
-
-export async function askForecast({ days, limit }: ForecastWish, remote: RemoteSession): Promise<Printed> {
-  const query = { days: Math.min(days, 365), limit: Math.min(limit, mostOfOnePage) };
-  const { waiting, ...expected } = await remote.ask<Omit<Forecast, 'waiting'> & { waiting: Listed[] }>(
-    'GET /forecast',
-    { query },
-  );
-  return printForecast({ ...expected, waiting: waiting as Forecast['waiting'] });
 }
 
 const mostPlans = 10_000;

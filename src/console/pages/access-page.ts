@@ -3,6 +3,7 @@ import { membershipStates } from '../../domain/membership.ts';
 import { maskText } from '../../lib/mask.ts';
 import { writeCsv } from '../../lib/write-csv.ts';
 import { type Access, type AccessFilter, listAccess } from '../../memberships/access-list-store.ts';
+import { type LeavingKey, leavingKeyOf } from '../../memberships/membership-list-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Download, Page, View } from '../page.ts';
 import { accessColumns, nameOf, projectsOf, untilOf, whyOf } from '../view/access-cells.ts';
@@ -16,6 +17,7 @@ export const accessViews: readonly View<ConsoleParts>[] = [
 ];
 
 const pageSize = 100;
+const yes = ['yes'] as const;
 /** So many rows a file has at most, read in parts. */
 const mostRows = 100_000;
 const partSize = 5000;
@@ -24,8 +26,13 @@ async function showAccess(asked: Asked, parts: ConsoleParts): Promise<Page> {
   const { database, installs, config } = parts;
   const filter = toFilter(asked, parts);
   const before = toRowId(asked.query.get('before'));
-  const found = await listAccess(database.kysely, { ...filter, before, limit: pageSize + 1 });
+  const afterLeaving = filter.isLeaving ? toLeavingKey(asked.query.get('after')) : undefined;
+  const found = await listAccess(database.kysely, { ...filter, before, afterLeaving, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
+  const last = found.length > pageSize ? shown.at(-1) : undefined;
+  const order = filter.isLeaving
+    ? 'Trainers whose access is due to end, the soonest first'
+    : 'Trainers and their projects, the newest first';
   const file = `/access.csv?${asked.query}`;
   return {
     title: 'Access',
@@ -36,12 +43,23 @@ async function showAccess(asked: Asked, parts: ConsoleParts): Promise<Page> {
         { name: 'install', label: 'install', options: [...installs.keys()].sort() },
         { name: 'tool', label: 'tool', options: [...config.tools.keys()].sort() },
         { name: 'project', label: 'project id' },
+        { name: 'leaving', label: 'about to leave', options: yes },
       ])}
-      ${tableOf('Trainers and their projects, the newest first', shown, accessColumns, whenEmpty(asked))}
-      ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
+      ${tableOf(order, shown, accessColumns, whenEmpty(asked))}
+      ${filter.isLeaving ? pager(asked, last && sayLeavingKey(last), 'after') : pager(asked, last?.id)}
       ${shown.length > 0 && html`<p><a href="${file}">Download these as CSV</a> (at most 100,000 rows)</p>`}
     `,
   };
+}
+
+function sayLeavingKey(access: Access): string {
+  const { leavesAt, id } = leavingKeyOf(access);
+  return `${leavesAt}/${id}`;
+}
+
+function toLeavingKey(text: string | null): LeavingKey | undefined {
+  const [, leavesAt = '', id] = /^(held|[\d:.TZ-]*)\/([1-9]\d{0,14})$/.exec(text ?? '') ?? [];
+  return id === undefined ? undefined : { leavesAt, id: Number(id) };
 }
 
 function whenEmpty({ query }: Asked): string {
@@ -57,6 +75,7 @@ function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, '
     install: chosen(query, 'install'),
     tool: chosen(query, 'tool'),
     project: chosen(query, 'project'),
+    isLeaving: chosenOf(query, 'leaving', yes) !== undefined,
     search: text === undefined ? undefined : { text, digest: box.digest(text.toLowerCase()) },
   };
 }
@@ -64,13 +83,14 @@ function toFilter({ query }: Asked, { box }: ConsoleParts): Omit<AccessFilter, '
 async function downloadAccess(asked: Asked, parts: ConsoleParts): Promise<Download> {
   const filter = toFilter(asked, parts);
   const rows: (readonly (string | null)[])[] = [titles];
-  let before: number | undefined;
+  let position: Pick<AccessFilter, 'before' | 'afterLeaving'> = {};
   while (rows.length <= mostRows) {
     const limit = Math.min(partSize, mostRows + 1 - rows.length);
-    const part = await listAccess(parts.database.kysely, { ...filter, before, limit });
+    const part = await listAccess(parts.database.kysely, { ...filter, ...position, limit });
     rows.push(...part.map(toCells));
-    before = part.at(-1)?.id;
-    if (part.length < limit) break;
+    const last = part.at(-1);
+    if (last === undefined || part.length < limit) break;
+    position = filter.isLeaving ? { afterLeaving: leavingKeyOf(last) } : { before: last.id };
   }
   return { fileName: 'access.csv', type: 'text/csv; charset=utf-8', content: writeCsv(rows) };
 }

@@ -93,7 +93,7 @@ function workedOf({ unit, pace }: ListedBudget): string {
 }
 
 /** Only a budget that is used up completely is 100 %. */
-function toPercent(fraction: number | null): string {
+export function toPercent(fraction: number | null): string {
   return fraction === null ? '' : `${Math.floor(fraction * 100 + 1e-6)} %`;
 }
 

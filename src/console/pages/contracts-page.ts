@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { contractStatuses, statusOfContract } from '../../domain/evidence-status.ts';
-import { createContractStore } from '../../evidence/contract-store.ts';
+import { type ContractPosition, createContractStore } from '../../evidence/contract-store.ts';
 import { createEvidenceStore } from '../../evidence/evidence-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
@@ -12,6 +12,7 @@ import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type
 import { chosen, chosenOf, filterForm, pager, sayContractKey, toContractKey } from '../view/filter.ts';
 import { instantOf } from '../view/instant.ts';
 import { type Column, tableOf } from '../view/table.ts';
+import { toPercent } from './budgets-page.ts';
 
 /** What is known of the contracts, and an operator's word about one that is in doubt. */
 export const contractViews: readonly View<ConsoleParts>[] = [{ path: '/contracts', show: showContracts }];
@@ -30,7 +31,7 @@ async function showContracts(asked: Asked, { database, installs }: ConsoleParts)
     install: chosen(query, 'install'),
     status: chosenOf(query, 'status', contractStatuses),
     suspects: chosenOf(query, 'suspects', yes) !== undefined,
-    after: toContractKey(query.get('after')),
+    after: toPosition(query.get('after')),
     limit: pageSize + 1,
   });
   const shown = found.slice(0, pageSize);
@@ -43,10 +44,20 @@ async function showContracts(asked: Asked, { database, installs }: ConsoleParts)
         { name: 'status', label: 'status', options: contractStatuses },
         { name: 'suspects', label: 'in no list any more', options: yes },
       ])}
-      ${tableOf('Contracts, as deliveries and readings tell of them', shown, columns, noContracts)}
-      ${pager(asked, last && sayContractKey(last), 'after')}
+      ${tableOf('Contracts, those with the least of their budget left first', shown, columns, noContracts)}
+      ${pager(asked, last && sayPosition(last), 'after')}
     `,
   };
+}
+
+function sayPosition(contract: ContractPosition): string {
+  return `${contract.remainingFraction ?? ''}/${sayContractKey(contract)}`;
+}
+
+function toPosition(text: string | null): ContractPosition | undefined {
+  const [, left, key = null] = /^([\d.e-]*)\/(.*)$/.exec(text ?? '') ?? [];
+  const contract = toContractKey(key);
+  return contract && { ...contract, remainingFraction: left ? Number(left) : null };
 }
 
 const noContracts =
@@ -61,6 +72,7 @@ const columns: readonly Column<ListedContract>[] = [
   ['install', ({ install }) => install],
   ['status', ({ status }) => (status === 'disputed' ? html`<span class="warn">disputed</span>` : status)],
   ['people', ({ people }) => people, 'number'],
+  ['budget used', ({ consumedFraction }) => toPercent(consumedFraction), 'number'],
   ['last heard of', ({ heardAt }) => instantOf(heardAt)],
   [
     'in no list since',

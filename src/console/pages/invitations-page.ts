@@ -24,7 +24,7 @@ const words: Record<WaitedFor, string> = {
   renewal: 'an operator who renews the invitation, which has expired',
 };
 
-export const waitingColumns: readonly Column<WaitingMember>[] = [
+const waitingColumns: readonly Column<WaitingMember>[] = [
   ['name', ({ displayName, trainerId }) => (displayName === null ? trainerId : maskText(displayName))],
   ['trainer', ({ trainerId }) => trainerId],
   ['tool', ({ tool }) => tool],

@@ -29,6 +29,14 @@ export function whyOf({ failure, doubtedId, cause, reasons, wanted }: Access): s
   return contractsOf(reasons).map(titleOf).join('; ');
 }
 
+/** Such as “leaves 14:05, link removed”; of those who stay, why they have access. */
+function leavesOrWhy(access: Access): Html | string {
+  const { state, removeAfter } = access;
+  if (state === 'held') return html`leaves when the plan is approved, ${whyOf(access)}`;
+  if (state === 'removing') return html`leaves ${instantOf(removeAfter) || 'now'}, ${whyOf(access)}`;
+  return whyOf(access);
+}
+
 /** When the access ends, as far as that is known. */
 export function untilOf({ removeAfter, reasons, wanted }: Access): string | null {
   if (removeAfter !== null) return removeAfter;
@@ -62,6 +70,6 @@ export const accessColumns: readonly Column<Access>[] = [
   ['install', ({ install }) => install],
   ['state', ({ id, state }) => html`<a href="/memberships/${id}">${state}</a>`],
   ['since', ({ updatedAt }) => instantOf(updatedAt)],
-  ['why', whyOf],
+  ['why', leavesOrWhy],
   ['until', (access) => instantOf(untilOf(access))],
 ];

@@ -24,8 +24,6 @@ export const budget = {
       askedAt: instant().nullable(),
       /** Null while the contract is not active. */
       nextReadAt: instant().nullable(),
-      /** When it is used up at the pace of the week before it was last read; null where that is never, or not known. */
-      runsOutAt: instant('kept').nullable(),
       /** The latest `milestone.*` event for which a reading was made. */
       metEventAt: instant().nullable(),
       /** When the last request began, if its answer was that there is no such contract; otherwise null. */
@@ -41,10 +39,6 @@ export const budget = {
       key: ['install', 'contractId'],
       indexes: {
         due: { on: ['install', 'nextReadAt'], where: 'next_read_at is not null' },
-        runningOut: {
-          on: ['runsOutAt', 'install', 'contractId'],
-          where: 'runs_out_at is not null and next_read_at is not null',
-        },
         byState: { on: ['install', 'state'], where: 'next_read_at is not null' },
         failing: { on: ['install'], where: 'attempts > 0 or not_found_at is not null' },
       },

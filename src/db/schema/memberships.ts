@@ -82,7 +82,10 @@ export const memberships = {
         unconfirmed: { on: ['install'], where: 'late_until is not null or missed_at is not null' },
         unmet: { on: ['wanted', 'state', 'unmetSince'], where: 'unmet_since is not null' },
         byState: ['state', 'tool', 'groupId', 'trainerId', 'id'],
-        leaving: { on: [sql`coalesce(remove_after, '')`, 'id'], where: `state || '' = 'removing'` },
+        leaving: {
+          on: [sql`case state when 'held' then 'held' else coalesce(remove_after, '') end`, 'id'],
+          where: `state || '' in ('removing', 'held')`,
+        },
         undecided: {
           on: ['state', 'wanted'],
           where: `is_ours = 0 and released_by is null and state in ('active', 'invited', 'released')`,

@@ -26,15 +26,19 @@ async function openDisputed() {
 
 describe('the contracts', () => {
   it('are listed by page, and found by their status', async () => {
-    const { sandbox, customer, quiet, consoleUrl } = await openJourney(sqlite);
+    const { sandbox, customer, quiet, consoleUrl, storage } = await openJourney(sqlite);
     await customer.link('street-signs');
     const ids = [1, 2].map(() => sandbox.hire({ jobId: customer.jobId }).contractId).sort();
     await quiet();
+    const budget = { install: 'acme', consumedFraction: 0.25, nextReadAt: '2100-01-01T00:00:00.000Z' };
+    const budgets = ids.map((contractId) => ({ ...budget, contractId }));
+    await storage.database.kysely.insertInto('budget').values(budgets).execute();
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('vera');
     const all = await visitor.visit('/contracts');
     for (const id of ids) expect(all.html.querySelector(`a[href="/contracts/${id}"]`)).not.toBeNull();
-    const after = await visitor.visit(`/contracts?after=acme/${ids[0]}`);
+    expect(all.text).toContain('| 25 % |');
+    const after = await visitor.visit(`/contracts?after=0.75/acme/${ids[0]}`);
     expect(after.html.querySelectorAll('td a').map((link) => link.getAttribute('href'))).toEqual([
       `/contracts/${ids[1]}`,
     ]);

@@ -15,7 +15,6 @@ const readers = [
   '/deliveries',
   '/deliveries/:id',
   '/drift',
-  '/forecast',
   '/installs',
   '/installs/:name',
   '/invitations',

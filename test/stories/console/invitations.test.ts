@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sqlite } from '../../support/databases.ts';
-import { openJourney } from '../../support/journey.ts';
 import { createVisitor } from '../../support/visitor.ts';
 import { openWaitingInvitation } from '../../support/waiting-invitation.ts';
-
-const minuteMs = 60_000;
 
 async function openWithLogin() {
   const waiting = await openWaitingInvitation();
@@ -41,27 +37,5 @@ describe('invitations', () => {
     expect(list.text).toContain(id);
     expect(list.body).not.toContain(password);
     expect(list.html.querySelectorAll('main form, main button')).toEqual([]);
-  });
-});
-
-describe('the forecast', () => {
-  it('names who waits, and who is to leave and when', async () => {
-    const journey = await openJourney(sqlite);
-    const { customer, sandbox, quiet, pass, consoleUrl } = journey;
-    const linkId = await customer.link('street-signs');
-    const { trainers } = sandbox.hire({ jobId: customer.jobId });
-    await quiet();
-    await pass(2 * 60 * minuteMs);
-    const visitor = createVisitor(consoleUrl);
-    expect((await visitor.signIn('vera')).status).toBe(200);
-    expect((await visitor.visit('/forecast')).text).toContain('No trainer is to leave.');
-    await customer.api('DELETE', `/project-links/${linkId}`);
-    await quiet();
-    for (const days of [7, 30]) {
-      const page = await visitor.visit(`/forecast?days=${days}`);
-      expect(page.text).toContain(`The next ${days} days`);
-      const row = page.text.split('\n').find((line) => line.includes(trainers[0]?.opentrainUserId ?? '-'));
-      expect(row).toMatch(/^\d{4}-\d\d-\d\d .*the link to the project was removed$/);
-    }
   });
 });

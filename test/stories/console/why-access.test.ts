@@ -18,6 +18,26 @@ async function openHired() {
   return { ...journey, visitor, contractId, id: membership?.id ?? 0, trainerId: membership?.trainerId ?? '' };
 }
 
+describe('the page of access', () => {
+  it('says who is about to leave, when and why', async () => {
+    const { customer, sandbox, quiet, pass, consoleUrl } = await openJourney(sqlite);
+    const linkId = await customer.link('street-signs');
+    const { trainers } = sandbox.hire({ jobId: customer.jobId });
+    await quiet();
+    await pass(2 * 60 * minuteMs);
+    const visitor = createVisitor(consoleUrl);
+    await visitor.signIn('vera');
+    expect((await visitor.visit('/access?leaving=yes')).text).toContain('No trainer matches.');
+    await customer.api('DELETE', `/project-links/${linkId}`);
+    await quiet();
+    const page = await visitor.visit('/access?leaving=yes');
+    const row = page.text.split('\n').find((line) => line.includes(trainers[0]?.opentrainUserId ?? '-'));
+    expect(row).toMatch(/leaves \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, the link to the project was removed/);
+    const file = await visitor.visit('/access.csv?leaving=yes');
+    expect(file.body).toContain(trainers[0]?.opentrainUserId);
+  });
+});
+
 describe('the pages of access', () => {
   it('lead from a search to why a trainer has access', async () => {
     const { visitor, trainerId, contractId, id } = await openHired();
