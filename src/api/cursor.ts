@@ -18,10 +18,19 @@ export function readCursor<Key extends CursorKey>(
   isKey: (key: readonly unknown[]) => key is Key,
 ): Key {
   const [of, ...key] = toList(Buffer.from(cursor, 'base64url').toString());
-  if (of !== list || !isKey(key) || !key.every(canBeStored) || writeCursor(list, key) !== cursor) {
-    throw new AppError('invalid', 'This cursor is not one that this list has given: begin without one');
-  }
+  if (of !== list || !isKey(key) || !key.every(canBeStored) || writeCursor(list, key) !== cursor) throw foreignCursor();
   return key;
+}
+
+/** @throws AppError `invalid` for a part of a cursor that is no number of a row */
+export function rowNumberIn(part: string | undefined): number {
+  const id = Number(part);
+  if (!Number.isSafeInteger(id) || id <= 0) throw foreignCursor();
+  return id;
+}
+
+function foreignCursor(): AppError {
+  return new AppError('invalid', 'This cursor is not one that this list has given: begin without one');
 }
 
 /** PostgreSQL takes no other text, not even to look for it. */

@@ -3,7 +3,7 @@ import { listAccessHistory } from '../../memberships/access-history-store.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
 import { leavingKeyOf, listMemberships } from '../../memberships/membership-list-store.ts';
 import { listWaiting } from '../../operator/list-waiting.ts';
-import { pageById, pageByKey } from '../cursor.ts';
+import { pageById, pageByKey, rowNumberIn } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   accessPage,
@@ -36,7 +36,7 @@ const listOfMemberships = defineOperation({
         'listMemberships leaving',
         { ...wish, parts: 2 },
         async (key, limit) => {
-          const afterLeaving = key && { leavesAt: key[0] ?? '', id: Number(key[1]) };
+          const afterLeaving = key && { leavesAt: key[0] ?? '', id: rowNumberIn(key[1]) };
           return await listMemberships(kysely, { ...filter, isLeaving: true, afterLeaving, limit });
         },
         (row) => [leavingKeyOf(row).leavesAt, String(row.id)],
@@ -47,7 +47,7 @@ const listOfMemberships = defineOperation({
       { ...wish, parts: 4 },
       async (key, limit) => {
         const [ofTool = '', groupId = '', trainerId = '', id] = key ?? [];
-        const after = key && { tool: ofTool, groupId, trainerId, id: Number(id) };
+        const after = key && { tool: ofTool, groupId, trainerId, id: rowNumberIn(id) };
         return await listMemberships(kysely, { ...filter, after, limit });
       },
       (row) => [row.tool, row.groupId, row.trainerId, String(row.id)],
@@ -103,8 +103,7 @@ const accessHistory = defineOperation({
       'listAccessHistory',
       { ...wish, parts: 2 },
       (key, limit) => {
-        const [membershipId, number] = (key ?? []).map(Number);
-        const after = membershipId === undefined || number === undefined ? undefined : { membershipId, number };
+        const after = key && { membershipId: rowNumberIn(key[0]), number: rowNumberIn(key[1]) };
         return listAccessHistory(kysely, period, { after, limit });
       },
       ({ membershipId, number }) => [String(membershipId), String(number)],
