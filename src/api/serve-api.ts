@@ -1,19 +1,21 @@
 import { type ErrorRequestHandler, type Request, type RequestHandler, type Response, Router } from 'express';
+import rawBody from 'raw-body';
 import { createHostCheck } from '../console/check-origin.ts';
 import type { Operator } from '../console/operator.ts';
 import { AppError } from '../domain/errors.ts';
-import { toInstant } from '../lib/clock.ts';
+import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
+import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
-import { answerOnce } from './answer-once.ts';
+import { answerKeptMs } from './answer-purge-worker.ts';
 import type { ApiParts } from './api-parts.ts';
 import { type ApiWay, createBearer } from './bearer.ts';
-import { createKeptAnswerStore } from './kept-answer-store.ts';
+import { createKeptAnswerStore, type KeptAnswerStore, type KeyedRequest } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
 import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
-import { isForeseen, ofOperation, toApiError, toProblem } from './problem.ts';
-import { checkGiven, hasBody, readJson, readKey, readQuery } from './request.ts';
+import { isForeseen, KeyReused, ofOperation, toApiError, toProblem } from './problem.ts';
+import { idempotencyKey } from './schemas/common-schema.ts';
 
 /**
  * The way of a request to an operation: host, token, role, what was given, and then the operation itself. No cookie
@@ -161,4 +163,107 @@ function maskAll(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskAll);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, maskAll(one)]));
+}
+
+/** What an act is answered with. Its status says whether it is a problem. */
+interface Answered {
+  status: number;
+  body: unknown;
+}
+
+interface OnceDeps {
+  answers: KeptAnswerStore;
+  clock: Clock;
+}
+
+/**
+ * Acts once for each key. What was refused is kept as well as what was done. What cannot be done now is not kept, so
+ * that the same request can be tried again.
+ *
+ * @throws AppError `conflict` while the act is under way, and a problem where the key came with another request
+ */
+export async function answerOnce(
+  { answers, clock }: OnceDeps,
+  keyed: KeyedRequest,
+  act: () => Promise<unknown>,
+): Promise<Answered & { isReplayed: boolean }> {
+  const begun = await answers.begin(keyed, toInstant(clock.now()), instantIn(clock, -answerKeptMs));
+  switch (begun.outcome) {
+    case 'answered':
+      return { ...(begun.answer as Answered), isReplayed: true };
+    case 'other_request':
+      throw new KeyReused();
+    case 'under_way':
+      throw new AppError(
+        'conflict',
+        'The request with this Idempotency-Key is under way, or was cut off: ask again, or see in the audit log whether it was done',
+      );
+    case 'begun':
+      return { ...(await actAndKeep(answers, begun.id, act)), isReplayed: false };
+  }
+}
+
+async function actAndKeep(answers: KeptAnswerStore, id: number, act: () => Promise<unknown>): Promise<Answered> {
+  const body = await act().catch(async (thrown: unknown) => {
+    const refusal = toProblem(toApiError(thrown));
+    if (refusal.status < 500) await answers.keep(id, { status: refusal.status, body: refusal });
+    // After an error that was not foreseen, it is not known what was done.
+    else if (refusal.code === 'unavailable') await answers.drop(id);
+    throw thrown;
+  });
+  const answered = { status: 200, body };
+  await answers.keep(id, answered);
+  return answered;
+}
+
+/** What is taken from a request, and what is refused. */
+
+const bodyBytes = 256 * 1024;
+const mostNamed = 5;
+
+/** The whole query. @throws AppError where something is given twice: it is not clear which one is meant */
+function readQuery(request: Request): Record<string, string> {
+  const query = new URL(request.originalUrl, 'http://api').searchParams;
+  const names = [...query.keys()];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new AppError('invalid', `The query has ${twice.slice(0, 100)} twice`);
+  return Object.fromEntries(query);
+}
+
+/** The key that makes an act be done once. @throws AppError where it cannot be one */
+function readKey({ headers }: Request): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  const { success } = idempotencyKey.safeParse(key);
+  if (success) return String(key);
+  throw new AppError('invalid', 'An Idempotency-Key has 1 to 200 letters, digits and signs, without spaces');
+}
+
+function hasBody({ headers }: Request): boolean {
+  return (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined;
+}
+
+/** @returns an empty object where nothing was sent */
+async function readJson(request: Request): Promise<unknown> {
+  if (!hasBody(request)) return {};
+  if (!request.is('application/json') || isCompressed(request.headers['content-encoding'])) {
+    throw new AppError('unsupported_media_type', 'Send application/json in UTF-8, not compressed');
+  }
+  const text = await rawBody(request, { limit: bodyBytes, encoding: 'utf-8' });
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError('invalid', 'The body is no JSON');
+  }
+}
+
+/** @throws AppError `invalid` with what is wrong with it */
+function checkGiven(schema: NonNullable<Operation['body']>, given: unknown, what: string) {
+  const checked = schema.safeParse(given);
+  if (checked.success) return checked.data;
+  const faults = checked.error.issues.slice(0, mostNamed).map(({ path, message }) => {
+    const at = path.map(String).join('.');
+    return at === '' ? message : `${at}: ${message}`;
+  });
+  throw new AppError('invalid', maskText(`${what} is not valid: ${faults.join('; ')}`));
 }

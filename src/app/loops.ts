@@ -1,12 +1,17 @@
+import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
+import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
 import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
 import { createPaymentWorker } from '../budget/payment-worker.ts';
 import { usualSchedule } from '../config/config-schema.ts';
+import { createFileWatch } from '../db/file-watch.ts';
+import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
 import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
 import { createGuidelineReadingStore } from '../guidelines/guideline-reading-store.ts';
 import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.ts';
@@ -20,7 +25,11 @@ import { checkOrphans } from '../memberships/check-orphans.ts';
 import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createAlertWorker } from '../notify/alert-worker.ts';
 import { createDispatchStore } from '../notify/dispatch-store.ts';
+import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
+import { createRetentionStore } from '../privacy/retention-store.ts';
+import { createRetentionWorker } from '../privacy/retention-worker.ts';
+import { createSweep } from '../privacy/sweep.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
@@ -30,7 +39,8 @@ import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
 import { createSilentStore } from '../reconcile/runs/silent-store.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
-import { createHousekeeping } from './housekeeping.ts';
+import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
+import { createStagingStore } from '../usage/import/staging-store.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
 export interface LoopsDeps extends ServicesDeps {
@@ -216,4 +226,31 @@ async function prepare(
   await postponeUnplaced(services, [...installs.keys()]);
   if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
   await silence.check(isRestored);
+}
+
+/** The loops that delete what its retention time is over for, and keep and watch the database. */
+function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
+  const { database, box, inbox } = storage;
+  const { deliveriesMs, peopleMs } = config.retention;
+  const sweep = createSweep({
+    database,
+    clock,
+    retention: createRetentionStore(database),
+    lockEvidence: services.evidence.lock,
+    retentionMs: peopleMs,
+  });
+  return [
+    createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
+    createRetentionWorker({ sweep, logger, clock }),
+    createVacuumWorker(database, logger, clock),
+    createFileWatch({ database, alerts: services.alerts, logger, clock }),
+    createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
+    createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
+    createNoticePurgeWorker({
+      ...services,
+      channels: services.channels.map(({ name }) => name),
+      dispatches: createDispatchStore(database),
+      alertStore: services.announcing.alertStore,
+    }),
+  ];
 }

@@ -1,17 +1,23 @@
 import { once } from 'node:events';
-import { rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
-import { openStorage } from '../app/storage.ts';
+import { openStorage, type Storage } from '../app/storage.ts';
 import { Config } from '../config/config-schema.ts';
+import { inTransaction } from '../db/database.ts';
+import { AppError } from '../domain/errors.ts';
+import { platformEventTypes } from '../domain/event.ts';
+import type { MembershipState } from '../domain/membership.ts';
+import { systemClock, toInstant } from '../lib/clock.ts';
+import { requestJson } from '../lib/http-client.ts';
 import { createLogger } from '../lib/logger.ts';
+import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
-import { configureAccount, prepareAccount, wantFirstReading } from './try-account.ts';
-import { prepareCustomer, takeFreePort } from './try-customer.ts';
-import { type Tour, takeTour, takeTourOfAccount } from './try-tour.ts';
 
 /** Begins from nothing each time, in a folder that git ignores. */
 const folder = path.resolve('.gangway', 'try');
@@ -107,4 +113,177 @@ async function stay(terminal: Terminal, url: string, say: (line: string) => void
   say(`  npm run --silent gangway -- sandbox hire --url ${url}`);
   say('Stop it with Ctrl-C.');
   if (!terminal.signal.aborted) await once(terminal.signal, 'abort');
+}
+
+interface Tour {
+  storage: Storage;
+  rosterFile: string;
+  say(line: string): void;
+}
+
+/**
+ * Hires a trainer and ends the contract, and shows what happens after each.
+ *
+ * @throws AppError `internal` if one of the steps did not happen
+ */
+async function takeTour(
+  { storage, rosterFile, say }: Tour,
+  { sandbox, jobId }: { sandbox: Sandbox; jobId: string },
+): Promise<void> {
+  const { contractId, trainers } = sandbox.hire({ jobId });
+  say(`1. A trainer is hired: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
+  say(`   delivery    ${await waitForDelivery(storage, 'contract.started')}`);
+  say(`   membership  ${await waitForMember(storage, 'active')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+  say('');
+  sandbox.endContract(contractId);
+  say(`2. The contract ends: ${contractId}`);
+  say(`   delivery    ${await waitForDelivery(storage, 'contract.ended')}`);
+  say(`   membership  ${await waitForMember(storage, 'removed')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+}
+
+/** The same for an employer's own account, where a person at the marketplace confirms the end. */
+async function takeTourOfAccount(
+  { storage, rosterFile, say }: Tour,
+  { sandbox, account }: { sandbox: Sandbox; account: TriedAccount },
+): Promise<void> {
+  const { contractId, trainers } = sandbox.hire({ jobId: account.jobId });
+  say(`1. You hire a trainer: contract ${contractId}, ${trainers[0]?.displayName ?? ''}`);
+  say(`   feed        ${await waitForDelivery(storage, 'contract.created')}`);
+  say(`   membership  ${await waitForMember(storage, 'active')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+  say('');
+  const approvalId = await account.askForEnd(contractId);
+  say(`2. You ask for the end of ${contractId}: the approval ${approvalId} waits for a person`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+  say('');
+  sandbox.resolveApproval(approvalId, 'confirmed');
+  say('3. A person confirms it at the marketplace');
+  say(`   feed        ${await waitForDelivery(storage, 'approval.confirmed')}`);
+  say(`   membership  ${await waitForMember(storage, 'removed')}`);
+  say(`   roster      ${await readGroup(rosterFile)}`);
+}
+
+const patienceMs = 10_000;
+
+async function waitForDelivery({ inbox }: Storage, type: string): Promise<string> {
+  return await waitFor(`the delivery of ${type}`, async () => {
+    const deliveries = await inbox.list({ limit: 10 });
+    const { state } = deliveries.find((delivery) => delivery.eventType === type) ?? {};
+    return state === 'handled' ? `${type} received, stored and ${state}` : undefined;
+  });
+}
+
+async function waitForMember({ memberships }: Storage, state: MembershipState): Promise<string> {
+  return await waitFor(`a membership that is ${state}`, async () => {
+    const [member] = await memberships.list({ state, limit: 1 });
+    if (member === undefined) return undefined;
+    return `${member.displayName ?? member.trainerId} in ${member.groupId}: ${member.state}`;
+  });
+}
+
+async function readGroup(rosterFile: string): Promise<string> {
+  const { groups } = JSON.parse(await readFile(rosterFile, 'utf8')) as {
+    groups: Record<string, unknown>;
+  };
+  return JSON.stringify(groups[demoProject]);
+}
+
+async function waitFor(what: string, look: () => Promise<string | undefined>): Promise<string> {
+  const deadline = performance.now() + patienceMs;
+  while (performance.now() < deadline) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await wait(25);
+  }
+  throw new AppError('internal', `The tour waited ${patienceMs / 1000} s in vain for ${what}`);
+}
+
+interface TriedAccount {
+  token: string;
+  jobId: string;
+  /** Asks the marketplace to end a contract of which money is funded. @returns the id of the approval */
+  askForEnd(contractId: string): Promise<string>;
+}
+
+/** An employer's own account with a job. It has no webhook: nothing reaches this machine. */
+function prepareAccount(sandbox: Sandbox, employerBaseUrl: string): TriedAccount {
+  const { accountId, token } = sandbox.createAccount();
+  const { id: jobId } = sandbox.createJob({ accountId, title: 'Street sign annotation' });
+  return {
+    token,
+    jobId,
+    async askForEnd(contractId) {
+      sandbox.fundMilestone(contractId);
+      const { body } = await requestJson({
+        method: 'POST',
+        url: `${employerBaseUrl}/contracts/${contractId}/end`,
+        headers: { authorization: `Bearer ${token}` },
+        purpose: 'end the contract in the sandbox',
+        timeoutMs: 5000,
+        maxBytes: 65_536,
+      });
+      return (body as { approval: { id: string } }).approval.id;
+    },
+  };
+}
+
+/** What is configured for it. The feed is read each second, so that the tour is short. */
+function configureAccount({ token, jobId }: TriedAccount) {
+  return {
+    feed: { every: '1s' },
+    installs: { demo: { source: 'employer', token, tool: 'roster', jobs: { [jobId]: demoProject } } },
+  };
+}
+
+/** The schedule would do so within a minute. */
+async function wantFirstReading({ database }: Storage): Promise<void> {
+  const now = toInstant(systemClock.now());
+  await inTransaction(database, (tx) => createInstallStateStore(database).wantRead(tx, ['demo'], now));
+}
+
+interface Customer {
+  token: string;
+  secret: string;
+  jobId: string;
+}
+
+const demoProject = 'street-signs';
+
+/** A customer who has connected the bridge: a job linked to a project, and a webhook endpoint. */
+async function prepareCustomer(sandbox: Sandbox, baseUrl: string, receiverPort: number): Promise<Customer> {
+  const { installId, token } = sandbox.createInstall();
+  const job = sandbox.createJob({ installId, title: 'Street sign annotation' });
+  const post = async (path: string, body: object) => {
+    const answer = await requestJson({
+      method: 'POST',
+      url: `${baseUrl}${path}`,
+      headers: { authorization: `Bearer ${token}` },
+      body,
+      purpose: 'prepare the sandbox',
+      timeoutMs: 5000,
+      maxBytes: 65_536,
+    });
+    return answer.body;
+  };
+  const url = `http://127.0.0.1:${receiverPort}/webhooks/demo`;
+  const endpoint = await post('/webhook-endpoints', { url, eventTypes: platformEventTypes });
+  await post('/project-links', {
+    externalProjectId: demoProject,
+    externalProjectName: 'Street signs',
+    externalProjectUrl: 'https://tool.example.com/projects/street-signs',
+    jobId: job.id,
+  });
+  return { token, secret: (endpoint as { secret: string }).secret, jobId: job.id };
+}
+
+/** The endpoint's address must be known before anything listens there. */
+export async function takeFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { httpStatusOf, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -7,7 +8,6 @@ import type { Readiness } from '../lib/readiness.ts';
 import type { Changes } from './changes.ts';
 import { createHostCheck } from './check-origin.ts';
 import type { ConsoleParts } from './console-parts.ts';
-import { dropForwardedPorts } from './forwarded-for.ts';
 import { type Measured, measure } from './measure.ts';
 import type { Operator } from './operator.ts';
 import { acts, views } from './pages.ts';
@@ -111,4 +111,22 @@ function requireToken(token: string, refused: RefusedTokens): RequestHandler {
     refused.report({ where: 'metrics', reason, address: request.ip });
     response.status(401).json({ error: 'The console token is needed', code: 'unauthenticated' });
   };
+}
+
+/**
+ * Leaves only addresses in `X-Forwarded-For`. Some proxies write `203.0.113.7:51234` or `[2001:db8::1]:443`: with the
+ * port, each connection of a client would count as another client, and no proxy of the chain would be a trusted one.
+ */
+export const dropForwardedPorts: RequestHandler = ({ headers }, _response, next) => {
+  const forwarded = headers['x-forwarded-for'];
+  if (forwarded !== undefined) {
+    headers['x-forwarded-for'] = String(forwarded).split(',').map(withoutPort).join(', ');
+  }
+  next();
+};
+
+function withoutPort(entry: string): string {
+  const node = entry.trim().replaceAll('"', '');
+  const address = /^\[(.*)\](?::.*)?$/.exec(node)?.[1] ?? node;
+  return isIP(address) === 0 ? address.replace(/:[^:]*$/, '') : address;
 }

@@ -7,7 +7,6 @@ import { maskText } from '../lib/mask.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
 import type { AlertStore, FoundAlert, StoredAlert } from './alert-store.ts';
 import { aboutOf, digestOf, pickIds } from './alert-subject.ts';
-import { decideAnnouncement } from './decide-alert.ts';
 import type { NoticeStore } from './notice-store.ts';
 
 export interface AlertNoticesDeps {
@@ -149,4 +148,30 @@ export async function endAlert(deps: AlertNoticesDeps, { id, seenAt }: StoredAle
     await alertStore.update(tx, id, { overAt });
     if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true });
   });
+}
+
+/** How far an alert about one subject has come. */
+interface AlertProgress {
+  /** Whether it was announced since it was raised. */
+  isAnnounced: boolean;
+  /** When it was last announced, also before it was last over. */
+  announcedAt: string | null;
+}
+
+interface AnnouncementRules {
+  now: Date;
+  /** How long the same alert is not announced anew after it was over: it may come and go. */
+  quietMs: number;
+  /** After what time an alert that still stands is announced again, as a reminder. */
+  repeatMs: number;
+}
+
+/** Pure: what to announce of an alert that stands. */
+function decideAnnouncement(
+  { isAnnounced, announcedAt }: AlertProgress,
+  { now, quietMs, repeatMs }: AnnouncementRules,
+): 'raised' | 'reminder' | null {
+  const since = announcedAt === null ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(announcedAt);
+  if (isAnnounced) return since >= repeatMs ? 'reminder' : null;
+  return since >= quietMs ? 'raised' : null;
 }

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Alerts } from '../lib/alerts.ts';
+import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createOutbox } from '../lib/outbox.ts';
-import type { Channel, MessageResult } from './channel.ts';
+import type { Channel, Message, MessageResult } from './channel.ts';
 import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
-import { settleMessage } from './settle-message.ts';
 
 export interface NotifyDeps extends Polling {
   channel: Channel;
@@ -74,4 +74,32 @@ function logOutcome(
   }
   const { nextAttemptAt } = settlement ?? {};
   logger.warn({ ...fields, nextAttemptAt }, 'A notice could not be sent yet');
+}
+
+const triedForMs = 3 * 86_400_000;
+/** A refusal is not corrected within seconds. */
+const refusedWaitMs = 3_600_000;
+
+/**
+ * Pure: the state of a message after a try. It is tried for three days, the last time at their end, unless it arrived
+ * or the receiver does not want it any more.
+ */
+export function settleMessage(
+  { createdAt, attempts }: Pick<Message, 'createdAt'> & { attempts: number },
+  sent: MessageResult,
+  now: Date,
+  random?: () => number,
+): Settlement {
+  const at = now.toISOString();
+  if (sent.outcome === 'sent') {
+    return { state: 'sent', now: at, nextAttemptAt: null, failure: sent.failure ?? null };
+  }
+  const { outcome, failure, retryAfterMs = 0 } = sent;
+  const endsAt = Date.parse(createdAt) + triedForMs;
+  if (outcome === 'gone' || now.getTime() >= endsAt) {
+    return { state: 'failed', now: at, nextAttemptAt: null, failure };
+  }
+  const waitMs = outcome === 'refused' ? refusedWaitMs : backoffMs(attempts, retryAfterMs, random);
+  const next = Math.max(Math.min(now.getTime() + waitMs, endsAt), now.getTime() + retryAfterMs);
+  return { state: 'waiting', now: at, nextAttemptAt: new Date(next).toISOString(), failure };
 }

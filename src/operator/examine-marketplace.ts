@@ -1,12 +1,14 @@
 import { AppError, toAppError } from '../domain/errors.ts';
-import { endpointUrlOf } from '../installs/subscription/endpoint-url.ts';
+import { isEventType } from '../domain/event.ts';
+import { endpointUrlOf, isAt } from '../installs/subscription/endpoint-url.ts';
 import { mapAtOnce } from '../lib/at-once.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
+import { isPlainBeyondLoopback } from '../lib/loopback.ts';
 import { maskText } from '../lib/mask.ts';
-import type { ContractPage, Grant, Source } from '../sources/source.ts';
+import type { Endpoint } from '../sources/endpoint.ts';
+import { type ContractPage, type Deviation, type Grant, notableDriftMs, type Source } from '../sources/source.ts';
 import type { TokenRecord } from '../sources/token-record.ts';
-import { type Check, ok, warning } from './doctor-checks.ts';
-import { checkEndpoints } from './endpoint-checks.ts';
+import { type Check, failure, ok, warning } from './doctor-checks.ts';
 import {
   checkExpiry,
   checkGrant,
@@ -16,7 +18,6 @@ import {
   checkUnread,
   nameOf,
 } from './install-checks.ts';
-import { checkContract, checkDrift } from './marketplace-checks.ts';
 import { mayCall } from './needed-scopes.ts';
 
 export interface ExaminedMarketplace {
@@ -151,4 +152,109 @@ function createAsk(timeoutMs: number, stopping: AbortSignal) {
       return unanswered(new AppError('unavailable', says, { cause: error }));
     }
   };
+}
+
+/** Checks of the marketplace as a whole, not of one install. */
+
+/** Deliveries are refused from 300 s on, and a delivery takes time to arrive. */
+const fatalDriftMs = 240_000;
+
+/** @param driftsMs measured against the answers; positive if this clock is ahead */
+export function checkDrift(driftsMs: readonly number[]): Check[] {
+  const [most] = driftsMs.toSorted((a, b) => Math.abs(b) - Math.abs(a));
+  if (most === undefined) return [];
+  const seconds = Math.round(Math.abs(most) / 1000);
+  const says = `this machine's clock is ${seconds} s ${most < 0 ? 'behind' : 'ahead of'} that of the marketplace`;
+  const name = 'marketplace clock';
+  const action = 'let this machine keep time by NTP: deliveries are refused over 300 s';
+  if (Math.abs(most) >= fatalDriftMs) return [failure(name, says, action)];
+  if (Math.abs(most) >= notableDriftMs) return [warning(name, says, action)];
+  return [ok(name, says)];
+}
+
+/** So many are named one by one. */
+const maxNamed = 10;
+
+export function checkContract(deviations: readonly Deviation[]): Check[] {
+  const name = 'contract';
+  const action = 'look for a newer version of Gangway, and tell its makers';
+  const broken = deviations.filter(({ isFailure }) => isFailure);
+  const others = deviations.filter(({ isFailure }) => !isFailure);
+  if (deviations.length === 0) return [ok(name, 'the marketplace offers all that is relied on')];
+  const failures = broken.slice(0, maxNamed).map(({ where, says }) => failure(name, `${where}: ${says}`, action));
+  const left = broken.length - failures.length;
+  const more = left > 0 ? [failure(name, `and ${left} more like that`, action)] : [];
+  return [...failures, ...more, ...sumUp(name, others)];
+}
+
+/** Few of these deviations matter, so only the first is shown. */
+function sumUp(name: string, [first, ...others]: Deviation[]): Check[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : `; and ${others.length} more like that`;
+  const says = `what the marketplace says of itself differs, or is not enough to compare: ${first.where}: ${first.says}${more}`;
+  return [warning(name, says, 'nothing, as long as installs can be read')];
+}
+
+/** After so many failures the marketplace disables an endpoint. */
+const fatalFailures = 10;
+
+/** Whether events are delivered; only problems are listed. @param url as `endpointUrlOf` @param eventTypes those to be delivered */
+export function checkEndpoints(
+  install: string,
+  eventTypes: readonly string[],
+  endpoints: readonly Endpoint[],
+  url: string,
+): Check[] {
+  const name = nameOf(install);
+  if (isPlainBeyondLoopback(url)) {
+    const says = `the marketplace delivers to https only, and not to ${url}`;
+    return [failure(name, says, 'put a proxy with TLS in front, and its address at receiver.publicUrl')];
+  }
+  const ours = endpoints.filter((endpoint) => isAt(url, endpoint.url));
+  const enabled = ours.filter(({ status }) => status === 'ACTIVE');
+  if (ours.length === 0) return [missing(install, endpoints.length, url)];
+  if (enabled.length === 0) return ours.map((endpoint) => disabled(install, endpoint));
+  return [
+    ...findUnsubscribed(name, eventTypes, enabled),
+    ...enabled.flatMap((endpoint) => findFailing(name, endpoint)),
+  ];
+}
+
+function missing(install: string, others: number, url: string): Check {
+  const besides = others === 0 ? '' : `, only ${others} elsewhere`;
+  return failure(
+    nameOf(install),
+    `it has no webhook endpoint at ${url}${besides}: nothing is delivered, and it is only read on the schedule`,
+    `gangway connect ${install}`,
+  );
+}
+
+function disabled(install: string, { id, status, disabledReason }: Endpoint): Check {
+  const why = disabledReason === null ? '' : ` (${disabledReason})`;
+  return failure(
+    nameOf(install),
+    `its webhook endpoint ${id} is ${status}${why}: nothing is delivered, and what happens meanwhile is not delivered later`,
+    `a running "gangway start" enables it up to three times a day; see: gangway endpoint status ${install}`,
+  );
+}
+
+/** Event types that mean something and that none of the endpoints receives. */
+function findUnsubscribed(name: string, eventTypes: readonly string[], enabled: Endpoint[]): Check[] {
+  if (enabled.some((endpoint) => endpoint.eventTypes === undefined)) return [];
+  const received = new Set(enabled.flatMap((endpoint) => endpoint.eventTypes ?? []));
+  const missing = eventTypes.filter((type) => isEventType(type) && !received.has(type));
+  if (missing.length === 0) return [];
+  const says = `its webhook endpoint does not receive ${missing.join(', ')}: such events are only noticed when the install is read`;
+  return [warning(name, says, 'a running "gangway start" adds them; see: gangway endpoint status')];
+}
+
+function findFailing(name: string, { id, consecutiveFailures }: Endpoint): Check[] {
+  if (consecutiveFailures === null || consecutiveFailures === 0) return [];
+  return [
+    warning(
+      name,
+      `deliveries to its webhook endpoint ${id} fail, ${consecutiveFailures} in a row: after ${fatalFailures} the marketplace disables it`,
+      'look for refusals in the log: a secret that is not the one of this endpoint, a proxy that changes bodies, or a clock that is wrong',
+    ),
+  ];
 }

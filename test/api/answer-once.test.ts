@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
-import { answerOnce } from '../../src/api/answer-once.ts';
 import { createAnswerPurgeWorker } from '../../src/api/answer-purge-worker.ts';
 import { createKeptAnswerStore } from '../../src/api/kept-answer-store.ts';
+import { answerOnce } from '../../src/api/serve-api.ts';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { openStorage, type Storage } from '../../src/app/storage.ts';
-import { takeFreePort } from '../../src/cli/try-customer.ts';
+import { takeFreePort } from '../../src/cli/try-command.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { invitationContext } from '../../src/db/seal-contexts.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { rehearse } from '../../src/cli/rehearse.ts';
+import { rehearse } from '../../src/cli/doctor-command.ts';
 import { createSharedLinkTool } from '../support/inviting-tool.ts';
 
 const { signal } = new AbortController();

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { takeFreePort } from '../../src/cli/try-customer.ts';
+import { takeFreePort } from '../../src/cli/try-command.ts';
 import { createBridgeWorkspace } from '../support/bridge-workspace.ts';
 import { programFile } from '../support/built-program.ts';
 import { createFolder } from '../support/folder.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { expect, it } from 'vitest';
-import { dropForwardedPorts } from '../../src/console/forwarded-for.ts';
+import { dropForwardedPorts } from '../../src/console/console-app.ts';
 
 it.each([
   ['203.0.113.7:51234', '203.0.113.7'],

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { decideRest, isStillBehind } from '../../src/evidence/decide-rest.ts';
+import { decideRest, isStillBehind } from '../../src/evidence/intake-worker.ts';
 
 const cases = [
   { what: 'nothing after a short batch', tookMs: 3, isCrowded: false, usedByOthers: 0.9, restMs: 0 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MessageResult } from '../../src/notify/channel.ts';
-import { settleMessage } from '../../src/notify/settle-message.ts';
+import { settleMessage } from '../../src/notify/notify-worker.ts';
 
 const createdAt = '2026-03-15T12:00:00.000Z';
 const longest = () => 1;

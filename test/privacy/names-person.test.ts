@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { namesPerson } from '../../src/privacy/names-person.ts';
+import { namesPerson } from '../../src/privacy/forget-person.ts';
 import { fullEvent, minimalEvent } from '../support/event-bodies.ts';
 
 const names = {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { bindSource } from '../../src/installs/bind-source.ts';
+import { bindSource } from '../../src/installs/install-registry.ts';
 import type { Contract, Source } from '../../src/sources/source.ts';
 import type { Front } from '../support/front.ts';
 import { failureOf, oddIds, signal } from './failure-of.ts';

@@ -1,8 +1,8 @@
 import { createBudgetStore } from '../../src/budget/budget-store.ts';
 import type { BudgetParts, BudgetWorkerDeps } from '../../src/budget/budget-worker.ts';
+import { sweepContracts } from '../../src/budget/budget-worker.ts';
 import { readNextInstall } from '../../src/budget/read-budgets.ts';
 import { createReaderStore } from '../../src/budget/reader-store.ts';
-import { sweepContracts } from '../../src/budget/sweep-contracts.ts';
 import { createSweepStore } from '../../src/budget/sweep-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';

@@ -4,12 +4,12 @@ import { createLockStore } from '../../src/db/lock-store.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { createEndpointStore, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
-import { checkSubscription } from '../../src/installs/subscription/check-subscription.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import {
   createSubscriptionStore,
   type SubscriptionRecord,
 } from '../../src/installs/subscription/subscription-store.ts';
+import { checkSubscription } from '../../src/installs/subscription/subscription-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';

@@ -1,4 +1,5 @@
-import { toInstant } from '../../lib/clock.ts';
+import type { Config } from '../../config/config-schema.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
 import { listAccessHistory } from '../../memberships/access-history-store.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
 import { leavingKeyOf, listMemberships } from '../../memberships/membership-list-store.ts';
@@ -15,7 +16,6 @@ import {
   waitingList,
   waitingQuery,
 } from '../schemas/membership-schema.ts';
-import { toReach } from './to-reach.ts';
 
 /** Lists of who is in which group of a tool. */
 
@@ -112,3 +112,8 @@ const accessHistory = defineOperation({
 });
 
 export const membershipOperations = [listOfMemberships, searchAccess, accessHistory, listWaitingMembers];
+
+/** What decides whether a person can be reached by mail now. */
+function toReach({ marketplace: { managedDomains }, mail }: Config, clock: Clock) {
+  return { managedDomains, hasMail: mail !== undefined, now: toInstant(clock.now()) };
+}

@@ -1,19 +1,20 @@
-import type { UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
+import type { Adapter, Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { instantIn, toInstant } from '../../lib/clock.ts';
+import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { callTool } from '../../tools/call-tool.ts';
+import { readGroup } from '../../tools/read-group.ts';
 import type { ContractSourceStore } from './contract-source-store.ts';
 import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, type MergeReadingDeps, mergeReading } from './merge-reading.ts';
-import { type ResolveDeps, resolveWaiting } from './resolve-waiting.ts';
 import type { ScopeClaim, ScopeStore } from './scope-store.ts';
 import { sayScopeTrouble, worsen } from './scope-trouble.ts';
+import type { Arrived, WaitingMembership, WaitingStore } from './waiting-store.ts';
 import { assignWork, createIsAddressOf } from './whose-work.ts';
 
 export interface ReadScopeDeps extends ResolveDeps, MergeReadingDeps, Polling {
@@ -192,4 +193,50 @@ async function collectReading(
     }
   }
   return { observations, tasks, gaps };
+}
+
+interface ResolveDeps {
+  waiting: WaitingStore;
+  adapters: ReadonlyMap<string, Adapter>;
+  clock: Clock;
+}
+
+const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
+
+/**
+ * Finds the accounts of trainers who were let in and whose account is not known yet, before their work is read.
+ * Without the account's id their work would belong to no trainer. One list of a group serves all of them.
+ *
+ * @throws AppError where the list cannot be read; then the work cannot be read either
+ */
+async function resolveWaiting(
+  { waiting, adapters, clock }: ResolveDeps,
+  { tool, groupIds }: { tool: string; groupIds: readonly string[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const adapter = adapters.get(tool);
+  if (adapter?.listMembers === undefined) return;
+  const list = adapter.listMembers.bind(adapter);
+  const byGroup = Map.groupBy(await waiting.waitingIn(tool, groupIds), ({ groupId }) => groupId);
+  for (const [groupId, ofGroup] of byGroup) {
+    const listed = await readGroup(list, groupId, listing, signal);
+    await waiting.settleArrived(matchArrived(ofGroup, listed), toInstant(clock.now()));
+  }
+}
+
+/** Matches by address. Leaves out an account of two trainers, and a trainer with two accounts. Pure. */
+export function matchArrived(waiting: readonly WaitingMembership[], listed: readonly Member[]): Arrived[] {
+  const accounts = Map.groupBy(
+    listed.filter(({ isInvited }) => isInvited !== true),
+    ({ email }) => email?.toLowerCase(),
+  );
+  const found = waiting.flatMap((one) => {
+    const [account, ...others] = one.addresses.flatMap((address) => accounts.get(address) ?? []);
+    const isOne = account !== undefined && others.every(({ id }) => id === account.id);
+    return isOne ? [{ waiting: one, accountId: account.id }] : [];
+  });
+  const owners = Map.groupBy(found, ({ accountId }) => accountId);
+  return found.filter(({ waiting: { trainerId }, accountId }) =>
+    owners.get(accountId)?.every((one) => one.waiting.trainerId === trainerId),
+  );
 }

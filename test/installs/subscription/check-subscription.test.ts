@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { checkSubscription } from '../../../src/installs/subscription/check-subscription.ts';
+import { checkSubscription } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import { decideEnsured } from '../../../src/installs/subscription/decide-ensured.ts';
 import { decideSubscription } from '../../../src/installs/subscription/decide-subscription.ts';
+import { decideEnsured } from '../../../src/installs/subscription/ensure-endpoint.ts';
 import type { KnownEndpoint, SubscriptionView } from '../../../src/installs/subscription/sort-endpoints.ts';
 import type { Endpoint } from '../../../src/sources/endpoint.ts';
 

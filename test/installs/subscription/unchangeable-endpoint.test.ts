@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes } from '../../../src/domain/event.ts';
-import { checkSubscription } from '../../../src/installs/subscription/check-subscription.ts';
 import { redeliver } from '../../../src/installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
+import { checkSubscription } from '../../../src/installs/subscription/subscription-worker.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
-import { createBudgetWorker } from '../../../src/budget/budget-worker.ts';
-import { sweepContracts } from '../../../src/budget/sweep-contracts.ts';
+import { createBudgetWorker, sweepContracts } from '../../../src/budget/budget-worker.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { startLoops } from '../../support/engine-harness.ts';

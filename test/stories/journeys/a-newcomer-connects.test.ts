@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { takeFreePort } from '../../../src/cli/try-customer.ts';
+import { takeFreePort } from '../../../src/cli/try-command.ts';
 import { createSandbox } from '../../../src/sandbox/sandbox.ts';
 import { blocksOf, commandsIn, wordsOf } from '../../docs/markdown.ts';
 import { createFolder } from '../../support/folder.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContract, emptyLink } from '../../../src/domain/evidence.ts';
-import { findCandidates } from '../../../src/usage/attribute/find-candidates.ts';
+import { findCandidates } from '../../../src/usage/attribute/load-due.ts';
 import type { Engagement } from '../../../src/usage/read/contract-source-store.ts';
 
 type Known = Partial<Engagement>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchArrived } from '../../../src/usage/read/resolve-waiting.ts';
+import { matchArrived } from '../../../src/usage/read/read-scope.ts';
 import { createWaitingStore } from '../../../src/usage/read/waiting-store.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine } from '../../support/engine-harness.ts';

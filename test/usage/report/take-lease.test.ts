@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createLockStore } from '../../../src/db/lock-store.ts';
-import { takeLease } from '../../../src/usage/report/take-lease.ts';
+import { takeLease } from '../../../src/usage/report/report-part.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
 
