@@ -1,7 +1,8 @@
 import { AppError } from '../domain/errors.ts';
 import { type HttpAnswer, type HttpRequest, requestJson } from '../lib/http-client.ts';
+import { requestLimits, statusOf } from '../lib/rest-client.ts';
 
-/** How adapters make requests: the built-in ones directly, all others by the kit. */
+/** Requests to a tool that no REST client makes: those of settings, of pages, and of adapters of others. */
 
 type Defaults = typeof requestDefaults;
 
@@ -11,8 +12,7 @@ export interface ToolRequest extends Omit<HttpRequest, keyof Defaults>, Partial<
   expected?: readonly number[] | undefined;
 }
 
-/** At most 15 seconds and 4 MiB. */
-export const requestDefaults = { method: 'GET', timeoutMs: 15_000, maxBytes: 4 * 1024 * 1024 };
+const requestDefaults = { method: 'GET', ...requestLimits };
 
 /** @throws AppError as `requestJson` */
 export async function requestTool({ expected = [], ...request }: ToolRequest): Promise<HttpAnswer> {
@@ -23,11 +23,6 @@ export async function requestTool({ expected = [], ...request }: ToolRequest): P
     if (status === undefined || !expected.includes(status)) throw error;
     return { status, headers: new Headers(), body: undefined };
   }
-}
-
-/** The status that the tool answered; undefined for an error without an answer. */
-export function statusOf(error: unknown): number | undefined {
-  return error instanceof AppError ? error.status : undefined;
 }
 
 /** @returns null for an answer with one of these statuses */
@@ -48,4 +43,15 @@ export function reworded(error: AppError, message: string): AppError {
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
+}
+
+/** The same error with what to do about it, if that is known. */
+export function withRemedy(
+  error: unknown,
+  remedyOf: (error: AppError) => string | undefined,
+  separator = '; ',
+): unknown {
+  if (!(error instanceof AppError)) return error;
+  const remedy = remedyOf(error);
+  return remedy === undefined ? error : reworded(error, `${error.message.replace(/\.$/, '')}${separator}${remedy}`);
 }

@@ -1,15 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
-import { reworded, unless } from '../tool-request.ts';
+import { unless, withRemedy } from '../tool-request.ts';
 import type { CvatApi } from './cvat-api.ts';
-import {
-  type CvatSettings,
-  readAbout,
-  readAccessToken,
-  readMemberships,
-  readOrganizations,
-  readPlugins,
-} from './cvat-schema.ts';
+import { About, AccessToken, type CvatSettings, Memberships, Organizations, Plugins } from './cvat-schema.ts';
 
 /** The oldest version that the adapter was tried with, and the newest whose API was read. */
 const oldest = [2, 54] as const;
@@ -46,14 +39,14 @@ const noAnalytics: Finding = {
 /** Whether the server records events. A server that does not say may record them. */
 export async function hasAnalytics(api: CvatApi, signal: AbortSignal): Promise<boolean> {
   const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
-  const plugins = await unless([404], api.ask(readPlugins, call));
+  const plugins = await unless([404], api.ask(Plugins, call));
   return plugins?.ANALYTICS !== false;
 }
 
 async function askAbout(api: CvatApi, signal: AbortSignal) {
   try {
     const call = { path: '/api/server/about', purpose: 'ask for the version of CVAT', signal };
-    return await api.ask(readAbout, call);
+    return await api.ask(About, call);
   } catch (error) {
     throw withRemedy(error, ({ code, status }) => {
       if (status === undefined && code === 'unavailable') {
@@ -72,7 +65,7 @@ const tokenRemedy =
 async function askToken(api: CvatApi, signal: AbortSignal) {
   try {
     const path = '/api/auth/access_tokens/self';
-    return await api.ask(readAccessToken, { path, purpose: 'check the token', signal });
+    return await api.ask(AccessToken, { path, purpose: 'check the token', signal });
   } catch (error) {
     throw withRemedy(error, ({ code }) => (code === 'unauthenticated' ? tokenRemedy : undefined));
   }
@@ -86,7 +79,7 @@ async function checkRole(
   const query = { org: organization, user: username };
   const call = { path: '/api/memberships', query, purpose: 'check the organization', signal };
   try {
-    const { results } = await api.ask(readMemberships, call);
+    const { results } = await api.ask(Memberships, call);
     const own = results.find(({ user, is_active }) => user?.username === username && is_active);
     const isEnough = own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer');
     if (isEnough) return;
@@ -104,13 +97,6 @@ async function checkRole(
       return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
     });
   }
-}
-
-/** The same error with what to do about it. */
-function withRemedy(error: unknown, remedyOf: (error: AppError) => string | undefined): unknown {
-  if (!(error instanceof AppError)) return error;
-  const remedy = remedyOf(error);
-  return remedy === undefined ? error : reworded(error, `${error.message}: ${remedy}`);
 }
 
 function findingsOfVersion(version: string): Finding[] {
@@ -140,7 +126,7 @@ export async function identifyCvat(
 ): Promise<string | null> {
   const query = { slug: organization };
   const call = { path: '/api/organizations', query, purpose: 'read the organization', signal };
-  const { results } = await api.ask(readOrganizations, call);
+  const { results } = await api.ask(Organizations, call);
   const own = results.find(({ slug }) => slug === organization);
   return own?.created_date ? `organization ${own.id} of ${own.created_date.slice(0, 40)}` : null;
 }

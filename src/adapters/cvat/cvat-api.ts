@@ -1,19 +1,18 @@
 import { AppError } from '../../domain/errors.ts';
-import { requestBytes } from '../../lib/http-client.ts';
-import { requestDefaults, requestTool } from '../tool-request.ts';
-import type { CvatPage, CvatSettings, Reader } from './cvat-schema.ts';
+import { createRestClient, type Schema } from '../../lib/rest-client.ts';
+import type { CvatPage, CvatSettings } from './cvat-schema.ts';
 
 /** Makes requests to CVAT with the token, each with a time-out and a size limit. */
 export interface CvatApi {
-  /** @throws AppError as `requestJson` does, and `invalid` for an answer that is not CVAT's */
-  ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer>;
+  /** @throws AppError as `RestClient.call` */
+  ask<Answer>(answer: Schema<Answer>, call: CvatCall): Promise<Answer>;
   /** For a request whose answer is not needed. */
   send(call: CvatCall): Promise<void>;
   /**
    * Every page, in the order of the ids. Each page begins after the last id and not at a page number, so
    * that no item is missed or repeated if the list changes meanwhile.
    */
-  list<Item extends { id: number }>(read: Reader<CvatPage<Item>>, call: CvatCall): AsyncIterable<Item>;
+  list<Item extends { id: number }>(answer: Schema<CvatPage<Item>>, call: CvatCall): AsyncIterable<Item>;
   /** A file, in pieces as they arrive. */
   download(call: CvatCall): AsyncIterable<Uint8Array>;
 }
@@ -48,40 +47,23 @@ const maxFileBytes = 2 * 1024 ** 3;
 const answers = 'application/vnd.cvat+json';
 
 export function createCvatApi({ url, token }: CvatSettings): CvatApi {
-  function toRequest(
-    { path, query = {}, secrets = [], method = 'GET', body, purpose, signal }: CvatCall,
-    accept: string,
-  ) {
-    const search = new URLSearchParams(query).toString();
-    return {
-      ...requestDefaults,
-      method,
-      body,
-      purpose,
-      signal,
-      url: `${url}${path}${search && `?${search}`}`,
-      headers: { accept, authorization: `Bearer ${token}` },
-      secrets: [token, ...secrets],
-    };
-  }
+  const client = createRestClient({
+    baseUrl: url,
+    authorization: { scheme: 'Bearer', token },
+    headers: { accept: answers },
+  });
 
-  async function ask<Answer>(read: Reader<Answer>, call: CvatCall): Promise<Answer> {
-    const { body } = await requestTool(toRequest(call, answers));
-    return read(body, call.purpose);
-  }
+  const ask: CvatApi['ask'] = (answer, call) => client.call({ ...toRestCall(call), answer });
 
   return {
     ask,
+    send: (call) => client.call(toRestCall(call)),
 
-    async send(call) {
-      await requestTool({ ...toRequest(call, answers), isAnswerIgnored: true });
-    },
-
-    async *list(read, call) {
+    async *list(answer, call) {
       let { afterId: lastId = 0 } = call;
       for (let number = 1; number <= maxPages; number += 1) {
         const query = { ...call.query, ...toPageQuery(call.filters, lastId) };
-        const { next, results } = await ask(read, { ...call, query });
+        const { next, results } = await ask(answer, { ...call, query });
         const isGoingOn = next === null || results.length > 0;
         if (!isGoingOn || !isInOrder(results, lastId)) {
           throw wrongList(call, 'it is not in the order of the ids');
@@ -93,8 +75,19 @@ export function createCvatApi({ url, token }: CvatSettings): CvatApi {
       throw wrongList(call, `it has over ${maxPages} pages`);
     },
 
-    download: (call) => requestBytes({ ...toRequest(call, '*/*'), timeoutMs: fileTimeoutMs, maxBytes: maxFileBytes }),
+    download: (call) =>
+      client.download({
+        ...toRestCall(call),
+        headers: { accept: '*/*' },
+        timeoutMs: fileTimeoutMs,
+        maxBytes: maxFileBytes,
+      }),
   };
+}
+
+function toRestCall({ path, query = {}, filters: _, afterId: __, ...call }: CvatCall) {
+  const search = new URLSearchParams(query).toString();
+  return { ...call, path: `${path}${search && `?${search}`}` };
 }
 
 /** The items in which a field has this value. */

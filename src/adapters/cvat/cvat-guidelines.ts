@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Adapter } from '../adapter.ts';
 import { type CvatApi, isExactly } from './cvat-api.ts';
-import { type CvatSettings, readGuide, readGuided } from './cvat-schema.ts';
+import { type CvatSettings, Guide, GuidedPage } from './cvat-schema.ts';
 
 /** The guide of a project, which every job of the project shows. A project has none until one is made. */
 export function createCvatGuidelines(
@@ -17,7 +17,7 @@ export function createCvatGuidelines(
   async function findGuide(project: string, purpose: string, signal: AbortSignal): Promise<number | null> {
     const filters = [isExactly('id', toProjectId(project))];
     const call = { path: '/api/projects', query: { org }, filters, purpose, signal };
-    for await (const { guide_id: guideId } of api.list(readGuided, call)) return guideId ?? null;
+    for await (const { guide_id: guideId } of api.list(GuidedPage, call)) return guideId ?? null;
     throw new AppError('not_found', `Could not ${purpose}: the organization has no such project`);
   }
 
@@ -25,7 +25,7 @@ export function createCvatGuidelines(
     async readGuidelines(project, signal) {
       const purpose = 'read the guide';
       const id = await findGuide(project, purpose, signal);
-      return id === null ? '' : (await api.ask(readGuide, { path: `/api/guides/${id}`, purpose, signal })).markdown;
+      return id === null ? '' : (await api.ask(Guide, { path: `/api/guides/${id}`, purpose, signal })).markdown;
     },
 
     async writeGuidelines(project, text, signal) {

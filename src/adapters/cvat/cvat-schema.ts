@@ -47,7 +47,7 @@ const Membership = z.object({
 });
 export type Membership = z.output<typeof Membership>;
 
-const Invitation = z.object({
+export const CvatInvitation = z.object({
   key: z.string().min(1),
   created_date: z.string(),
   user: User,
@@ -56,19 +56,16 @@ const Invitation = z.object({
   /** Null if no mail was sent, because then it never expires. */
   expired: z.boolean().nullish(),
 });
-export type CvatInvitation = z.output<typeof Invitation>;
+export type CvatInvitation = z.output<typeof CvatInvitation>;
 
-const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
+export const Export = z.object({ status: z.string(), result_url: z.string().nullish() });
 /** The plugins of the server. */
-const Plugins = z.object({ ANALYTICS: z.boolean().optional() });
-const AccessToken = z.object({
+export const Plugins = z.object({ ANALYTICS: z.boolean().optional() });
+export const AccessToken = z.object({
   read_only: z.boolean(),
   expiry_date: z.string().nullish(),
   owner: User,
 });
-
-/** @throws AppError `invalid` for an answer that is not CVAT's */
-export type Reader<Answer> = (body: unknown, purpose: string) => Answer;
 
 export interface CvatPage<Item> {
   count: number;
@@ -76,27 +73,15 @@ export interface CvatPage<Item> {
   results: Item[];
 }
 
-function reader<Answer>(schema: z.ZodType<Answer>): Reader<Answer> {
-  return (body, purpose) => {
-    const { success, data, error } = schema.safeParse(body);
-    if (success) return data;
-    const path = error.issues[0]?.path.join('.') || 'all of it';
-    throw new AppError('invalid', `Could not ${purpose}: the answer is not CVAT's, at ${path}`);
-  };
+function pageOf<Item>(item: z.ZodType<Item>): z.ZodType<CvatPage<Item>> {
+  return z.object({ count: z.int(), next: z.string().nullable(), results: z.array(item) });
 }
 
-function pageReader<Item>(item: z.ZodType<Item>): Reader<CvatPage<Item>> {
-  return reader(z.object({ count: z.int(), next: z.string().nullable(), results: z.array(item) }));
-}
-
-export const readAbout = reader(z.object({ version: z.string() }));
-export const readPlugins = reader(Plugins);
-export const readAccessToken = reader(AccessToken);
-export const readMemberships = pageReader(Membership);
-export const readUsers = pageReader(User);
+export const About = z.object({ version: z.string() });
+export const Memberships = pageOf(Membership);
+export const Users = pageOf(User);
 const Organization = z.object({ id, slug: z.string(), created_date: z.string().nullish() });
-export const readOrganizations = pageReader(Organization);
-export const readInvitation = reader(Invitation);
+export const Organizations = pageOf(Organization);
 const Assigned = z.object({
   id,
   assignee: z.object({ id }).nullable(),
@@ -108,13 +93,12 @@ const Assigned = z.object({
 export type Assigned = z.output<typeof Assigned>;
 
 /** Jobs, tasks and projects, with their assignee. */
-export const readAssigned = pageReader(Assigned);
+export const AssignedPage = pageOf(Assigned);
 const Guided = z.object({ id, guide_id: id.nullish() });
 /** Projects, with their guide. */
-export const readGuided = pageReader(Guided);
-export const readGuide = reader(z.object({ markdown: z.string() }));
-export const readStartedExport = reader(z.object({ rq_id: z.string().min(1) }));
-export const readExport = reader(Export);
+export const GuidedPage = pageOf(Guided);
+export const Guide = z.object({ markdown: z.string() });
+export const StartedExport = z.object({ rq_id: z.string().min(1) });
 
 /**
  * The id of an organization for a query. An empty one would mean "outside of all organizations".

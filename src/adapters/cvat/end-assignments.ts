@@ -2,7 +2,7 @@ import { mapAtOnce } from '../../lib/at-once.ts';
 import type { Adapter, Member } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { type CvatApi, type CvatCall, isExactly, isSet } from './cvat-api.ts';
-import { type Assigned, type CvatSettings, readAssigned, toOrganization } from './cvat-schema.ts';
+import { type Assigned, AssignedPage, type CvatSettings, toOrganization } from './cvat-schema.ts';
 import type { CvatMembers } from './find-members.ts';
 
 /** What can be assigned, with the change that ends an assignment and the field of its project. */
@@ -71,7 +71,7 @@ export function createEndAssignments(
     const theirs: Assigned[] = [];
     let [lookedThrough, lastId] = [0, afterId];
     const isEnough = () => theirs.length >= mostChanges || lookedThrough >= mostLookedThrough;
-    for await (const one of api.list(readAssigned, toCall(wish, assignable, afterId))) {
+    for await (const one of api.list(AssignedPage, toCall(wish, assignable, afterId))) {
       lookedThrough += 1;
       lastId = one.id;
       if (isToEnd(one, wish, assignable.project)) theirs.push(one);

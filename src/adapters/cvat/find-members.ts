@@ -1,7 +1,7 @@
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member, Person } from '../adapter.ts';
 import { type CvatApi, isExactly } from './cvat-api.ts';
-import { type Membership, readMemberships, readUsers, toOrganization } from './cvat-schema.ts';
+import { type Membership, Memberships, toOrganization, Users } from './cvat-schema.ts';
 
 /**
  * Finds the members of an organization. CVAT shows no addresses. A person who was invited without an
@@ -41,7 +41,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
       query: { org, ...(search !== undefined && { search }) },
       ...(name !== undefined && { filters: [isExactly('user', name)] }),
     };
-    for await (const found of api.list(readMemberships, call)) {
+    for await (const found of api.list(Memberships, call)) {
       const { user } = found;
       if (user !== null) yield { ...found, user };
     }
@@ -59,7 +59,7 @@ export function createCvatMembers(api: CvatApi): CvatMembers {
       secrets,
       signal,
     };
-    for await (const user of api.list(readUsers, call)) {
+    for await (const user of api.list(Users, call)) {
       const named = read({ name: user.username }, search);
       for await (const found of named) if (String(found.user.id) === id) return found;
     }

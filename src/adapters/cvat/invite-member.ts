@@ -1,8 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import type { Adapter, Added, Invitation, Member, Person } from '../adapter.ts';
-import { statusOf } from '../tool-request.ts';
 import type { CvatApi } from './cvat-api.ts';
-import { type CvatInvitation, type CvatSettings, readInvitation, toOrganization } from './cvat-schema.ts';
+import { CvatInvitation, type CvatSettings, toOrganization } from './cvat-schema.ts';
 import { type CvatMember, type CvatMembers, toMember } from './find-members.ts';
 
 /** How long an invitation is valid by default, from when it was sent. A server may be configured differently. */
@@ -79,7 +79,7 @@ function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMe
     try {
       const body = { email, role };
       const post = { ...call, method: 'POST', body, secrets, signal } as const;
-      const invitation = await api.ask(readInvitation, post);
+      const invitation = await api.ask(CvatInvitation, post);
       return await toAdded(groupId, invitation, { email, signal });
     } catch (error) {
       if (!mayBeThere(error)) throw error;
@@ -153,7 +153,7 @@ async function resend(
     return new Date(Date.now() + expiryMs).toISOString();
   } catch (error) {
     if (statusOf(error) !== 500) throw error;
-    const { expired } = await api.ask(readInvitation, call);
+    const { expired } = await api.ask(CvatInvitation, call);
     if (expired === true) throw error;
     return null;
   }

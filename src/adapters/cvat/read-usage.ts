@@ -6,7 +6,7 @@ import { readCsv } from '../../lib/read-csv.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
 import { hasAnalytics } from './check-cvat.ts';
 import type { CvatApi } from './cvat-api.ts';
-import { type CvatSettings, readAssigned, readExport, readStartedExport } from './cvat-schema.ts';
+import { AssignedPage, type CvatSettings, Export, StartedExport } from './cvat-schema.ts';
 import { createTally, eventColumns } from './tally-events.ts';
 
 const dayMs = 86_400_000;
@@ -30,7 +30,7 @@ export async function* readEventUsage(
   };
   const path = '/api/events/export';
   const start = { method: 'POST', path, query, purpose: 'export the events', signal } as const;
-  const { rq_id } = await api.ask(readStartedExport, start);
+  const { rq_id } = await api.ask(StartedExport, start);
   const resultUrl = await waitForExport(api, rq_id, signal);
   if (resultUrl === null) throw noExport(await hasAnalytics(api, signal));
   const file = { ...toOwnPath(resultUrl, settings.url), purpose: 'read the events', signal };
@@ -50,7 +50,7 @@ export async function* readJobUsage(
   const query = { org: organization, ...filters };
   const call = { path: '/api/jobs', query, purpose: 'list the completed jobs', signal };
   const tasks = new Map<number, number>();
-  for await (const { assignee } of api.list(readAssigned, call)) {
+  for await (const { assignee } of api.list(AssignedPage, call)) {
     if (assignee !== null) tasks.set(assignee.id, (tasks.get(assignee.id) ?? 0) + 1);
   }
   for (const [id, count] of tasks) yield { memberId: String(id), of: 'total', tasks: count };
@@ -79,7 +79,7 @@ async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Pro
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const call = { path, purpose: 'wait for the export of the events', signal };
-    const { status, result_url } = await api.ask(readExport, call);
+    const { status, result_url } = await api.ask(Export, call);
     if (status === 'finished' && result_url) return result_url;
     if (status === 'finished' || status === 'failed') return null;
     await wait(waitMs, undefined, { signal }).catch(() => {

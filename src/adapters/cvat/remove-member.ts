@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import type { Member } from '../adapter.ts';
-import { statusOf, unless } from '../tool-request.ts';
+import { unless } from '../tool-request.ts';
 import type { CvatApi } from './cvat-api.ts';
 import { toOrganization } from './cvat-schema.ts';
 import type { CvatMembers } from './find-members.ts';

@@ -1,10 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Person } from '../adapter.ts';
-import { statusOf } from '../tool-request.ts';
-import type { DoccanoApi } from './doccano-api.ts';
+import { type LoginName, logIn } from './doccano-api.ts';
 import { type DoccanoSettings, User, Users } from './doccano-schema.ts';
-import { type LoginName, logIn } from './doccano-session.ts';
 
 /** The logins of doccano. It knows people only by username, which is their address here. */
 export interface DoccanoAccounts {
@@ -23,14 +23,14 @@ export interface DoccanoAccount {
 
 const usernamePattern = /^[\p{L}\p{N}_.@+-]{1,150}$/u;
 
-export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi): DoccanoAccounts {
+export function createDoccanoAccounts({ url }: DoccanoSettings, api: RestClient): DoccanoAccounts {
   async function find(email: string, signal: AbortSignal): Promise<User | null> {
     const username = toUsername(email);
     // No account has a username that doccano does not accept.
     if (username === null) return null;
     const path = `/users?${new URLSearchParams({ q: username })}`;
     const request = { path, purpose: 'find the account', secrets: [username] };
-    return pickUser(await api.send(request, Users, signal), username);
+    return pickUser(await api.call({ ...request, answer: Users, signal }), username);
   }
 
   /** The given password was generated for the person, so an account that it opens was made with it. */
@@ -53,7 +53,7 @@ export function createDoccanoAccounts({ url }: DoccanoSettings, api: DoccanoApi)
         secrets: [username, password],
       };
       try {
-        return { user: await api.send(request, User, signal), isNew: true };
+        return { user: await api.call({ ...request, answer: User, signal }), isNew: true };
       } catch (error) {
         if (statusOf(error) !== 400) throw error;
         // Another call may have made it first.

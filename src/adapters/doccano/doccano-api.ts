@@ -1,77 +1,59 @@
 import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
-import { requestTool, statusOf } from '../tool-request.ts';
-import type { DoccanoSettings } from './doccano-schema.ts';
-import { createDoccanoSession } from './doccano-session.ts';
+import { createRestClient, parseAnswer, type RestClient } from '../../lib/rest-client.ts';
+import { createLogin } from '../login.ts';
+import { requestTool } from '../tool-request.ts';
+import { type DoccanoSettings, Login } from './doccano-schema.ts';
 
-/** Makes requests to doccano's API, each with a time-out and a size limit, and checks the answers. */
-export interface DoccanoApi {
-  /**
-   * @throws AppError as `requestJson`, and `invalid` for an answer that is not doccano's
-   */
-  send<Answer>(request: ApiRequest, schema: AnswerSchema<Answer>, signal: AbortSignal): Promise<Answer>;
-  /** For a request whose answer is not needed. */
-  run(request: ApiRequest, signal: AbortSignal): Promise<void>;
-}
-
-export interface ApiRequest {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** The path after `/v1`, with its query. */
-  path: string;
-  body?: unknown;
-  /** What the request tries to do: "add the member". */
-  purpose: string;
-  /** What errors must not quote, besides the credentials. */
-  secrets?: readonly string[];
-}
-
-interface AnswerSchema<Answer> {
-  safeParse(body: unknown): { success: true; data: Answer } | { success: false };
-}
-
-export function createDoccanoApi(settings: DoccanoSettings): DoccanoApi {
-  const session = createDoccanoSession(settings);
-
-  async function sendAs(token: string, request: ApiRequest, signal: AbortSignal): Promise<unknown> {
-    const { path, secrets = [], ...rest } = request;
-    const answer = await requestTool({
-      ...rest,
-      url: `${settings.url}/v1${path}`,
-      headers: { authorization: `Token ${token}` },
-      secrets: [...session.secrets, ...secrets],
-      signal,
-    });
-    return answer.body;
-  }
-
-  /** An expired token is refused with 403, like an account without the right. */
-  async function send(request: ApiRequest, signal: AbortSignal): Promise<unknown> {
-    const token = await session.token(signal);
-    try {
-      return await sendAs(token, request, signal);
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      const renewed = await session.renew(token, signal);
-      if (renewed === null) throw error;
-      return await sendAs(renewed, request, signal);
-    }
-  }
-
-  return {
-    async send(request, schema, signal) {
-      const answer = schema.safeParse(await send(request, signal));
-      if (answer.success) return answer.data;
-      const { purpose } = request;
-      throw new AppError('invalid', `Could not ${purpose}: the answer is not one of doccano's`);
+/** The paths are those after `/v1`. */
+export function createDoccanoApi({ url, credentials }: DoccanoSettings): RestClient {
+  const isToken = 'token' in credentials;
+  return createRestClient({
+    baseUrl: `${url}/v1`,
+    authorization: {
+      scheme: 'Token',
+      token: isToken ? credentials.token : createLogin((signal) => logInOrThrow(url, credentials, signal)),
+      // An expired token is refused with 403, like an account without the right.
+      refusals: isToken ? [] : [401, 403],
     },
-    async run(request, signal) {
-      await send(request, signal);
-    },
-  };
+    secrets: isToken ? [] : [credentials.password],
+  });
 }
 
-function isRefusal(error: unknown): boolean {
-  return [401, 403].includes(statusOf(error) ?? 0);
+async function logInOrThrow(url: string, name: LoginName, signal: AbortSignal): Promise<{ token: string }> {
+  const token = await logIn(url, name, signal);
+  if (token !== null) return { token };
+  throw new AppError('unauthenticated', 'Could not log in: doccano refuses the username or the password (400)', {
+    status: 400,
+  });
+}
+
+export interface LoginName {
+  username: string;
+  password: string;
+}
+
+/**
+ * The token of an account.
+ *
+ * @returns null if doccano refuses the username or the password
+ */
+export async function logIn(
+  url: string,
+  { username, password }: LoginName,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const { status, body } = await requestTool({
+    method: 'POST',
+    url: `${url}/v1/auth/login/`,
+    purpose: 'log in',
+    body: { username, password },
+    secrets: [username, password],
+    expected: [400],
+    signal,
+  });
+  if (status === 400) return null;
+  return parseAnswer(Login, body, 'log in').key;
 }
 
 /**

@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
 import type { Finding } from '../adapter.ts';
-import { reworded, unless } from '../tool-request.ts';
-import { type DoccanoApi, projectPath } from './doccano-api.ts';
+import { unless, withRemedy } from '../tool-request.ts';
+import { projectPath } from './doccano-api.ts';
 import { findRole } from './doccano-members.ts';
 import { type DoccanoSettings, Me, MemberRows, ProjectPage } from './doccano-schema.ts';
 
@@ -10,7 +11,7 @@ const mostProjects = 10;
 /** Checks whether Gangway can work with doccano, and what an operator should know. */
 export async function checkDoccano(
   { role }: DoccanoSettings,
-  api: DoccanoApi,
+  api: RestClient,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const me = await readMe(api, signal);
@@ -21,35 +22,34 @@ export async function checkDoccano(
   return findings;
 }
 
-async function readMe(api: DoccanoApi, signal: AbortSignal): Promise<Me> {
+async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> {
   try {
-    return await api.send({ path: '/me', purpose: 'read the own account' }, Me, signal);
+    return await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
   } catch (error) {
-    throw error instanceof AppError ? withRemedy(error) : error;
+    throw withRemedy(error, remedyOf);
   }
 }
 
 /** If there are more projects than are checked, it counts as one. */
-async function isAdminSomewhere(api: DoccanoApi, signal: AbortSignal): Promise<boolean> {
+async function isAdminSomewhere(api: RestClient, signal: AbortSignal): Promise<boolean> {
   const path = `/projects?limit=${mostProjects}`;
   const request = { path, purpose: 'list the projects' };
-  const { count, results } = await api.send(request, ProjectPage, signal);
+  const { count, results } = await api.call({ ...request, answer: ProjectPage, signal });
   for (const { id } of results) if (await mayListMembers(api, id, signal)) return true;
   return count > results.length;
 }
 
 /** An account that may do that may also add and remove members, whatever its role. */
-async function mayListMembers(api: DoccanoApi, project: number, signal: AbortSignal): Promise<boolean> {
+async function mayListMembers(api: RestClient, project: number, signal: AbortSignal): Promise<boolean> {
   const path = `${projectPath(String(project))}/members`;
-  return (await unless([403], api.send({ path, purpose: 'list the members' }, MemberRows, signal))) !== null;
+  return (await unless([403], api.call({ path, purpose: 'list the members', answer: MemberRows, signal }))) !== null;
 }
 
 const isItThere = 'does it run, and is "url" right?';
 const mendUrl = 'is "url" the root of doccano, without "/v1", and with https where it asks for it?';
 const mendCredentials = 'is the token (or the username and password) one of this doccano, and "url" its root?';
 
-function withRemedy(error: AppError): AppError {
-  const { code, message, status } = error;
+function remedyOf({ code, status }: AppError): string | undefined {
   const remedies: Partial<Record<AppError['code'], string>> = {
     invalid: mendUrl,
     not_found: mendUrl,
@@ -58,8 +58,7 @@ function withRemedy(error: AppError): AppError {
   };
   // No server answered at all. A server that did may only be busy.
   const isSilent = code === 'unavailable' && status === undefined;
-  const remedy = isSilent ? isItThere : remedies[code];
-  return remedy === undefined ? error : reworded(error, `${message}; ${remedy}`);
+  return isSilent ? isItThere : remedies[code];
 }
 
 function noStaff(): AppError {

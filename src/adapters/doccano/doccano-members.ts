@@ -1,7 +1,9 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import type { Member } from '../adapter.ts';
-import { statusOf, unless } from '../tool-request.ts';
-import { type DoccanoApi, isId, projectPath } from './doccano-api.ts';
+import { unless } from '../tool-request.ts';
+import { isId, projectPath } from './doccano-api.ts';
 import { Me, MemberRow, MemberRows, Project, Roles, type User } from './doccano-schema.ts';
 
 /** The members of projects. The id of a member is the id of their account, the same in every project. */
@@ -20,23 +22,23 @@ export interface DoccanoMembers {
 /** doccano's name of the role that may add and remove members. */
 const adminRole = 'project_admin';
 
-export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
+export function createDoccanoMembers(api: RestClient): DoccanoMembers {
   async function find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null> {
     const path = `${projectPath(groupId)}/members?user=${memberId}`;
     if (!isId(memberId)) return null;
     // For an account that does not exist any more, doccano answers 400.
-    const rows = await unless([400], api.send({ path, purpose: 'find the member' }, MemberRows, signal));
+    const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
     return rows?.find(({ user }) => String(user) === memberId) ?? null;
   }
 
   async function list(groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
     const path = `${projectPath(groupId)}/members`;
-    return await api.send({ path, purpose: 'list the members' }, MemberRows, signal);
+    return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
   }
 
   /** doccano silently keeps the caller's own account, and removes the last administrator. */
   async function refuseAdmin(groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
-    const me = await api.send({ path: '/me', purpose: 'read the own account' }, Me, signal);
+    const me = await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
     if (me.id === row.user) throw keeps('it is the account that Gangway uses');
     const admins = (await list(groupId, signal)).filter(({ rolename }) => rolename === adminRole);
     if (admins.length <= 1) throw keeps('the project has no other administrator');
@@ -47,7 +49,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
     list,
 
     async checkProject(groupId, signal) {
-      await api.send({ path: projectPath(groupId), purpose: 'read the project' }, Project, signal);
+      await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project, signal });
     },
 
     async add(groupId, user, role, signal) {
@@ -55,7 +57,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
       const body = { user: user.id, role };
       const request = { method: 'POST', path, body, purpose: 'add the member' } as const;
       try {
-        await api.send(request, MemberRow, signal);
+        await api.call({ ...request, answer: MemberRow, signal });
       } catch (error) {
         // It answers the same for an account that is a member already and for a missing project.
         if (statusOf(error) !== 400) throw error;
@@ -67,7 +69,7 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
       if (row.rolename === adminRole) await refuseAdmin(groupId, row, signal);
       const path = `${projectPath(groupId)}/members`;
       const body = { ids: [row.id] };
-      await api.run({ method: 'DELETE', path, body, purpose: 'remove the member' }, signal);
+      await api.call({ method: 'DELETE', path, body, purpose: 'remove the member', signal });
     },
   };
 }
@@ -77,8 +79,8 @@ export function createDoccanoMembers(api: DoccanoApi): DoccanoMembers {
  *
  * @throws AppError `invalid` if there is no role with this name
  */
-export async function findRole(api: DoccanoApi, name: string, signal: AbortSignal): Promise<number> {
-  const roles = await api.send({ path: '/roles', purpose: 'read the roles' }, Roles, signal);
+export async function findRole(api: RestClient, name: string, signal: AbortSignal): Promise<number> {
+  const roles = await api.call({ path: '/roles', purpose: 'read the roles', answer: Roles, signal });
   const role = roles.find((one) => one.name === name);
   if (role !== undefined) return role.id;
   const known = roles.map((one) => one.name).join(', ');

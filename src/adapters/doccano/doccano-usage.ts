@@ -1,7 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageNote, UsageObservation } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
-import { type DoccanoApi, projectPath } from './doccano-api.ts';
+import { projectPath } from './doccano-api.ts';
 import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
 
 /** The counts of each person in a project. They are totals, because doccano stores no times. */
@@ -18,21 +19,22 @@ const labelKinds = new Map<string, readonly LabelKind[]>([
 
 /** Everyone who has confirmed an example or is a member, also without any work. */
 export async function* readDoccanoUsage(
-  api: DoccanoApi,
+  api: RestClient,
   groupId: string,
   signal: AbortSignal,
 ): AsyncGenerator<UsageObservation | UsageNote> {
   const path = projectPath(groupId);
-  const project = await api.send({ path, purpose: 'read the project' }, Project, signal);
-  const { progress } = await api.send(
-    { path: `${path}/metrics/member-progress`, purpose: 'read the progress' },
-    MemberProgress,
+  const project = await api.call({ path, purpose: 'read the project', answer: Project, signal });
+  const { progress } = await api.call({
+    path: `${path}/metrics/member-progress`,
+    purpose: 'read the progress',
+    answer: MemberProgress,
     signal,
-  );
+  });
   const labels = await readLabels(api, path, labelKinds.get(project.project_type) ?? [], signal);
   if (labels === null) yield { of: 'gap', says: noLabels };
   // Last, so that new members are known. Not only the members, because some have left.
-  const users = await api.send({ path: '/users', purpose: 'list the accounts' }, Users, signal);
+  const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users, signal });
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
   for (const { user, done } of progress) {
     const memberId = ids.get(user);
@@ -45,7 +47,7 @@ export async function* readDoccanoUsage(
 
 /** By current member; null if doccano cannot count. */
 async function readLabels(
-  api: DoccanoApi,
+  api: RestClient,
   path: string,
   kinds: readonly LabelKind[],
   signal: AbortSignal,
@@ -64,11 +66,11 @@ async function readLabels(
  * status 500. Waiting does not help, and the rest of the work can still be counted.
  */
 async function readDistribution(
-  api: DoccanoApi,
+  api: RestClient,
   path: string,
   signal: AbortSignal,
 ): Promise<Map<string, number> | null> {
-  return await unless([500], api.send({ path, purpose: 'count the labels' }, Distribution, signal));
+  return await unless([500], api.call({ path, purpose: 'count the labels', answer: Distribution, signal }));
 }
 
 const noLabels =

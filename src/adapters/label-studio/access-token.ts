@@ -1,64 +1,32 @@
-import { AppError } from '../../domain/errors.ts';
-import { TokenClaims } from './label-studio-schema.ts';
-
-/** What authorises a request. */
-export interface RequestCredentials {
-  /** The value of `Authorization`. */
-  header(signal: AbortSignal): Promise<string>;
-  /** Called after a 401 for a value of `header`: whether another value may be accepted. */
-  isRenewable(refused: string): boolean;
-  /** What no error may quote. */
-  secrets(): string[];
-}
+import { parseAnswer, type RestOptions } from '../../lib/rest-client.ts';
+import { createLogin, type LoggedIn } from '../login.ts';
+import { requestTool } from '../tool-request.ts';
+import { AccessToken, type LabelStudioSettings, TokenClaims } from './label-studio-schema.ts';
 
 /** An access token is renewed after this share of its life. */
 const usedShare = 0.8;
-const refreshTimeoutMs = 15_000;
 
 /**
  * A personal access token is a JSON Web Token that is exchanged for access for some minutes. Every other
  * token is a legacy token and is sent as it is.
- *
- * @param exchange asks Label Studio for an access token
  */
-export function createCredentials(
-  token: string,
-  exchange: (signal: AbortSignal) => Promise<string>,
-): RequestCredentials {
-  if (!isPersonalToken(token)) {
-    return {
-      header: async () => `Token ${token}`,
-      isRenewable: () => false,
-      secrets: () => [token],
-    };
-  }
-  let access: { header: string; staleAt: number } | undefined;
-  let exchanging: Promise<string> | undefined;
+export function createAuthorization({ url, token }: LabelStudioSettings): RestOptions['authorization'] {
+  if (!isPersonalToken(token)) return { scheme: 'Token', token };
+  return { scheme: 'Bearer', token: createLogin((signal) => exchange(url, token, signal)) };
+}
 
-  async function renew(): Promise<string> {
-    try {
-      // It has a time-out of its own, because other calls wait for it too.
-      const value = await exchange(AbortSignal.timeout(refreshTimeoutMs));
-      access = { header: `Bearer ${value}`, staleAt: performance.now() + lifeMsOf(value) };
-      return access.header;
-    } finally {
-      exchanging = undefined;
-    }
-  }
-
-  return {
-    async header(signal) {
-      signal.throwIfAborted();
-      if (access !== undefined && performance.now() < access.staleAt) return access.header;
-      exchanging ??= renew();
-      return await orGivenUp(exchanging, signal);
-    },
-    isRenewable(refused) {
-      if (access?.header === refused) access = undefined;
-      return true;
-    },
-    secrets: () => [token, ...(access === undefined ? [] : [access.header.slice(7)])],
-  };
+async function exchange(root: string, token: string, signal: AbortSignal): Promise<LoggedIn> {
+  const purpose = 'get access with the personal access token';
+  const { body } = await requestTool({
+    method: 'POST',
+    url: `${root}/api/token/refresh/`,
+    purpose,
+    signal,
+    body: { refresh: token },
+    secrets: [token],
+  });
+  const { access } = parseAnswer(AccessToken, body, purpose);
+  return { token: access, validForMs: lifeMsOf(access) };
 }
 
 export function isPersonalToken(token: string): boolean {
@@ -79,16 +47,5 @@ function claimsOf(token: string): TokenClaims | undefined {
     return TokenClaims.safeParse(payload).data;
   } catch {
     return undefined;
-  }
-}
-
-async function orGivenUp<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: given, reject } = Promise.withResolvers<never>();
-  const giveUp = () => reject(new AppError('unavailable', 'Could not get access: given up'));
-  signal.addEventListener('abort', giveUp, { once: true });
-  try {
-    return await Promise.race([work, given]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
   }
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
-import { reworded } from '../tool-request.ts';
+import { withRemedy } from '../tool-request.ts';
 import { isPersonalToken } from './access-token.ts';
 import type { LabelStudioApi } from './label-studio-api.ts';
 import type { LabelStudioSettings, Version } from './label-studio-schema.ts';
@@ -18,11 +18,11 @@ export async function checkLabelStudio(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const version = await api.version(signal).catch((error: unknown) => {
-    throw explain(error, remedyForAddress);
+    throw withRemedy(error, remedyForAddress, '. ');
   });
   const tried = judgeVersion(version);
   const me = await api.me(signal).catch((error: unknown) => {
-    throw explain(error, (failed) => remedyForToken(settings, failed));
+    throw withRemedy(error, (failed) => remedyForToken(settings, failed), '. ');
   });
   if (me.active_organization !== Number(settings.organization)) {
     throw new AppError(
@@ -100,14 +100,7 @@ function otherEdition(edition: string): Finding {
   };
 }
 
-/** The error with what to do about it. */
-function explain(error: unknown, remedyFor: (error: AppError) => string): unknown {
-  if (!(error instanceof AppError)) return error;
-  const remedy = remedyFor(error);
-  return remedy === '' ? error : reworded(error, `${error.message.replace(/\.$/, '')}. ${remedy}`);
-}
-
-function remedyForAddress({ code, status, message }: AppError): string {
+function remedyForAddress({ code, status, message }: AppError): string | undefined {
   if (/CERT|SIGNED|SIGNATURE|SSL|TLS/.test(message)) {
     return 'The encryption fails: is "url" https on the right port? Name a certificate authority of your own in NODE_EXTRA_CA_CERTS';
   }
@@ -116,10 +109,10 @@ function remedyForAddress({ code, status, message }: AppError): string {
     return '"url" leads elsewhere: give the address it ends at';
   }
   const isElsewhere = status === 404 || (code === 'invalid' && status === undefined);
-  return isElsewhere ? '"url" must be the root of Label Studio, such as https://labels.example.com' : '';
+  return isElsewhere ? '"url" must be the root of Label Studio, such as https://labels.example.com' : undefined;
 }
 
-function remedyForToken({ token }: LabelStudioSettings, error: AppError): string {
+function remedyForToken({ token }: LabelStudioSettings, error: AppError): string | undefined {
   // Label Studio also answers its version below its root, so only here a wrong path is noticed.
   if (error.code !== 'unauthenticated') return remedyForAddress(error);
   return isPersonalToken(token)

@@ -1,6 +1,8 @@
 import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
-import { createAuthorizedRequests } from './authorized-requests.ts';
+import { createRestClient, type RestCall, type Schema } from '../../lib/rest-client.ts';
+import { unless } from '../tool-request.ts';
+import { createAuthorization } from './access-token.ts';
 import {
   Instructions,
   Invite,
@@ -45,6 +47,8 @@ export interface TaskQuery {
   updatedSince: string;
 }
 
+/** Label Studio decides the size of a list of users or tasks. */
+const maxBytes = 64 * 1024 * 1024;
 const tasksOnPage = 100;
 const maxPages = 10_000;
 
@@ -52,14 +56,23 @@ const maxPages = 10_000;
 const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudioApi {
-  const { read, readOpenly, readBySession, readOrNull, remove, post, patch } = createAuthorizedRequests(settings);
+  const { client, read, readOrNull, remove } = createCalls(settings);
   return {
-    version: (signal) => readOpenly(Version, { path: '/api/version', purpose: 'read its version', signal }),
+    // Without the token, which a server at a wrong address must not get.
+    version: (signal) =>
+      read(Version, { path: '/api/version', purpose: 'read its version', isAnonymous: true, signal }),
 
     me: (signal) => read(Me, { path: '/api/current-user/whoami', purpose: 'ask whose token it is', signal }),
 
     meBySession: (session, signal) =>
-      readBySession(Me, session, { path: '/api/current-user/whoami', purpose: 'ask who was signed up', signal }),
+      read(Me, {
+        path: '/api/current-user/whoami',
+        purpose: 'ask who was signed up',
+        headers: { cookie: `sessionid=${session}` },
+        isAnonymous: true,
+        secrets: [session],
+        signal,
+      }),
 
     organization(id, signal) {
       const path = `/api/organizations/${pathSegment(id)}`;
@@ -97,7 +110,8 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
       return (await read(Invite, call)).token;
     },
 
-    resetInviteToken: (signal) => post({ path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
+    resetInviteToken: (signal) =>
+      client.call({ method: 'POST', path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
 
     taskPage: (query, signal) =>
       read(TaskPage, { path: `/api/tasks/?${toSearch(query)}`, purpose: 'read the work', signal }),
@@ -108,10 +122,35 @@ export function createLabelStudioApi(settings: LabelStudioSettings): LabelStudio
     },
 
     setInstructions(project, html, signal) {
-      const call = { path: projectPath(project), purpose: 'write the instructions', signal };
-      return patch(call, { expert_instruction: html, show_instruction: true });
+      const body = { expert_instruction: html, show_instruction: true };
+      const path = projectPath(project);
+      return client.call({ method: 'PATCH', path, body, purpose: 'write the instructions', signal });
     },
   };
+}
+
+function createCalls(settings: LabelStudioSettings) {
+  const client = createRestClient({
+    baseUrl: settings.url,
+    authorization: createAuthorization(settings),
+    secrets: [settings.token],
+    maxBytes,
+  });
+
+  async function read<T>(answer: Schema<T>, call: RestCall<T>): Promise<T> {
+    return await client.call({ ...call, answer });
+  }
+
+  async function readOrNull<T>(answer: Schema<T>, call: RestCall<T>): Promise<T | null> {
+    return await unless([404], read(answer, call));
+  }
+
+  /** What does not exist any more is removed. */
+  async function remove(call: RestCall<void>): Promise<void> {
+    await unless([404], client.call({ ...call, method: 'DELETE' }));
+  }
+
+  return { client, read, readOrNull, remove };
 }
 
 /** @throws AppError `invalid` for an id that is no number */

@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
-import { requestTool, statusOf, type ToolRequest } from '../tool-request.ts';
+import { statusOf } from '../../lib/rest-client.ts';
+import { requestTool, type ToolRequest } from '../tool-request.ts';
 
 /**
  * The page on which people sign up. Only this page makes accounts that can log in: an account that the

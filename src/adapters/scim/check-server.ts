@@ -1,9 +1,9 @@
+import type { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Adapter, Finding } from '../adapter.ts';
-import { unless } from '../tool-request.ts';
+import { unless, withRemedy } from '../tool-request.ts';
 import type { Dialect, Discovery } from './discovery.ts';
 import type { Groups } from './groups.ts';
-import { withRemedy } from './remedy.ts';
 import { isObject } from './resource.ts';
 import type { ScimApi, ScimCall } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
@@ -26,7 +26,7 @@ export function createCheck(deps: CheckDeps): Adapter['check'] {
     try {
       return await findOut(deps, signal);
     } catch (error) {
-      throw withRemedy(error);
+      throw withRemedy(error, remedyOf);
     }
   };
 }
@@ -104,4 +104,45 @@ async function groupFinding({ settings, groups }: CheckDeps, signal: AbortSignal
     action: 'Create it there, or set "createGroups": true',
     isFailure: true,
   };
+}
+
+const unreachable = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH']);
+
+/** What an operator can do about an error that the check met. Pure. */
+export function remedyOf(error: AppError): string | undefined {
+  const { code, status = 0 } = error;
+  if (code === 'unauthenticated') {
+    return 'the token is wrong or has expired, or is for another API than SCIM: make a new one and put it into "token"';
+  }
+  if (code === 'forbidden') return 'the token needs the right to read and change users and groups';
+  if (code === 'not_found') {
+    return 'there is no SCIM at this address: "url" is its root, such as https://host/scim/v2';
+  }
+  if (status >= 300 && status < 400) return '"url" must be the address that it leads to';
+  if (code === 'invalid' && status === 0) {
+    return 'what answers there is a web page or another API: "url" is the root of SCIM, such as https://host/scim/v2';
+  }
+  return code === 'unavailable' && status === 0 ? remedyOfConnection(codeOf(error)) : undefined;
+}
+
+function remedyOfConnection(code: string): string | undefined {
+  if (unreachable.has(code)) return 'nothing answers there: see that "url" names the right host';
+  if (/^ERR_SSL|^EPROTO/.test(code)) {
+    return 'what answers there does not speak TLS: see that "url" has the right port';
+  }
+  if (/CERT|SELF_SIGNED|UNABLE_TO/.test(code)) {
+    return 'its certificate is not trusted: renew it, or name the authority that signed it in NODE_EXTRA_CA_CERTS';
+  }
+  return undefined;
+}
+
+/** `fetch` hides why a connection failed in the cause of what it throws. */
+function codeOf(error: Error): string {
+  let cause: unknown = error.cause;
+  for (let depth = 0; depth < 5 && cause instanceof Error; depth += 1) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (typeof code === 'string') return code;
+    cause = cause.cause;
+  }
+  return '';
 }

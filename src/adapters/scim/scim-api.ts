@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
-import { requestTool, statusOf } from '../tool-request.ts';
+import { anyAnswer, createRestClient, type RestCall, statusOf } from '../../lib/rest-client.ts';
 import { isObject, type Resource, textAt } from './resource.ts';
 import type { ScimSettings } from './scim-schema.ts';
 
@@ -42,36 +42,35 @@ export function pathOf(type: ResourceType, id: string): string {
 }
 
 export function createScimApi(settings: ScimSettings): ScimApi {
-  const { url: root, token, ifMatch } = settings;
+  const { url, token, ifMatch } = settings;
+  const client = createRestClient({
+    baseUrl: url,
+    authorization: { scheme: 'Bearer', token },
+    headers: { accept: 'application/scim+json, application/json' },
+    maxBytes,
+  });
   let contentType: ScimSettings['contentType'] = settings.contentType;
 
-  async function sendOnce(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
-    const { hidden = [], ...request } = call;
-    const headers = {
-      accept: 'application/scim+json, application/json',
-      authorization: `Bearer ${token}`,
-      ...(rest.body !== undefined && { 'content-type': contentType }),
-      ...rest.headers,
-    };
-    const secrets = [token, ...hidden.flatMap((text) => [text, text.toLowerCase()])];
-    const answer = await requestTool({ ...request, ...rest, method, url: `${root}${url}`, headers, secrets, maxBytes });
-    return answer.body;
+  async function sendOnce(path: string, { hidden = [], ...call }: ScimCall, rest: Rest): Promise<unknown> {
+    const headers = { ...(rest.body !== undefined && { 'content-type': contentType }), ...rest.headers };
+    const secrets = hidden.flatMap((text) => [text, text.toLowerCase()]);
+    return await client.call({ ...call, ...rest, path, headers, secrets });
   }
 
   /** Some servers accept only one content type, and refuse another one without reading the body. */
-  async function send(method: string, url: string, call: ScimCall, rest: Rest): Promise<unknown> {
+  async function send(path: string, call: ScimCall, rest: Rest): Promise<unknown> {
     try {
-      return await sendOnce(method, url, call, rest);
+      return await sendOnce(path, call, rest);
     } catch (error) {
       if (statusOf(error) !== 415) throw error;
       contentType = contentType === 'application/json' ? 'application/scim+json' : 'application/json';
-      return await sendOnce(method, url, call, rest);
+      return await sendOnce(path, call, rest);
     }
   }
 
   return {
-    get: (path, query, call) => send('GET', `${path}${toQuery(query)}`, call, {}),
-    post: (path, body, call) => send('POST', path, call, { body }),
+    get: (path, query, call) => send(`${path}${toQuery(query)}`, call, { answer: anyAnswer }),
+    post: (path, body, call) => send(path, call, { method: 'POST', body, answer: anyAnswer }),
     async change(method, { type, resource }, body, call) {
       const version = ifMatch ? versionOf(resource) : null;
       const headers = version === null ? {} : { 'if-match': version };
@@ -79,7 +78,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
       const path = pathOf(type, resource.id);
       try {
         // The resource is read again anyway, and many servers answer with nothing.
-        await send(method, path, { ...call, hidden }, { body, headers, isAnswerIgnored: true });
+        await send(path, { ...call, hidden }, { method, body, headers });
       } catch (error) {
         if (statusOf(error) !== 412) throw error;
         const why = `Could not ${call.purpose}: another program changed it at the same moment`;
@@ -89,11 +88,7 @@ export function createScimApi(settings: ScimSettings): ScimApi {
   };
 }
 
-interface Rest {
-  body?: object;
-  headers?: Record<string, string>;
-  isAnswerIgnored?: boolean;
-}
+type Rest = Pick<RestCall<unknown>, 'method' | 'body' | 'headers' | 'answer'>;
 
 /** Encoded by hand, because some servers do not decode the plus that `URLSearchParams` uses for a space. */
 function toQuery(query: Query): string {

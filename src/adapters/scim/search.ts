@@ -1,4 +1,4 @@
-import { statusOf } from '../tool-request.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import type { Discovery } from './discovery.ts';
 import { readScimPages } from './read-pages.ts';
 import type { Resource } from './resource.ts';

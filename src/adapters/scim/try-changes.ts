@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import { statusOf } from '../tool-request.ts';
+import { statusOf } from '../../lib/rest-client.ts';
 import type { Resource } from './resource.ts';
 
 /** One way to request a change. Servers differ in the ways they understand. */

@@ -76,7 +76,7 @@ describe('the login of the adapter doccano', () => {
 describe('a check of another server than doccano', () => {
   it.each([
     ['a page', { status: 200, body: '<!doctype html>' }, 'the answer is not JSON'],
-    ['another API', { status: 200, body: { ok: true } }, "not one of doccano's"],
+    ['another API', { status: 200, body: { ok: true } }, 'not what was expected'],
     ['a redirect', { status: 302, headers: { location: '/' } }, 'answered 302'],
     ['nothing there', { status: 404, body: { detail: 'Not found.' } }, 'answered 404'],
   ])('says so: %s', async (_what, answer, says) => {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { tokenExpiry } from '../../../src/adapters/scim/check-server.ts';
-import { withRemedy } from '../../../src/adapters/scim/remedy.ts';
+import { remedyOf, tokenExpiry } from '../../../src/adapters/scim/check-server.ts';
+import { withRemedy } from '../../../src/adapters/tool-request.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
 import { scimAdapter } from '../../support/scim-settings.ts';
@@ -83,15 +83,15 @@ describe('checking a server', () => {
       const cause = new TypeError('fetch failed', {
         cause: Object.assign(new Error('no'), { code }),
       });
-      const error = withRemedy(new AppError('unavailable', 'Could not list', { cause }));
+      const error = withRemedy(new AppError('unavailable', 'Could not list', { cause }), remedyOf);
       expect(error).toMatchObject({ message: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
     },
   );
 
   it('does not change an error without a remedy', () => {
     const error = new AppError('rate_limited', 'Could not list', { status: 429, retryAfterMs: 7 });
-    expect(withRemedy(error)).toBe(error);
-    expect(withRemedy('anything')).toBe('anything');
+    expect(withRemedy(error, remedyOf)).toBe(error);
+    expect(withRemedy('anything', remedyOf)).toBe('anything');
   });
 
   it('says that a server does not filter', async () => {

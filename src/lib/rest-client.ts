@@ -1,0 +1,121 @@
+import { AppError } from '../domain/errors.ts';
+import { type HttpAnswer, type HttpRequest, requestBytes, requestJson } from './http-client.ts';
+import { maskText } from './mask.ts';
+
+/** The client of one REST API: its address, its token, and the limits of each request. */
+export interface RestClient {
+  /**
+   * The answer as its schema reads it; undefined without a schema, because then the answer is not parsed.
+   *
+   * @throws AppError as `requestJson`, and `invalid` for an answer that its schema refuses
+   */
+  call<T>(call: RestCall<T>): Promise<T>;
+  /** A file, in pieces as they arrive. */
+  download(call: RestCall<never>): AsyncGenerator<Uint8Array>;
+}
+
+export interface RestOptions {
+  /** Without a slash at its end. */
+  baseUrl: string;
+  authorization: { scheme: 'Bearer' | 'Token'; token: RestToken; refusals?: readonly number[] };
+  headers?: Record<string, string>;
+  /** What errors must not quote, besides the token of the request. */
+  secrets?: readonly string[];
+  timeoutMs?: number;
+  maxBytes?: number;
+}
+
+/**
+ * A token, or a function that is called before each request because the token may be replaced meanwhile.
+ *
+ * @param refused the token that was just refused. If the same one is returned, the refusal is final.
+ */
+export type RestToken = string | ((signal: AbortSignal, refused?: string) => Promise<string>);
+
+export interface RestCall<T> extends Pick<Partial<HttpRequest>, 'body' | 'onHeaders' | 'timeoutMs' | 'maxBytes'> {
+  /** `GET` by default. */
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the base address, with encoded ids and with its query. */
+  path: string;
+  headers?: Record<string, string>;
+  /** What the call tries to do, for errors: "list the contracts". */
+  purpose: string;
+  answer?: Schema<T>;
+  /** Sent without the token. */
+  isAnonymous?: boolean;
+  secrets?: readonly string[];
+  signal: AbortSignal;
+}
+
+export interface Schema<T> {
+  safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
+}
+
+/** An answer of any shape. */
+export const anyAnswer: Schema<unknown> = { safeParse: (data) => ({ success: true, data }) };
+
+/** The limits of a request that sets none. */
+export const requestLimits = { timeoutMs: 15_000, maxBytes: 4 * 1024 * 1024 };
+
+export function createRestClient({
+  baseUrl,
+  authorization,
+  headers,
+  secrets = [],
+  ...limits
+}: RestOptions): RestClient {
+  const { scheme, token, refusals = [401] } = authorization;
+  const readToken = async (signal: AbortSignal, refused?: string) =>
+    typeof token === 'string' ? token : await token(signal, refused);
+
+  function toRequest<T>({ path, answer, isAnonymous, ...call }: RestCall<T>, used: string) {
+    return {
+      ...requestLimits,
+      ...limits,
+      method: 'GET',
+      ...call,
+      url: `${baseUrl}${path}`,
+      headers: { ...headers, ...(!isAnonymous && { authorization: `${scheme} ${used}` }), ...call.headers },
+      secrets: [used, ...secrets, ...(call.secrets ?? [])],
+      isAnswerIgnored: answer === undefined,
+    };
+  }
+
+  /** A refused token may have been replaced while the request was under way. What was refused was not done. */
+  async function send<T>(call: RestCall<T>, used: string): Promise<HttpAnswer> {
+    try {
+      return await requestJson(toRequest(call, used));
+    } catch (error) {
+      if (call.isAnonymous || !refusals.includes(statusOf(error) ?? 0)) throw error;
+      const next = await readToken(call.signal, used);
+      if (next === used) throw error;
+      return await requestJson(toRequest(call, next));
+    }
+  }
+
+  return {
+    async call<T>(call: RestCall<T>) {
+      const used = call.isAnonymous ? '' : await readToken(call.signal);
+      const { body } = await send(call, used);
+      return call.answer === undefined ? (undefined as T) : parseAnswer(call.answer, body, call.purpose);
+    },
+
+    async *download(call) {
+      yield* requestBytes(toRequest(call, await readToken(call.signal)));
+    },
+  };
+}
+
+export function parseAnswer<T>(schema: Schema<T>, body: unknown, purpose: string): T {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
+    // The path to a wrong value may contain an address, where an answer has addresses as keys.
+    cause: new Error(maskText(parsed.error.message)),
+  });
+}
+
+/** The status that the other system answered; undefined for an error without an answer. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof AppError ? error.status : undefined;
+}
