@@ -1,12 +1,11 @@
 import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { createEmployerSource } from '../sources/employer/create-employer-source.ts';
-import { fixedLinks, type JobLinks } from '../sources/job-links.ts';
-import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
+import { fixedLinks } from '../sources/job-links.ts';
 import type { Grant, Source } from '../sources/source.ts';
 import type { Token } from '../sources/token.ts';
 import { createBindingStore } from './binding-store.ts';
+import { createSource, type Marketplace } from './create-source.ts';
 import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
 import type { Install } from './install.ts';
 import { type ConnectedInstall, createInstallStore } from './install-store.ts';
@@ -148,26 +147,6 @@ export function openSources(installs: RegistryDeps['configured'], marketplace: M
   return new Map(
     [...installs].map(([name, install]) => [name, createSource(marketplace, install, fixedLinks(install.jobs))]),
   );
-}
-
-/** The root addresses of the marketplace's two APIs. */
-interface Marketplace {
-  baseUrl: string;
-  employerBaseUrl: string;
-}
-
-/** The source of an install. Nothing else asks which kind it is. */
-function createSource(
-  { baseUrl, employerBaseUrl }: Marketplace,
-  { source, token }: Pick<Install, 'source'> & { token: Token },
-  links: JobLinks,
-): Source {
-  switch (source) {
-    case 'platform':
-      return createPlatformSource({ baseUrl, token });
-    case 'employer':
-      return createEmployerSource({ baseUrl: employerBaseUrl, token, links });
-  }
 }
 
 /**

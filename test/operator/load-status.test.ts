@@ -250,6 +250,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       {
         budgetState: null,
         consumedFraction: null,
+        remainingFraction: null,
         install: 'globex',
         contractId: 'cmc1098',
         status: 'ended',
