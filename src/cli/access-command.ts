@@ -1,4 +1,5 @@
 import { systemClock, toInstant } from '../lib/clock.ts';
+import { writeCsv } from '../lib/write-csv.ts';
 import { type AccessPeriod, type AccessStretch, listAccessHistory } from '../memberships/access-history-store.ts';
 import type { Printed } from './define-command.ts';
 import type { RemoteSession, StorageSession } from './session.ts';
@@ -53,8 +54,7 @@ const columns: Columns<AccessStretch> = [
   ['not known', ({ doubts }) => doubts.join('; ')],
 ];
 
-/** As RFC 4180 says, without a line break at the end. */
 function toCsv(accesses: readonly AccessStretch[]): string {
-  const rows = [columns.map(([title]) => title), ...accesses.map((one) => columns.map(([, cell]) => cell(one) ?? ''))];
-  return rows.map((row) => row.map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(',')).join('\r\n');
+  const rows = accesses.map((one) => columns.map(([, cell]) => cell(one) ?? null));
+  return writeCsv([columns.map(([title]) => title), ...rows]).trimEnd();
 }

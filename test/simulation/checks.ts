@@ -185,7 +185,9 @@ export function createChecks({
   function isOurs(seat: string): boolean {
     const addedMs = ours.get(seat);
     if (addedMs === undefined || tool.isByHand(seat)) return false;
-    const isForgotten = fleet.forgotten().some(({ fromMs, untilMs }) => addedMs >= fromMs && addedMs <= untilMs);
+    const isForgotten = fleet
+      .forgotten()
+      .some(({ fromMs, untilMs }) => addedMs >= fromMs && addedMs <= untilMs && !fleet.isAdoptedSince(seat, untilMs));
     return !isForgotten && !isMeddledWith(seat);
   }
 

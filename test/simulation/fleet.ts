@@ -50,6 +50,16 @@ export interface Fleet {
   runSecond(forMs: number): Promise<void>;
   /** Keeps a copy of the database, and puts it back after so long. */
   restore(afterMs: number): Promise<void>;
+  /** Begins with an empty database: nothing of before is known. */
+  loseDatabase(): Promise<void>;
+  /** The tool has another name in the next configuration. */
+  renameTool(): void;
+  /** The next configuration has the tool under two names. */
+  hasTwoNames: boolean;
+  /** A person has those of whom it is not known that Gangway put them in counted as put in by it, who were. */
+  adoptFound(): Promise<void>;
+  /** Whether a person has had somebody counted as put in by Gangway since then, and the database still knows of it. */
+  isAdoptedSince(seat: string, ms: number): boolean;
   setAhead(ms: number): void;
   /** What the next configuration does not name: a project, or a customer with all of theirs. */
   unnamed: Set<string>;
@@ -113,6 +123,9 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   const approved = new Map<string, number>();
   /** What the last configuration did not name, and since when. */
   let leftOut = { names: [] as string[], sinceMs: 0 };
+  let toolName = 'studio';
+  let isRenamed = false;
+  const adopted = new Map<string, number>();
 
   async function open(isFirst: boolean): Promise<Bridge | null> {
     started += 1;
@@ -124,10 +137,11 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
         name,
         file,
         changes,
-        config: configOf(settings, isFirst, fleet.unnamed),
+        config: configOf(settings, { isFirst, unnamed: fleet.unnamed, toolName, hasTwoNames: fleet.hasTwoNames }),
         isQuiet: settings.isQuiet,
-        acceptsOrphans: fleet.unnamed.size > 0,
-        adapters: new Map([['studio', tool.adapter]]),
+        // With a new name of the tool, an operator says that nobody is missing.
+        acceptsOrphans: fleet.unnamed.size > 0 || fleet.hasTwoNames || isRenamed,
+        adapters: new Map([toolName, ...(fleet.hasTwoNames ? [otherName] : [])].map((name) => [name, tool.adapter])),
         aheadMs,
         diskFault: settings.diskFault,
         onLog: (line) => log(`  ${name}: ${line.trim()}`),
@@ -178,7 +192,7 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
   }
 
   async function putBack(kept: string, keptAtMs: number): Promise<void> {
-    log('the database is put back from a backup');
+    log(keptAtMs === 0 ? 'the database is lost' : 'the database is put back from a backup');
     await observer.close();
     file = kept;
     observer = openDatabase(`sqlite:${file}`);
@@ -298,6 +312,31 @@ export async function openFleet(settings: FleetSettings): Promise<Fleet> {
       await clockwork.wait(afterMs);
       await restart(minuteMs, () => putBack(kept, keptAtMs));
     },
+    loseDatabase: () => restart(minuteMs, () => putBack(folder.create(), 0)),
+    renameTool() {
+      toolName = toolName === 'studio' ? 'atelier' : 'studio';
+      isRenamed = true;
+    },
+    hasTwoNames: false,
+    async adoptFound() {
+      const found = await observer.kysely
+        .selectFrom('membership')
+        .select(['id', 'groupId', 'trainerId'])
+        .where('isOurs', '=', false)
+        .where('releasedBy', 'is', null)
+        .where('state', 'in', ['active', 'invited', 'released'])
+        .execute();
+      for (const { id, groupId, trainerId } of found) {
+        const seat = `${groupId}/${emailOf(trainerId)}`;
+        if (tool.isByHand(seat) || !tool.hasOneAccount(seat)) continue;
+        const status = await act(`/memberships/${id}/adopt`);
+        if (status > 0 && status < 400) adopted.set(seat, clockwork.nowMs());
+      }
+    },
+    isAdoptedSince(seat, ms) {
+      const atMs = adopted.get(seat) ?? 0;
+      return atMs > ms && forgotten.every(({ fromMs, untilMs }) => atMs < fromMs || atMs > untilMs);
+    },
     unnamed: new Set(),
     leavesOut(project) {
       const isLeftOut = leftOut.names.some((name) => project === name || project.startsWith(`${name}-`));
@@ -328,11 +367,21 @@ async function post(url: string, body: string, headers: Record<string, string>):
   return answer?.status ?? 0;
 }
 
+/** Of a second tool at the same address. */
+const otherName = 'double';
+
+interface Configured {
+  isFirst: boolean;
+  unnamed: ReadonlySet<string>;
+  toolName: string;
+  hasTwoNames: boolean;
+}
+
 function configOf(
   { market, hasBrake, isQuiet, isManaged, secrets }: FleetSettings,
-  isFirst: boolean,
-  unnamed: ReadonlySet<string>,
+  { isFirst, unnamed, toolName, hasTwoNames }: Configured,
 ): object {
+  const server = { adapter: 'roster', path: '/nowhere' };
   const { baseUrl, employerBaseUrl } = market.addresses;
   return {
     receiver: {
@@ -352,13 +401,14 @@ function configOf(
     usage: { maxLoweredFraction: 1, ...(isQuiet && { schedule: '30 */6 * * *' }) },
     ...(isQuiet && { retention: { deliveries: '1d', people: '1d' } }),
     removals: hasBrake ? brakeLimits : { max: 1000, maxFraction: 1 },
-    tools: { studio: { adapter: 'roster', path: '/nowhere' } },
+    tools: { [toolName]: server, ...(hasTwoNames && { [otherName]: server }) },
     installs: Object.fromEntries(
       customers
         .filter((customer) => !unnamed.has(customer) && namedJobsOf(market, customer, unnamed).length > 0)
         .map((customer) => {
           const webhookSecrets = [market.secretOf(customer), ...[secrets[customer] ?? []].flat()];
-          return [customer, { ...installOf(market, customer, unnamed), webhookSecrets }];
+          const toolOf = hasTwoNames && customer === 'acme' ? otherName : toolName;
+          return [customer, { ...installOf(market, customer, unnamed), tool: toolOf, webhookSecrets }];
         }),
     ),
   };
@@ -373,7 +423,7 @@ function installOf(market: Market, customer: Customer, unnamed: ReadonlySet<stri
   const isAll = named.length === market.jobsOf(customer).length;
   const names = named.map(({ project }) => project);
   const projects = isAll ? [`${customer}-*`, ...names] : names;
-  const install = { token: market.bridgeTokenOf(customer), tool: 'studio', projects };
+  const install = { token: market.bridgeTokenOf(customer), projects };
   if (customer !== 'own') return install;
   const jobs = Object.fromEntries(named.map(({ id, project }) => [id, project]));
   return { ...install, source: 'employer', jobs };

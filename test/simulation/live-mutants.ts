@@ -140,4 +140,27 @@ export const liveMutants: readonly LiveMutant[] = [
     isQuiet: true,
     leaning: { often: ['hire', 'end', 'told_again'] },
   },
+  {
+    rule: 'What is ours in a tool goes with its new name',
+    file: 'src/tools/carry-tools.ts',
+    find: 'const isCarried = await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool));',
+    replace:
+      'const isCarried = database === undefined && (await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool)));',
+    leaning: { often: ['tool_renamed', 'hire', 'end'] },
+  },
+  {
+    rule: 'Two names of one server are refused',
+    file: 'src/tools/bind-tool.ts',
+    find: "    if (twin !== undefined) throw new AppError('invalid', describeTwin(tool, twin[0]));\n    seen.push",
+    replace: '    if (twin === null) throw new Error();\n    seen.push',
+    leaning: { often: ['two_names', 'hire', 'end'] },
+  },
+  {
+    rule: 'Who is adopted is ours',
+    file: 'src/memberships/ownership-store.ts',
+    find: '          isOurs: true,\n          releasedBy: null,\n          ...(!isKept',
+    replace: '          releasedBy: null,\n          ...(!isKept',
+    isSlow: true,
+    leaning: { often: ['database_lost', 'adopt_found', 'end'] },
+  },
 ];

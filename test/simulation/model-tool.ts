@@ -46,6 +46,8 @@ export interface ModelTool {
   putIn(group: string, address: string, id?: string): void;
   /** Whether no account in the seat was put in by the bridge. */
   isByHand(seat: string): boolean;
+  /** Whether nobody has two accounts there, of which one may be known under an address of before. */
+  hasOneAccount(seat: string): boolean;
   /** From now on an account is in no list and no look of a group, and gets in. */
   hide(group: string, id: string): void;
   /** Another address of somebody who is known under one already. */
@@ -401,6 +403,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
       const [group = ''] = seat.split('/');
       return accountsAt(seat).every(({ id }) => state.byHand.has(`${group}/${id}`));
     },
+    hasOneAccount: (seat) => accountsAt(seat).length === 1,
     hide: (group, id) => void hidden.add(`${group}/${id}`),
     seats: () => new Set([...state.groups].flatMap(([group, ids]) => [...ids].map((id) => seatOf(group, id)))),
     takeOut(seat) {

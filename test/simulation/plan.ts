@@ -88,6 +88,7 @@ const weights = [
   ['killed', 5],
   ['second_instance', 3],
   ['restored', 1],
+  ['database_lost', 1],
   ['disk_full', 2],
   ['clock_jumps', 1],
   // A customer who means harm.
@@ -104,6 +105,9 @@ const weights = [
   ['invite_again', 2],
   ['rotate_token', 2],
   ['misconfigured', 2],
+  ['tool_renamed', 2],
+  ['two_names', 1],
+  ['adopt_found', 4],
 ] as const;
 
 /** What only weeks show, as it concerns what was deleted meanwhile. */

@@ -28,6 +28,7 @@ const calmMin = { usual: 3 * 60, slow: 16 * 60, slowest: 30 * 60 };
 const slow: ReadonlySet<StepKind> = new Set([
   'replace',
   'restored',
+  'database_lost',
   'tool_restored',
   'hand_removes',
   'lists_empty',

@@ -73,7 +73,7 @@ export async function openWorld(plan: Plan, onLog: (line: string) => void): Prom
     isWorkKnown: () => plan.traits.counts && !isWorkUnsure,
     async happen(step) {
       log(`${step.kind} ${step.customer} (${step.forMin} min)`);
-      isWorkUnsure ||= step.kind === 'tool_restored' || step.kind === 'own_address';
+      isWorkUnsure ||= ['tool_restored', 'own_address', 'database_lost'].includes(step.kind);
       if (isTrouble(step.kind)) troubles.begin(step.kind, step.customer, step.forMin);
       else await acts[step.kind](step);
     },
@@ -316,7 +316,8 @@ function createActs(
     invite_again: ({ customer }) => fleet.inviteAgain(customer),
     async rotate_token() {
       // What a database that was put back knows of a token is revoked, and a person has to make another.
-      if (plan.steps.every(({ kind }) => kind !== 'restored')) await fleet.rotateToken('own');
+      if (plan.steps.every(({ kind }) => kind !== 'restored' && kind !== 'database_lost'))
+        await fleet.rotateToken('own');
     },
     async hand_adds({ which, other, forMin }) {
       const job = pick(market.jobs, which);
@@ -345,6 +346,30 @@ function createActs(
     },
     async restored({ forMin }) {
       await fleet.restore(forMin * minuteMs);
+      troubles.note();
+    },
+    async database_lost() {
+      await fleet.loseDatabase();
+      troubles.note();
+    },
+    /** At the same address. */
+    async tool_renamed() {
+      fleet.renameTool();
+      await fleet.restart(0);
+      troubles.note();
+    },
+    /** Gangway does not start until one of them is gone. */
+    async two_names({ forMin }) {
+      troubles.note(clockwork.nowMs() + forMin * minuteMs);
+      fleet.hasTwoNames = true;
+      void clockwork.wait(forMin * minuteMs).then(() => {
+        fleet.hasTwoNames = false;
+      });
+      await fleet.restart(0);
+      troubles.note();
+    },
+    async adopt_found() {
+      await fleet.adoptFound();
       troubles.note();
     },
     clock_jumps({ which, forMin }) {
