@@ -133,7 +133,7 @@ describe(`gangway doctor with doccano ${doccanoVersion}`, () => {
       `failure Could not log in: doccano refuses the username or the password (400); ${credentials} ${mend}`,
     ]);
     expect(await examineTool({ ...usual, url, token: 'f'.repeat(40) })).toEqual([
-      `failure Could not read the own account: answered 403: Invalid token.; ${credentials} ${mend}`,
+      `failure Could not read the own account: answered 403: Invalid token; ${credentials} ${mend}`,
     ]);
   });
 
