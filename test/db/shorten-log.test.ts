@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
-import { shortenLog } from '../../src/db/checkpoint-thread.ts';
+import { shortenLog } from '../../src/db/shorten-log.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { sqlite } from '../support/databases.ts';
 
