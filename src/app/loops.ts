@@ -155,7 +155,6 @@ export function createLoops(deps: LoopsDeps): Loops {
     reconcileWorker,
     ...scheduleWorkers,
     feedWorker,
-    createTokenExpiryWorker(services),
     guidelinesWorker,
     ...(subscriptionWorker === undefined ? [] : [subscriptionWorker]),
     ...services.loops,
@@ -170,6 +169,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     clockWorker,
     ...workers,
     createAliveWorker(services.silence, clock, logger),
+    createTokenExpiryWorker(services),
     createAlertWorker({ ...services.announcing, pollMs, asked: { ...services.asked, deferralOf: deps.wouldDefer } }),
     ...createHousekeeping(deps, services),
   ];

@@ -35,7 +35,7 @@ function toPeriod({
 function printAccess(accesses: readonly AccessStretch[], csv: boolean): Printed {
   return {
     data: { accesses },
-    text: () => (csv ? toCsv(accesses) : formatList(accesses, columns, 'In this time nobody could get in.')),
+    text: () => (csv ? toCsv(accesses) : formatList(accesses, columns, 'Nobody had access in this period.')),
   };
 }
 
@@ -48,7 +48,7 @@ const columns: Columns<AccessStretch> = [
   ['maybe from', ({ mayBeFrom }) => mayBeFrom],
   ['until', ({ until }) => until],
   ['contracts', ({ contracts }) => contracts.map(({ install, contractId }) => `${install}/${contractId}`).join(' ')],
-  ['added by', ({ isAdded }) => (isAdded ? 'Gangway' : 'another hand')],
+  ['added by', ({ isAdded }) => (isAdded ? 'Gangway' : 'someone else')],
   ['removed because', ({ cause }) => cause],
   ['lock-out in s', ({ lockOutMs }) => (lockOutMs === null ? null : (lockOutMs / 1000).toFixed(1)), 'right'],
   ['not known', ({ doubts }) => doubts.join('; ')],

@@ -84,7 +84,8 @@ export function stretchesOf(
 function addCall(history: History, call: HistoryCall): void {
   if (call.operation !== 'add' || call.wasFound) return;
   const { open } = history;
-  if (open !== null) end(history, doubt({ ...open, until: call.createdAt }, 'it ended earlier, by another hand'));
+  if (open !== null)
+    end(history, doubt({ ...open, until: call.createdAt }, 'Gangway did not end it; a look found them gone'));
   history.tries.push(call);
 }
 

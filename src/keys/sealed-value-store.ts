@@ -24,14 +24,10 @@ export interface SealedValue {
 
 export const sealedColumns: readonly SealedColumn[] = Object.entries(tables).flatMap(
   ([table, { columns, key = ['id'] }]) =>
-    Object.entries(columns).flatMap(
-      ([
-        column,
-        {
-          facts: { contextOf, digest },
-        },
-      ]) => (contextOf === undefined ? [] : [{ table, column, key, contextOf, digest }]),
-    ),
+    Object.entries(columns).flatMap(([column, { facts }]) => {
+      const { contextOf, digest } = facts;
+      return contextOf === undefined ? [] : [{ table, column, key, contextOf, digest }];
+    }),
 );
 
 /**

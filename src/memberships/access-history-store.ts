@@ -49,11 +49,13 @@ export async function listAccessHistory(
 
 type Page = Awaited<ReturnType<typeof pageMemberships>>;
 
-async function pageMemberships(db: Transaction, { install }: AccessPeriod, after: number) {
+/** Without those whose last removal was settled before the period. */
+async function pageMemberships(db: Transaction, { install, from }: AccessPeriod, after: number) {
   const all = db
     .selectFrom('membership')
     .select(['id', 'tool', 'groupId', 'trainerId', 'state', 'updatedAt', 'lateUntil'])
     .where('id', '>', after)
+    .where((eb) => eb.or([eb('state', '<>', 'removed'), eb('updatedAt', '>=', from)]))
     .orderBy('id')
     .limit(membershipsAtOnce);
   if (install === undefined) return await all.execute();

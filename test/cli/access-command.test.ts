@@ -23,14 +23,14 @@ describe('gangway access', () => {
       expect.stringMatching(/^membership,trainer,tool,/),
       expect.stringMatching(/^1,[^,]+,[^,]+,/),
     ]);
-    expect((await remote('--to', '2026-01-01T00:00:00Z')).stdout).toBe('In this time nobody could get in.\n');
+    expect((await remote('--to', '2026-01-01T00:00:00Z')).stdout).toBe('Nobody had access in this period.\n');
   });
 
   it('says beside the database that nobody could', async () => {
     const workspace = createBridgeWorkspace();
     await workspace.receive();
     const run = (...argv: string[]) => runCommand('access', ...argv, '--config', workspace.configFile);
-    expect((await run()).stdout).toBe('In this time nobody could get in.\n');
+    expect((await run()).stdout).toBe('Nobody had access in this period.\n');
     expect(await run('--csv', '--json')).toMatchObject({ status: 64 });
     expect(await run('--from', '2026-03-02T00:00:00Z', '--to', '2026-03-01T00:00:00Z')).toMatchObject({ status: 64 });
   });

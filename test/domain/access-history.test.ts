@@ -95,7 +95,11 @@ describe('the history of a membership', () => {
   it('has two stretches for a member whom another hand removed and Gangway added again', () => {
     const receipts = [receipt(1, 'added'), receipt(9, 'added')];
     const [first, second] = stretchesOf(receipts, [call(1), call(9)], isIn);
-    expect(first).toMatchObject({ from: at(1), until: at(9), doubts: ['it ended earlier, by another hand'] });
+    expect(first).toMatchObject({
+      from: at(1),
+      until: at(9),
+      doubts: ['Gangway did not end it; a look found them gone'],
+    });
     expect(second).toMatchObject({ from: at(9), mayBeFrom: null, until: null });
   });
 

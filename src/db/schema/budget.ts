@@ -4,13 +4,13 @@ import { absences, instant, integer, real, table, text } from '../columns.ts';
 export const budget = {
   budget: table(
     {
+      install: text(),
+      contractId: text(),
       fundedVolume: real().nullable(),
       fundedAmountUsd: real().nullable(),
       consumedVolume: real().nullable(),
       remainingVolume: real().nullable(),
       consumedFraction: real().nullable(),
-      install: text(),
-      contractId: text(),
       /** Null until it is read. */
       state: text<BudgetState>().nullable(),
       /** When the first reading began that found it in this state. */

@@ -26,11 +26,11 @@ export const memberships = {
 
   membership: table(
     {
+      id: counter(),
       /** Until when a call with an unknown outcome may still arrive; null after a later look. */
       lateUntil: instant('lease').nullable(),
       /** When a look found a member gone without a call by Gangway; null when that is confirmed. */
       missedAt: instant().nullable(),
-      id: counter(),
       tool: text(),
       groupId: text(),
       trainerId: text(),

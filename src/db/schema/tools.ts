@@ -7,19 +7,19 @@ import { addressIn, credentialContext, driftFindingContext, invitationContext } 
 export const tools = {
   installBinding: table(
     {
+      install: text(),
       grantId: text(),
       organizationId: text().nullable(),
       appId: text().nullable(),
-      install: text(),
     },
     { key: ['install'] },
   ),
 
   toolBinding: table(
     {
+      tool: text(),
       identity: text().nullable(),
       location: text().nullable(),
-      tool: text(),
     },
     { key: ['tool'] },
   ),

@@ -100,13 +100,13 @@ export const usage = {
   /** The work of one member in a scope on one day. */
   usageDay: table(
     {
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
       tool: text(),
       scope: text(),
       memberId: text(),
       day: text<Day>(),
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
       trainerId: text(),
       /** Whether a removal has begun since. Then it may be raised but never lowered. */
       isFrozen: flag().default(false),
@@ -126,14 +126,15 @@ export const usage = {
   /** The usage that was reported for a trainer, by contract and day. */
   usageLedger: table(
     {
-      seconds: bigint().nullable(),
-      tasks: bigint().nullable(),
-      labels: bigint().nullable(),
       install: text(),
       contractId: text(),
       trainerId: text(),
       day: text<Day>(),
-      /** What was sent last, whatever its outcome. The columns above are what was answered. */
+      /** What was answered. */
+      seconds: bigint().nullable(),
+      tasks: bigint().nullable(),
+      labels: bigint().nullable(),
+      /** What was sent last, whatever its outcome. */
       triedSeconds: bigint().nullable(),
       triedTasks: bigint().nullable(),
       triedLabels: bigint().nullable(),
@@ -234,13 +235,13 @@ export const usage = {
   /** A day of a trainer that the marketplace does not have as it was read, or a piece of held work. */
   usageDifference: table(
     {
+      id: counter(),
       seenSeconds: bigint().nullable(),
       seenTasks: bigint().nullable(),
       seenLabels: bigint().nullable(),
       sentSeconds: bigint().nullable(),
       sentTasks: bigint().nullable(),
       sentLabels: bigint().nullable(),
-      id: counter(),
       /** Empty, as the contract is, for held work that may be of no contract or of several. */
       install: text(),
       contractId: text(),
@@ -262,14 +263,14 @@ export const usage = {
   /** All work of one day, by install; of no install where no contract is known that it may be of. */
   usageDaySum: table(
     {
+      day: text<Day>(),
+      install: text(),
       seenSeconds: bigint().nullable(),
       seenTasks: bigint().nullable(),
       seenLabels: bigint().nullable(),
       sentSeconds: bigint().nullable(),
       sentTasks: bigint().nullable(),
       sentLabels: bigint().nullable(),
-      install: text(),
-      day: text<Day>(),
     },
     { key: ['day', 'install'] },
   ),

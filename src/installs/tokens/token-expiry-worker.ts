@@ -16,19 +16,18 @@ interface TokenExpiryDeps {
 
 const intervalMs = 3_600_000;
 
-/** Raises an alert for each token that expires soon. */
+/**
+ * Asks the marketplace once an hour when each token expires, and raises an alert for those that expire soon. Writes to
+ * the database must not wake it.
+ */
 export function createTokenExpiryWorker(deps: TokenExpiryDeps): Loop {
   const { sources, logger, clock } = deps;
-  let nextLookMs = 0;
   return createLoop({
     name: 'token_expiry',
     intervalMs,
     logger,
     clock,
     async run(signal, beat) {
-      // Every write to the database wakes the loop.
-      if (clock.now().getTime() < nextLookMs) return 'idle';
-      nextLookMs = clock.now().getTime() + intervalMs;
       for (const install of sources.keys()) {
         beat();
         await checkExpiry(deps, install, signal).catch((error: unknown) => {
