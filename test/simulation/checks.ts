@@ -76,8 +76,9 @@ export function createChecks({
     market.jobsOf(customer).some(({ project }) => seat.startsWith(`${project}/`));
   const standingOf = (seat: string) => reasonsOf(seat).filter(({ untilMs }) => untilMs === null);
 
-  tool.onAdd = (seat, group) => {
-    ours.set(seat, clockwork.nowMs());
+  tool.onAdd = (seat, group, hasOtherAccount) => {
+    // An account of before a database was lost stays one of before it, whatever account is put in beside it.
+    if (!hasOtherAccount || !ours.has(seat)) ours.set(seat, clockwork.nowMs());
     if (fleet.leavesOut(group)) wrong(`${seat} is put in, and the configuration does not name ${group}`);
     if (reasonsOf(seat).length === 0) wrong(`${seat} is put in, and no contract ever led there`);
   };

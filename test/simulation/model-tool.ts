@@ -34,7 +34,7 @@ export interface ModelTool {
   /** A call has taken effect, and is not answered yet. */
   onDone: () => void;
   /** What the bridge has done, as it takes effect. */
-  onAdd: (seat: string, group: string) => void;
+  onAdd: (seat: string, group: string, hasOtherAccount: boolean) => void;
   onRemove: (seat: string, group: string) => void;
   /** A look did not find a member, who was put in once more then, as if by the bridge. */
   onTakenOver: (seat: string) => void;
@@ -315,7 +315,7 @@ export function createModelTool(traits: ToolTraits): ModelTool {
           const isNew = !groupOf(group).has(account.id);
           groupOf(group).add(account.id);
           const seat = seatOf(group, account.id);
-          if (isNew) tool.onAdd(seat, group);
+          if (isNew) tool.onAdd(seat, group, accountsAt(seat).length > 1);
           else if (missed.has(seat)) tool.onTakenOver(seat);
           return {
             ...toMember(account),
