@@ -11,6 +11,8 @@ const layers: readonly (readonly string[])[] = [
   ['db', 'sources/http', 'adapters/(tool)'],
   ['sources/(kind)'],
   ['keys'],
+  // Only types, above every port, so that no port needs a second type of its own.
+  ['context.ts'],
   ['inbox', 'tools'],
   ['memberships', 'installs'],
   ['evidence', 'removals'],

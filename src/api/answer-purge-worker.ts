@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import type { KeptAnswerStore } from './kept-answer-store.ts';
+import { purgeAnswers } from './kept-answer-store.ts';
 
 /** So long the same request under the same key gets the same answer. */
 export const answerKeptMs = 24 * 3_600_000;
@@ -12,21 +13,20 @@ const intervalMs = 10 * 60_000;
 const chunkSize = 100;
 const restMs = 20;
 
-interface PurgeDeps {
-  answers: Pick<KeptAnswerStore, 'purge'>;
+interface PurgeDeps extends Storage {
   logger: Logger;
   clock: Clock;
 }
 
 /** Deletes what acts were answered with a day ago. */
-export function createAnswerPurgeWorker({ answers, logger, clock }: PurgeDeps): Loop {
+export function createAnswerPurgeWorker(ctx: PurgeDeps): Loop {
   return createLoop({
     name: 'purge-answers',
     intervalMs,
-    logger,
-    clock,
+    logger: ctx.logger,
+    clock: ctx.clock,
     async run(signal) {
-      if ((await answers.purge(instantIn(clock, -answerKeptMs), chunkSize)) === 0) return 'idle';
+      if ((await purgeAnswers(ctx, instantIn(ctx.clock, -answerKeptMs), chunkSize)) === 0) return 'idle';
       await wait(restMs, undefined, { signal });
       return 'more';
     },

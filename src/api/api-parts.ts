@@ -8,8 +8,7 @@ export interface ApiParts extends ConsoleParts {
   services: ApiServices;
 }
 
-export interface ApiServices extends ConsoleServices, Omit<PreviewAllDeps, 'evidence'> {
-  evidence: ConsoleServices['evidence'] & PreviewAllDeps['evidence'];
+export interface ApiServices extends ConsoleServices, PreviewAllDeps {
   sources: ReadonlyMap<string, Source>;
   /** Where notifications are sent. */
   channels: readonly Channel[];

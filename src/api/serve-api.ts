@@ -3,6 +3,7 @@ import rawBody from 'raw-body';
 import { createHostCheck } from '../console/check-origin.ts';
 import type { Operator } from '../console/operator.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { isCompressed } from '../lib/is-compressed.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -10,7 +11,7 @@ import { maskText } from '../lib/mask.ts';
 import { answerKeptMs } from './answer-purge-worker.ts';
 import type { ApiParts } from './api-parts.ts';
 import { type ApiWay, createBearer } from './bearer.ts';
-import { createKeptAnswerStore, type KeptAnswerStore, type KeyedRequest } from './kept-answer-store.ts';
+import { beginAnswer, dropAnswer, type KeyedRequest, keepAnswer } from './kept-answer-store.ts';
 import { createDocument } from './openapi-document.ts';
 import type { Operation } from './operation-schema.ts';
 import { operations } from './operations.ts';
@@ -70,7 +71,6 @@ const headers: RequestHandler = (_request, response, next) => {
 type Bearer = ReturnType<typeof createBearer>;
 
 function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): RequestHandler {
-  const answers = createKeptAnswerStore(parts.database, parts.box);
   return async (request, response) => {
     const operator = bearer.mustHave(operation.role, request, response);
     const given = {
@@ -88,7 +88,7 @@ function handle(operation: Operation, { parts }: ServedApi, bearer: Bearer): Req
     }
     const asked = JSON.stringify([operation.id, given]);
     const keyed = { key: JSON.stringify([operator.name, key]), request: asked };
-    const { status, body, isReplayed } = await answerOnce({ answers, clock: parts.clock }, keyed, act);
+    const { status, body, isReplayed } = await answerOnce(parts, keyed, act);
     if (isReplayed) response.set('Idempotency-Replayed', 'true');
     sendJson(response, status, body);
   };
@@ -171,8 +171,7 @@ interface Answered {
   body: unknown;
 }
 
-interface OnceDeps {
-  answers: KeptAnswerStore;
+interface OnceDeps extends Storage {
   clock: Clock;
 }
 
@@ -183,11 +182,11 @@ interface OnceDeps {
  * @throws AppError `conflict` while the act is under way, and a problem where the key came with another request
  */
 export async function answerOnce(
-  { answers, clock }: OnceDeps,
+  ctx: OnceDeps,
   keyed: KeyedRequest,
   act: () => Promise<unknown>,
 ): Promise<Answered & { isReplayed: boolean }> {
-  const begun = await answers.begin(keyed, toInstant(clock.now()), instantIn(clock, -answerKeptMs));
+  const begun = await beginAnswer(ctx, keyed, toInstant(ctx.clock.now()), instantIn(ctx.clock, -answerKeptMs));
   switch (begun.outcome) {
     case 'answered':
       return { ...(begun.answer as Answered), isReplayed: true };
@@ -199,20 +198,20 @@ export async function answerOnce(
         'The request with this Idempotency-Key is under way, or was cut off: ask again, or see in the audit log whether it was done',
       );
     case 'begun':
-      return { ...(await actAndKeep(answers, begun.id, act)), isReplayed: false };
+      return { ...(await actAndKeep(ctx, begun.id, act)), isReplayed: false };
   }
 }
 
-async function actAndKeep(answers: KeptAnswerStore, id: number, act: () => Promise<unknown>): Promise<Answered> {
+async function actAndKeep(ctx: Storage, id: number, act: () => Promise<unknown>): Promise<Answered> {
   const body = await act().catch(async (thrown: unknown) => {
     const refusal = toProblem(toApiError(thrown));
-    if (refusal.status < 500) await answers.keep(id, { status: refusal.status, body: refusal });
+    if (refusal.status < 500) await keepAnswer(ctx, id, { status: refusal.status, body: refusal });
     // After an error that was not foreseen, it is not known what was done.
-    else if (refusal.code === 'unavailable') await answers.drop(id);
+    else if (refusal.code === 'unavailable') await dropAnswer(ctx, id);
     throw thrown;
   });
   const answered = { status: 200, body };
-  await answers.keep(id, answered);
+  await keepAnswer(ctx, id, answered);
   return answered;
 }
 

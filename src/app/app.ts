@@ -9,9 +9,10 @@ import { createCheckpointer } from '../db/checkpointer.ts';
 import type { DatabaseWatch } from '../db/database.ts';
 import { createDatabaseClock, type DatabaseClock } from '../db/database-clock.ts';
 import { createHeartbeat } from '../db/heartbeat.ts';
-import { createInstanceStore } from '../db/instance-store.ts';
+import { listInstances } from '../db/instance-store.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { createInbox } from '../inbox/inbox.ts';
+import { appendDeliveries, checkWritable, replayUnreadDeliveries } from '../inbox/inbox-store.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../inbox/threaded-append.ts';
 import { warningsOfInstalls } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -31,7 +32,7 @@ import { refuseTwins } from '../tools/bind-tool.ts';
 import { carryTools } from '../tools/carry-tools.ts';
 import { createReceiver, createStorageGateOf } from './listeners.ts';
 import { createLoops, type Loops } from './loops.ts';
-import { openRegistry, type Storage } from './storage.ts';
+import { type OpenStorage, openRegistry } from './storage.ts';
 
 /** A running Gangway: two listeners and the loops behind them. */
 export interface App {
@@ -46,7 +47,7 @@ export interface App {
 
 export interface AppDeps extends Polling {
   config: Config;
-  storage: Storage;
+  storage: OpenStorage;
   logger: Logger;
   clock?: Clock;
   /** The clock of all stored times and of leases; by default the clock of the database. */
@@ -112,7 +113,7 @@ export function createApp({
     pollMs,
   });
   const heartbeat = createHeartbeat({ database: storage.database, clock: leaseClock, logger });
-  const readiness = createReadiness(() => storage.inbox.checkWritable(), clock);
+  const readiness = createReadiness(() => checkWritable(storage), clock);
   const receiver = createReceiver({
     config,
     logger,
@@ -160,7 +161,7 @@ export function createApp({
       await leaseClock.correct();
       refuseTwins(config.tools, adapters);
       await alive.hold();
-      await carryTools(storage.database, config.tools, logger);
+      await carryTools(storage, config.tools, logger);
       await registry.load();
       sayWarnings({ config, adapters, logger }, registry.installs);
       await loops.prepare({ acceptsOrphans, isRestored });
@@ -169,7 +170,7 @@ export function createApp({
       await checkKey(storage.database, storage.box);
       const receiverUrl = await receiver.start();
       const consoleUrl = await operator.start();
-      const reread = await storage.inbox.replayUnread(toInstant(leaseClock.now()));
+      const reread = await replayUnreadDeliveries(storage, toInstant(leaseClock.now()));
       if (reread > 0) logger.info({ reread }, 'Deliveries that could not be read are read again');
       for (const loop of loops.all) loop.start();
       const onChange = () => {
@@ -219,7 +220,7 @@ type OperatorParts = Pick<AppDeps, 'config' | 'storage' | 'adapters'> &
 function createOperatorListener({ services, loadInstalls, machineClock, ...parts }: OperatorParts): HttpServer {
   const { config, storage, registry, adapters } = parts;
   const { host, port } = config.console;
-  const { database, box, inbox, memberships } = storage;
+  const { database, box } = storage;
   const { installs, sources } = registry;
   const examined = { config, installs, sources, database, box, adapters, clock: machineClock };
   const pageParts = {
@@ -230,8 +231,6 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
     services,
     database,
     box,
-    inbox,
-    memberships,
     customers: { ...services, registry: followed(registry, loadInstalls) },
     examine: (signal: AbortSignal) => examineBridge(examined, signal),
     reports: new Map(),
@@ -245,7 +244,7 @@ function createOperatorListener({ services, loadInstalls, machineClock, ...parts
       return createApi({ ...parts, ...shared, parts: pageParts, hosts: config.console.hosts });
     },
     listRemoved: () => listRemoved(database),
-    listInstances: createInstanceStore(database).list,
+    listInstances: () => listInstances(storage.database.kysely),
   });
   return createHttpServer({ host, port, section: 'console', listener });
 }
@@ -262,8 +261,8 @@ function followed(registry: InstallRegistry, loadInstalls: Loops['loadInstalls']
 }
 
 /** SQLite blocks its thread while it writes, so it gets a thread of its own; PostgreSQL does not block. */
-function createAppend({ database, inbox, secretKey }: Storage, hasThread: boolean): ThreadedAppend {
-  return database.dialect === 'sqlite' && hasThread
-    ? createThreadedAppend({ url: database.url, key: secretKey, writeTurns: database.writeTurns })
-    : { append: (deliveries) => inbox.append(deliveries), close: async () => undefined };
+function createAppend(ctx: OpenStorage, hasThread: boolean): ThreadedAppend {
+  return ctx.database.dialect === 'sqlite' && hasThread
+    ? createThreadedAppend({ url: ctx.database.url, key: ctx.secretKey, writeTurns: ctx.database.writeTurns })
+    : { append: (deliveries) => appendDeliveries(ctx, deliveries), close: async () => undefined };
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Config } from '../config/config-schema.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import { readStored } from '../inbox/storage-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -21,11 +22,11 @@ import { createReceiverApp } from '../receiver/receiver-app.ts';
 import { createRecentIds } from '../receiver/recent-ids.ts';
 import { createRefusalLog } from '../receiver/refusal-log.ts';
 import { createStorageGate, type StorageGate } from '../receiver/storage-gate.ts';
-import type { Storage } from './storage.ts';
+import type { OpenStorage } from './storage.ts';
 
 export interface ReceiverParts {
   config: Config;
-  storage: Storage;
+  storage: OpenStorage;
   logger: Logger;
   clock: Clock;
   databaseClock: Clock;
@@ -85,7 +86,7 @@ export function createStorageGateOf({
   return createStorageGate({
     limits: config.receiver.limits,
     clock,
-    readStored: storage.inbox.readStored,
+    readStored: () => readStored(storage.database.kysely),
     readFree: async () => (file === undefined ? null : await readFreeBytes(path.dirname(file))),
     countInstalls: () => installs.size,
   });

@@ -1,46 +1,40 @@
 import { createAnswerPurgeWorker } from '../api/answer-purge-worker.ts';
-import { createKeptAnswerStore } from '../api/kept-answer-store.ts';
-import { createPaymentStore, wantPaymentsRead } from '../budget/payment-store.ts';
+import { wantPaymentsRead } from '../budget/payment-store.ts';
 import { createPaymentWorker } from '../budget/payment-worker.ts';
 import { usualSchedule } from '../config/config-schema.ts';
 import { createFileWatch } from '../db/file-watch.ts';
 import { createVacuumWorker } from '../db/vacuum-worker.ts';
 import { createIntakeWorker } from '../evidence/intake-worker.ts';
-import { createFeedStore } from '../feed/feed-store.ts';
 import { createFeedWorker } from '../feed/feed-worker.ts';
-import { createGuidelineReadingStore } from '../guidelines/guideline-reading-store.ts';
 import { createGuidelinesWorker } from '../guidelines/guidelines-worker.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { createPurgeWorker } from '../inbox/purge-worker.ts';
 import { createInstallsWorker } from '../installs/installs-worker.ts';
+import { forgetSubscriptionTroubles } from '../installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker, type SubscriptionWorker } from '../installs/subscription/subscription-worker.ts';
 import { createTokenExpiryWorker } from '../installs/tokens/token-expiry-worker.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Loop } from '../lib/loop.ts';
 import { restBesideOthers } from '../lib/rest.ts';
-import { createMailStore } from '../mail/mail-store.ts';
 import { createMailWorker } from '../mail/mail-worker.ts';
 import { createSendMail } from '../mail/send-mail.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { rerouteInstalls } from '../memberships/link-router.ts';
 import { createAlertWorker } from '../notify/alert-worker.ts';
-import { createDispatchStore } from '../notify/dispatch-store.ts';
 import { createNoticePurgeWorker } from '../notify/notice-purge-worker.ts';
 import { createNotifyWorker } from '../notify/notify-worker.ts';
-import { createRetentionStore } from '../privacy/retention-store.ts';
 import { createRetentionWorker } from '../privacy/retention-worker.ts';
 import { createSweep } from '../privacy/sweep.ts';
 import type { StorageGate } from '../receiver/storage-gate.ts';
 import { createClockWorker, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../reconcile/read/read-worker.ts';
 import { createChooseSilent } from '../reconcile/runs/choose-silent.ts';
 import { createReconcileWorker } from '../reconcile/runs/reconcile-worker.ts';
 import { createScheduleWorker, silentSchedule } from '../reconcile/runs/schedule-worker.ts';
 import { createAliveWorker } from '../reconcile/runs/silence.ts';
-import { createSilentStore } from '../reconcile/runs/silent-store.ts';
 import { postponeUnplaced } from '../reconcile/runs/unplaced-store.ts';
 import { createClearImportsWorker } from '../usage/import/clear-imports-worker.ts';
-import { createStagingStore } from '../usage/import/staging-store.ts';
 import { createServices, type Services, type ServicesDeps } from './services.ts';
 
 export interface LoopsDeps extends ServicesDeps {
@@ -85,42 +79,38 @@ export interface StartOptions {
 }
 
 export function createLoops(deps: LoopsDeps): Loops {
-  const { config, storage, logger, clock, pollMs } = deps;
+  const { config, logger, clock, pollMs } = deps;
   const services = createServices(deps);
-  const { installStates } = services;
   const readWorker = createReadWorker(services);
   const reconcileWorker = createReconcileWorker(services);
-  const onReadWanted = () => {
-    readWorker.wake();
-    reconcileWorker.wake();
-  };
+  services.wakes.add('reads', readWorker, reconcileWorker);
+  const onReadWanted = () => services.wake('reads');
   const intakeWorker = createIntakeWorker({
     ...services,
-    inbox: storage.inbox,
     onReadWanted,
     staleAfterMs: config.retention.deliveriesMs,
-    wantInstallRead: installStates.wantRead,
+    wantInstallRead: wantRead,
     wantPaymentsRead,
     isReceiverBusy: deps.inbox.isBusy,
     rest: restBesideOthers,
   });
+  services.wakes.add('intake', intakeWorker);
   const isSilent = (install: string) => services.sources.get(install)?.hasSilentEnds === true;
   // Where nothing can be delivered all are asked each minute, except those that tell what happens in another way.
   const isPolled = config.receiver.publicUrl === undefined && config.reconcile.schedule === usualSchedule({});
-  const scheduled = { database: storage.database, installStates, logger, clock, pollMs, onReadWanted };
   const scheduleWorkers = [
     createScheduleWorker({
-      ...scheduled,
+      ...services,
+      onReadWanted,
       schedule: config.reconcile.schedule,
-      installs: services.installs,
       choose: async () => [...services.installs.keys()].filter((install) => !isPolled || !isSilent(install)),
     }),
     createScheduleWorker({
-      ...scheduled,
+      ...services,
+      onReadWanted,
       schedule: silentSchedule,
       tickName: 'silent_tick',
-      installs: services.installs,
-      choose: createChooseSilent({ ...services, silents: createSilentStore(storage.database) }),
+      choose: createChooseSilent(services),
     }),
   ];
   const installsWorker = createInstallsWorker({
@@ -129,12 +119,11 @@ export function createLoops(deps: LoopsDeps): Loops {
     clock,
     pollMs,
     async onLoaded(changed) {
-      if (await rerouteInstalls(services, changed)) intakeWorker.wake();
+      if (await rerouteInstalls(services, changed)) services.wake('intake');
     },
   });
   const feedWorker = createFeedWorker({
     ...services,
-    feeds: createFeedStore(storage.database),
     inbox: deps.inbox,
     wouldDefer: deps.wouldDefer,
     everyMs: config.feed.everyMs,
@@ -142,7 +131,6 @@ export function createLoops(deps: LoopsDeps): Loops {
   });
   const guidelinesWorker = createGuidelinesWorker({
     ...services.guidelines,
-    readings: createGuidelineReadingStore(storage.database),
     wanting: () => [...services.installs].flatMap(([install, { guidelines }]) => (guidelines ? [install] : [])),
     everyMs: config.guidelines.everyMs,
     pollMs,
@@ -161,7 +149,7 @@ export function createLoops(deps: LoopsDeps): Loops {
     ...createMailWorkers(deps, services),
     ...services.usage.reporters,
     services.budgets.reader,
-    createPaymentWorker({ ...services, payments: createPaymentStore(storage.database) }),
+    createPaymentWorker({ ...services }),
     ...createNotifyWorkers(services),
   ];
   const clockWorker = createClockWorker({ ...services, onReadWanted });
@@ -201,17 +189,15 @@ function createSubscriptionWatch(
 }
 
 /** Without mail in the configuration, invitations wait for an operator. */
-function createMailWorkers({ config, storage }: LoopsDeps, services: Services): Loop[] {
+function createMailWorkers({ config }: LoopsDeps, services: Services): Loop[] {
   const style = config.mail;
   if (style === undefined) return [];
-  const mails = createMailStore(storage.database, storage.box);
-  return [createMailWorker({ ...services, mails, send: createSendMail(style.smtp), style })];
+  return [createMailWorker({ ...services, send: createSendMail(style.smtp), style })];
 }
 
 /** One for each channel, so that no channel waits for another. */
 function createNotifyWorkers(services: Services): Loop[] {
-  const dispatches = createDispatchStore(services.database);
-  return services.channels.map((channel) => createNotifyWorker({ ...services, channel, dispatches }));
+  return services.channels.map((channel) => createNotifyWorker({ ...services, channel }));
 }
 
 async function prepare(
@@ -224,33 +210,28 @@ async function prepare(
   const orphaned = await checkOrphans(services, acceptsOrphans);
   if (orphaned !== null) logger.warn({ orphaned }, 'Memberships that the configuration no longer covers are kept');
   await postponeUnplaced(services, [...installs.keys()]);
-  if (subscription.publicUrl === undefined) await subscription.subscriptions.forgetTroubles();
+  if (subscription.publicUrl === undefined) await forgetSubscriptionTroubles(subscription);
   await silence.check(isRestored);
 }
 
 /** The loops that delete what its retention time is over for, and keep and watch the database. */
-function createHousekeeping({ config, storage, logger, clock }: ServicesDeps, services: Services): Loop[] {
-  const { database, box, inbox } = storage;
+function createHousekeeping({ config, logger, clock }: ServicesDeps, services: Services): Loop[] {
+  const { database } = services;
   const { deliveriesMs, peopleMs } = config.retention;
   const sweep = createSweep({
-    database,
-    clock,
-    retention: createRetentionStore(database),
-    lockEvidence: services.evidence.lock,
+    ...services,
     retentionMs: peopleMs,
   });
   return [
-    createPurgeWorker({ inbox, logger, clock, retentionMs: deliveriesMs }),
+    createPurgeWorker({ ...services, retentionMs: deliveriesMs }),
     createRetentionWorker({ sweep, logger, clock }),
     createVacuumWorker(database, logger, clock),
     createFileWatch({ database, alerts: services.alerts, logger, clock }),
-    createClearImportsWorker({ database, staging: createStagingStore(database), logger, clock }),
-    createAnswerPurgeWorker({ answers: createKeptAnswerStore(database, box), logger, clock }),
+    createClearImportsWorker(services),
+    createAnswerPurgeWorker(services),
     createNoticePurgeWorker({
       ...services,
       channels: services.channels.map(({ name }) => name),
-      dispatches: createDispatchStore(database),
-      alertStore: services.announcing.alertStore,
     }),
   ];
 }

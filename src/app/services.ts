@@ -2,63 +2,49 @@ import { hostname } from 'node:os';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type Budgets, createBudgets } from '../budget/budget-worker.ts';
 import type { Config } from '../config/config-schema.ts';
-import { createResetStore } from '../converge/reset-store.ts';
+import type { Context, WokenLoop } from '../context.ts';
+import { countDueResets } from '../converge/reset-store.ts';
 import type { DatabaseClock } from '../db/database-clock.ts';
-import { createLockStore } from '../db/lock-store.ts';
 import type { BrakeLimits } from '../domain/brake.ts';
-import { createEvidenceStore } from '../evidence/evidence-store.ts';
-import { createLinkStore } from '../evidence/link-store.ts';
-import { createReadRequestStore, type ReadRequestStore } from '../evidence/read-request-store.ts';
+import { lockEvidence } from '../evidence/evidence-store.ts';
 import { createReportEvidence } from '../evidence/report-evidence.ts';
-import { createGuidelineStore } from '../guidelines/guideline-store.ts';
 import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
-import { createBindingStore } from '../installs/binding-store.ts';
-import { createEndpointStore } from '../installs/endpoint-store.ts';
+import { learnBinding } from '../installs/binding-store.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
-import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
 import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
 import { createAlerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
+import { createWakes, type Wakes } from '../lib/wakes.ts';
 import { createSendMail } from '../mail/send-mail.ts';
-import { createAddressStore } from '../memberships/address-store.ts';
 import type { MembershipRules } from '../memberships/collect-candidates.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
 import { createInstallsReaching, createLinkRouter } from '../memberships/link-router.ts';
-import { createOrphanStore } from '../memberships/orphan-store.ts';
 import { type AlertNoticesDeps, createAlertNotices } from '../notify/alert-notices.ts';
 import type { Asked } from '../notify/alert-rules.ts';
-import { createAlertStore } from '../notify/alert-store.ts';
 import type { Channel } from '../notify/channel.ts';
 import { createChannels } from '../notify/create-channels.ts';
 import { createNoticeStore, type NoticeStore } from '../notify/notice-store.ts';
-import { createStandingStore } from '../notify/standing-store.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../reconcile/drift/check-drift.ts';
-import { createDriftStore } from '../reconcile/drift/drift-store.ts';
-import { createFindingStore } from '../reconcile/drift/finding-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../reconcile/drift/report-drift.ts';
-import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
-import { createActiveListStore, wantLists } from '../reconcile/runs/active-list-store.ts';
+import { wantLists } from '../reconcile/runs/active-list-store.ts';
 import { createActiveListWorker } from '../reconcile/runs/active-list-worker.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
 import { createReportClock } from '../reconcile/runs/report-clock.ts';
 import { createReportSuspects } from '../reconcile/runs/report-suspects.ts';
-import { createRunStore } from '../reconcile/runs/run-store.ts';
 import { createSilence, type Silence } from '../reconcile/runs/silence.ts';
-import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
 import { createAwaitedReadingStore } from '../removals/awaited-reading-store.ts';
-import { type BrakeStore, createBrakeStore } from '../removals/brake-store.ts';
 import { createFinalReadingStore } from '../removals/final-reading-store.ts';
 import { createRemovalWorker } from '../removals/removal-worker.ts';
+import type { Grant } from '../sources/source.ts';
 import { canBeReadded, isShared, mayChangeAccounts } from '../tools/account-rules.ts';
 import { createUsage, type Usage } from '../usage/create-usage.ts';
 import { createImportObservations } from '../usage/import/import-store.ts';
 import { createScopeOf } from '../usage/read/find-scopes.ts';
-import { createScopeStore } from '../usage/read/scope-store.ts';
-import type { Storage } from './storage.ts';
+import { wantScopes } from '../usage/read/scope-store.ts';
 import { bindTools, createConvergeWorkers, type ToolsDeps } from './tools.ts';
 
 export interface ServicesDeps extends ToolsDeps {
@@ -67,16 +53,12 @@ export interface ServicesDeps extends ToolsDeps {
 }
 
 /** Everything between the marketplace and the tools but the receiver. The command line uses it too. */
-export interface Services extends ReconcileDeps, OrphanDeps {
+export interface Services extends Context, Omit<ReconcileDeps, keyof Context>, Omit<OrphanDeps, keyof Context> {
   clock: DatabaseClock;
-  /** The installs by name. The Map always has what was loaded last. */
-  installs: InstallRegistry['installs'];
-  sources: InstallRegistry['sources'];
-  readRequests: ReadRequestStore;
   metrics: Metrics;
+  wakes: Wakes<WokenLoop>;
   /** Every loop checks it before it acts. */
   silence: Silence;
-  brakes: BrakeStore;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
   previewDrift: PreviewDrift;
@@ -107,24 +89,38 @@ export interface Services extends ReconcileDeps, OrphanDeps {
 }
 
 export function createServices(given: ServicesDeps): Services {
-  const { config, storage, logger, clock, metrics, registry, pollMs } = given;
-  const { database, box, memberships } = storage;
+  const { config, storage, logger, clock, metrics, registry } = given;
+  const { database, box } = storage;
   const { installs, sources } = registry;
   const { managedDomains } = config.marketplace;
   const channels = createConfiguredChannels(given);
   const notices = createNoticeStore(channels, clock);
   const { repeatMs } = config.notifications;
-  const announcing = { database, alertStore: createAlertStore(database), notices, repeatMs, logger, clock };
+  const announcing = { database, box, notices, repeatMs, logger, clock };
   const { settled, ...listener } = createAlertNotices(announcing);
   const alerts = createAlerts(logger, metrics, given.isDry ? undefined : listener);
   const adapters = bindTools(given, alerts);
   const deps = { ...given, adapters };
   const mayChange = (tool: string) => mayChangeAccounts(tool, installs, managedDomains);
-  const routeLink = createLinkRouter(installs, adapters);
+  const wakes = createWakes<WokenLoop>();
+  const ctx: Context = {
+    ...storage,
+    pollMs: given.pollMs,
+    config,
+    clock,
+    logger,
+    metrics,
+    alerts,
+    installs,
+    sources,
+    adapters,
+    routeLink: createLinkRouter(installs, adapters),
+    wake: wakes.wake,
+  };
+  const { routeLink } = ctx;
   const gracePeriods = config.removals;
-  const installStates = createInstallStateStore(database);
   const unlistedTools = [...adapters].flatMap(([tool, { listMembers }]) => (listMembers ? [] : [tool]));
-  const silence = createSilence({ database, installStates, installs, unlistedTools, gracePeriods, logger, clock });
+  const silence = createSilence({ database, box, installs, unlistedTools, gracePeriods, logger, clock });
   const convergeWorkers = createConvergeWorkers(deps, {
     alerts,
     routeLink,
@@ -132,34 +128,25 @@ export function createServices(given: ServicesDeps): Services {
     isShared: (tool) => isShared(tool, installs),
     silence,
   });
-  const resets = createResetStore(database, box);
   const resetting = [...adapters].flatMap(([tool, one]) => (one.resetInvitations ? [tool] : []));
   const services = {
-    database,
-    logger,
+    ...ctx,
+    wakes,
     clock,
-    metrics,
-    alerts,
-    pollMs,
-    memberships,
-    installs,
-    sources,
     channels,
     addNotice: notices.add,
     alertsStored: settled,
     announcing,
     asked: {
-      store: createStandingStore(database),
+      ...storage,
       walls: { installs, adapters },
-      suspects: createSuspectStore(database),
     },
     managedDomains,
     limits: config.removals,
     rules: { routeLink, gracePeriods, ...assignmentsOf(adapters) },
-    ...createStores(storage),
-    installStates,
+    learnCustomer: (install: string, grant: Grant) => learnBinding(storage, install, grant),
     silence,
-    rotation: { registry, locks: createLockStore(database), clock },
+    rotation: { ...storage, registry, clock },
     beforeDeciding: () => silence.check(),
     awaitedReadings: createAwaitedReadingStore({
       gracePeriods,
@@ -168,43 +155,36 @@ export function createServices(given: ServicesDeps): Services {
       wantLists,
     }),
     report: createReportEvidence({ installs, adapters }, alerts, clock),
-    reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
+    reportSuspects: createReportSuspects({ database, box, alerts, clock }),
     reportClock: createReportClock({ database, alerts, clock, machine: hostname() }),
     mayPass: createFinalReadingStore({
       scopeOf: createScopeOf({ adapters, routeLink, links: config.links }),
-      wantRead: createScopeStore(database).want,
+      wantRead: wantScopes,
     }).mayPass,
     canReturn: (tool: string) => canBeReadded(adapters.get(tool), mayChange(tool)),
-    countDueResets: () => resets.countDue(resetting, toInstant(clock.now())),
-    onMembershipDue() {
-      for (const worker of convergeWorkers) worker.wake();
-    },
+    countDueResets: () => countDueResets(storage, resetting, toInstant(clock.now())),
+    onMembershipDue: () => wakes.wake('memberships'),
   };
   const subscription = createSubscription(deps, services);
   const drift = createDriftDeps(deps, services);
   const [checkDrift, previewDrift] = [createCheckDrift(drift), createPreviewDrift(drift)];
-  const onRemovalDue = () => removalWorker.wake();
-  const onListWanted = () => listWorker.wake();
+  const onRemovalDue = () => wakes.wake('removals');
+  const onListWanted = () => wakes.wake('lists');
   const listWorker = createActiveListWorker({ ...services, checkDrift, onRemovalDue });
-  const removalWorker = createRemovalWorker({ ...services, lockEvidence: services.evidence.lock, onListWanted });
+  const removalWorker = createRemovalWorker({
+    ...services,
+    lockEvidence: (tx) => lockEvidence(services, tx),
+    onListWanted,
+  });
   const budgets = createBudgets({ ...services, repeatMs });
   const usage = createUsageOf(deps, services, budgets);
+  wakes.add('memberships', ...convergeWorkers);
+  wakes.add('removals', removalWorker);
+  wakes.add('lists', listWorker);
+  wakes.add('work', ...usage.readers);
   const loops = [removalWorker, listWorker, ...convergeWorkers, ...usage.readers];
   const guidelines = createGuidelineDeps(deps, services);
   return { ...services, subscription, checkDrift, previewDrift, usage, budgets, guidelines, loops, onRemovalDue };
-}
-
-function createStores({ database, box }: Storage) {
-  return {
-    evidence: createEvidenceStore(database, box),
-    addresses: createAddressStore(box),
-    readRequests: createReadRequestStore(database),
-    learnCustomer: createBindingStore(database).learn,
-    runs: createRunStore(database),
-    orphans: createOrphanStore(database),
-    brakes: createBrakeStore(database),
-    activeLists: createActiveListStore(database),
-  };
 }
 
 /** The services before the parts that need them are made. */
@@ -213,73 +193,43 @@ type UnwiredServices = Omit<
   'subscription' | 'checkDrift' | 'previewDrift' | 'usage' | 'budgets' | 'guidelines' | 'loops' | 'onRemovalDue'
 >;
 
-function createSubscription(
-  { config, storage: { database, box } }: ServicesDeps,
-  { installStates, sources, alerts, logger, clock }: UnwiredServices,
-): SubscriptionDeps {
+function createSubscription({ config }: ServicesDeps, services: UnwiredServices): SubscriptionDeps {
   return {
-    database,
-    installStates,
-    sources,
-    alerts,
-    logger,
-    clock,
-    locks: createLockStore(database),
-    endpoints: createEndpointStore(database, box),
-    subscriptions: createSubscriptionStore(database),
+    ...services,
     hasConfiguredSecrets: (install) => (config.installs.get(install)?.webhookSecrets.length ?? 0) > 0,
     publicUrl: config.receiver.publicUrl,
   };
 }
 
-function createUsageOf(
-  { config, adapters, storage: { box } }: ServicesDeps,
-  services: UnwiredServices,
-  { keepAnswer }: Budgets,
-): Usage {
+function createUsageOf({ config, adapters }: ServicesDeps, services: UnwiredServices, { keepAnswer }: Budgets): Usage {
   return createUsage({
     ...services,
     adapters,
-    box,
     usage: config.usage,
     links: config.links,
     routeLink: services.rules.routeLink,
     onAnswer: keepAnswer,
-    otherObservations: [createImportObservations(services.database)],
+    otherObservations: [createImportObservations(services)],
   });
 }
 
 /** Compares what the tools list with the memberships that are known. */
-function createDriftDeps(
-  { config, storage: { box }, adapters }: ServicesDeps,
-  services: UnwiredServices,
-): CheckDriftDeps {
+function createDriftDeps({ config, adapters }: ServicesDeps, services: UnwiredServices): CheckDriftDeps {
   const { routeLink, gracePeriods } = services.rules;
   return {
     ...services,
     adapters,
-    box,
     routeLink,
     graceMs: gracePeriods.graceMs,
-    drifts: createDriftStore(services.database),
-    findings: createFindingStore(services.database, box),
     protectedAccounts: new Map([...config.tools].map(([name, tool]) => [name, tool.protected])),
     report: createReportDrift(services),
   };
 }
 
 function createGuidelineDeps({ config, adapters }: ServicesDeps, services: UnwiredServices): SyncInstallDeps {
-  const { database, installs, sources, alerts, logger, clock } = services;
   return {
-    database,
-    sources,
-    alerts,
-    logger,
-    clock,
-    guidelines: createGuidelineStore(database),
-    locks: createLockStore(database),
-    links: createLinkStore(database),
-    walls: { installs, adapters },
+    ...services,
+    walls: { installs: services.installs, adapters },
     timeoutOf: (tool) => config.tools.get(tool)?.timeoutMs ?? 15_000,
   };
 }

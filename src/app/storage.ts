@@ -1,21 +1,14 @@
 import type { Config } from '../config/config-schema.ts';
-import type { Database } from '../db/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open-database.ts';
-import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
 import { createInstallRegistry, type InstallRegistry } from '../installs/install-registry.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
 import { openSecretBox, prepareKey } from '../keys/secret-key.ts';
-import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
+import type { Storage } from '../keys/storage.ts';
 
 /** The open database, migrated, with its key checked. `start` and every command need it. */
-export interface Storage {
-  database: Database;
-  box: SecretBox;
+export interface OpenStorage extends Storage {
   /** The key that the box seals with. */
   secretKey: Buffer;
-  inbox: InboxStore;
-  memberships: MembershipStore;
   /** The migrations that were run when it was opened. */
   migrated: string[];
 }
@@ -25,15 +18,13 @@ export interface Storage {
  *
  * @throws AppError whose message says what to do
  */
-export async function openStorage(url: string, configuredKey?: Buffer): Promise<Storage> {
+export async function openStorage(url: string, configuredKey?: Buffer): Promise<OpenStorage> {
   const database = openDatabase(url);
   try {
     const migrated = await migrate(database);
     const secretKey = await prepareKey(database, configuredKey);
     const box = await openSecretBox(database, secretKey);
-    const inbox = createInboxStore(database, box);
-    const memberships = createMembershipStore(database);
-    return { database, box, secretKey, inbox, memberships, migrated };
+    return { database, box, secretKey, migrated };
   } catch (error) {
     await database.close();
     throw error;
@@ -46,7 +37,7 @@ export function openRegistry({
   storage: { database, box },
 }: {
   config: Config;
-  storage: Pick<Storage, 'database' | 'box'>;
+  storage: Storage;
 }): InstallRegistry {
   return createInstallRegistry({ configured, marketplace, database, box });
 }

@@ -1,21 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { revokedGrant, statusOfLink } from '../domain/evidence-status.ts';
 import { chunksOf } from '../lib/chunks.ts';
-import { type Clock, toInstant } from '../lib/clock.ts';
+import { toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
-import type { Metrics } from '../lib/metrics.ts';
-import { type BudgetStore, createBudgetStore } from './budget-store.ts';
+import { countBudgetsByState } from './budget-store.ts';
 import { type Judgement, judgeContract, type SweptContract } from './judge-contract.ts';
 import { createKeepAnswer, type KeepAnswer } from './keep-budget.ts';
 import { type ReadBudgetsDeps, readNextInstall } from './read-budgets.ts';
-import { createReaderStore } from './reader-store.ts';
-import { createSweepStore, type SweepStore } from './sweep-store.ts';
+import { hasBudgetDue } from './reader-store.ts';
+import { endBudget, linksOfSweptContracts, listGrants, pageSweptContracts, wantBudgets } from './sweep-store.ts';
 
-export interface BudgetWorkerDeps extends ReadBudgetsDeps, SweepContractsDeps, Polling {}
-
-export type BudgetParts = Omit<BudgetWorkerDeps, 'budgets' | 'readers' | 'sweeps'>;
+export interface BudgetWorkerDeps extends ReadBudgetsDeps, Polling {}
 
 /**
  * What is left of the money that a contract was funded with. Only readings set it: an event asks for a reading, and a
@@ -26,14 +23,7 @@ export interface Budgets {
   reader: Loop;
 }
 
-export function createBudgets(parts: BudgetParts): Budgets {
-  const { database } = parts;
-  const deps: BudgetWorkerDeps = {
-    ...parts,
-    budgets: createBudgetStore(database),
-    readers: createReaderStore(database),
-    sweeps: createSweepStore(database),
-  };
+export function createBudgets(deps: BudgetWorkerDeps): Budgets {
   return { keepAnswer: createKeepAnswer(deps), reader: createBudgetWorker(deps) };
 }
 
@@ -45,7 +35,7 @@ const stallMs = 5 * 60_000;
 
 /** Reads budgets when contracts begin, when events mention a budget, and from time to time. */
 export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
-  const { readers, sources, logger, clock } = deps;
+  const { sources, logger, clock } = deps;
   let sweptAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: 'budget',
@@ -57,10 +47,10 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
       const now = clock.now();
       if (now.getTime() - sweptAt >= sweepEveryMs) {
         await sweepContracts(deps, signal);
-        await showCounts(deps.budgets, deps.metrics);
+        await showCounts(deps);
         sweptAt = now.getTime();
       }
-      if (!(await readers.hasDue(toInstant(now), [...sources.keys()]))) return 'idle';
+      if (!(await hasBudgetDue(deps, toInstant(now), [...sources.keys()]))) return 'idle';
       const readAll = async () => {
         while (!signal.aborted && (await readNextInstall(deps, signal))) beat();
       };
@@ -70,16 +60,10 @@ export function createBudgetWorker(deps: BudgetWorkerDeps): Loop {
   });
 }
 
-async function showCounts(budgets: BudgetStore, metrics: Metrics): Promise<void> {
-  const counts = await budgets.countByState();
-  metrics.budgets.reset();
-  for (const { install, state, count } of counts) metrics.budgets.set({ install, state }, count);
-}
-
-interface SweepContractsDeps {
-  database: Database;
-  sweeps: SweepStore;
-  clock: Clock;
+async function showCounts(deps: BudgetWorkerDeps): Promise<void> {
+  const counts = await countBudgetsByState(deps);
+  deps.metrics.budgets.reset();
+  for (const { install, state, count } of counts) deps.metrics.budgets.set({ install, state }, count);
 }
 
 const pageSize = 500;
@@ -87,12 +71,12 @@ const pageSize = 500;
 const writeSize = 100;
 
 /** Searches the evidence for budgets to read, page by page, so that others are not blocked. */
-export async function sweepContracts(deps: SweepContractsDeps, signal: AbortSignal): Promise<void> {
-  const grants = Map.groupBy(await deps.sweeps.grants(), ({ install }) => install);
+export async function sweepContracts(deps: BudgetWorkerDeps, signal: AbortSignal): Promise<void> {
+  const grants = Map.groupBy(await listGrants(deps), ({ install }) => install);
   const isGranted = (install: string) => revokedGrant(grants.get(install) ?? []) === null;
   let after: ContractKey | null = null;
   while (!signal.aborted) {
-    const page = await deps.sweeps.page(after, pageSize);
+    const page = await pageSweptContracts(deps, after, pageSize);
     await judgePage(deps, page, isGranted);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) return;
@@ -102,13 +86,13 @@ export async function sweepContracts(deps: SweepContractsDeps, signal: AbortSign
 }
 
 async function judgePage(
-  { database, sweeps, clock }: SweepContractsDeps,
+  deps: BudgetWorkerDeps,
   page: readonly SweptContract[],
   isGranted: (install: string) => boolean,
 ): Promise<void> {
   const [first, last] = [page[0], page.at(-1)];
   if (first === undefined || last === undefined) return;
-  const links = await sweeps.linksOf(first, last);
+  const links = await linksOfSweptContracts(deps, first, last);
   const linked = new Set(links.filter((one) => statusOfLink(one) === 'live').map(keyOf));
   const judged = page.map((contract) => {
     const isLinked = linked.has(keyOf(contract));
@@ -118,11 +102,11 @@ async function judgePage(
   const those = (wanted: Judgement) =>
     judged.flatMap(({ contract, judgement }) => (judgement === wanted ? [contract] : []));
   for (const part of chunksOf(those('read'), writeSize)) {
-    await inTransaction(database, (tx) => sweeps.want(tx, part, toInstant(clock.now())));
+    await inTransaction(deps.database, (tx) => wantBudgets(tx, part, toInstant(deps.clock.now())));
   }
   for (const part of chunksOf(those('end'), writeSize)) {
-    await inTransaction(database, async (tx) => {
-      for (const contract of part) await sweeps.end(tx, contract);
+    await inTransaction(deps.database, async (tx) => {
+      for (const contract of part) await endBudget(tx, contract);
     });
   }
 }

@@ -2,8 +2,9 @@ import type { Database } from '../db/database.ts';
 import { paceDays, runsOutAt } from '../domain/budget-pace.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import type { Counts, Day } from '../domain/usage.ts';
+import type { Storage } from '../keys/storage.ts';
 import { addDays } from '../lib/add-days.ts';
-import type { LedgerRow, LedgerStore } from '../usage/report/ledger-store.ts';
+import { type LedgerRow, listLedger } from '../usage/report/ledger-store.ts';
 import { type BudgetFilter, type ListedBudget, listBudgets } from './budget-list-store.ts';
 
 /** A budget, and when it is used up at the pace of the last week. */
@@ -26,12 +27,12 @@ export interface UsedDay {
 
 /** What was reported of each day since the first one, in one unit, the latest first. */
 export async function listUsedDays(
-  ledger: Pick<LedgerStore, 'list'>,
+  ctx: Storage,
   { install, contractId }: ContractKey,
   unit: keyof Counts,
   firstDay: Day,
 ): Promise<UsedDay[]> {
-  const rows = await ledger.list({ install, contractIds: [contractId], firstDay });
+  const rows = await listLedger(ctx, { install, contractIds: [contractId], firstDay });
   return sumByDay(rows, unit).filter(({ day }) => day >= firstDay);
 }
 

@@ -1,16 +1,15 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { BudgetNotice } from '../domain/notice.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Budget } from '../sources/source.ts';
-import type { BudgetStore } from './budget-store.ts';
+import { lockBudget, saveBudget } from './budget-store.ts';
 import { type BudgetReading, takeReading } from './take-reading.ts';
 
-export interface KeepBudgetDeps {
-  database: Database;
-  budgets: BudgetStore;
+export interface KeepBudgetDeps extends Storage {
   /** Called in the transaction that stores the notice as sent. */
   addNotice(tx: Transaction, notice: BudgetNotice): Promise<void>;
   /** After what time an unchanged state is noticed again; null for never. */
@@ -22,11 +21,11 @@ export interface KeepBudgetDeps {
 
 /** Stores what was read, together with the notice that is due. */
 export async function keepBudget(deps: KeepBudgetDeps, reading: BudgetReading): Promise<void> {
-  const { database, budgets, addNotice, repeatMs, clock } = deps;
+  const { database, addNotice, repeatMs, clock } = deps;
   const rules = { now: clock.now(), repeatMs };
   const notice = await inTransaction(database, async (tx) => {
-    const taken = takeReading(await budgets.lock(tx, reading), reading, rules);
-    await budgets.save(tx, taken.row);
+    const taken = takeReading(await lockBudget(deps, tx, reading), reading, rules);
+    await saveBudget(tx, taken.row);
     if (taken.notice !== null) await addNotice(tx, taken.notice);
     return taken.notice;
   });

@@ -1,30 +1,12 @@
 import { sql } from 'kysely';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { isFree } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
 import { type TakenPayments, takePayments } from './take-payments.ts';
 
-/** The only SQL of what waits for money, and of the leases for reading it: one row per install. */
-export interface PaymentStore {
-  /** Those of these installs whose list is to be read. */
-  due(installs: readonly string[], now: string): Promise<string[]>;
-  /** @returns undefined if another process has just claimed it */
-  claim(install: string, now: string, leasedUntil: string): Promise<PaymentClaim | undefined>;
-  /**
-   * Stores what follows from a list. The install stays due if an event has asked for a reading meanwhile.
-   *
-   * @returns null, and nothing is stored, if the claim ran out and another process has the install
-   */
-  keep(claim: PaymentClaim, list: PaymentList): Promise<TakenPayments | null>;
-  postpone(claim: PaymentClaim, failure: string, nextReadAt: string): Promise<void>;
-  /** Ends a claim. */
-  release(claim: PaymentClaim): Promise<void>;
-  /** Those that wait, the longest first. */
-  list(): Promise<Row<'pendingPayment'>[]>;
-  /** Installs whose list could not be read so often in a row, and why. */
-  listFailing(times: number): Promise<{ install: string; failure: string }[]>;
-}
+// The only SQL of what waits for money, and of the leases for reading it: one row per install.
 
 export interface PaymentClaim {
   install: string;
@@ -62,91 +44,124 @@ export async function dropPayments(tx: Transaction, install: string): Promise<vo
   await tx.deleteFrom('paymentReader').where('install', '=', install).execute();
 }
 
-export function createPaymentStore(database: Database): PaymentStore {
-  const { kysely } = database;
+/** Those of these installs whose list is to be read. */
+export async function installsWithPaymentsDue(
+  ctx: Storage,
+  installs: readonly string[],
+  now: string,
+): Promise<string[]> {
+  if (installs.length === 0) return [];
+  const rows = await ctx.database.kysely
+    .selectFrom('paymentReader')
+    .select(['install', 'nextReadAt'])
+    .select((eb) => eb.or([eb('nextReadAt', '>', now), eb.not(isFree('paymentReader', now))]).as('rests'))
+    .where('install', 'in', installs)
+    .orderBy('nextReadAt')
+    .execute();
+  const known = new Set(rows.map(({ install }) => install));
+  const due = rows.filter(({ rests }) => !rests).map(({ install }) => install);
+  return [...installs.filter((install) => !known.has(install)), ...due];
+}
 
-  async function update(claim: PaymentClaim, changes: { attempts?: number; failure?: string; nextReadAt?: string }) {
-    await inTransaction(database, (tx) =>
-      ofClaim(tx, claim)
-        .set({ ...changes, leasedUntil: null })
-        .execute(),
-    );
-  }
+/** @returns undefined if another process has just claimed it */
+export async function claimPayments(
+  ctx: Storage,
+  install: string,
+  now: string,
+  leasedUntil: string,
+): Promise<PaymentClaim | undefined> {
+  const claimed = await inTransaction(ctx.database, (tx) =>
+    tx
+      .insertInto('paymentReader')
+      .values({ install, nextReadAt: now, leasedUntil, failure: null })
+      .onConflict((conflict) =>
+        conflict
+          .column('install')
+          .doUpdateSet({ leasedUntil })
+          .where('paymentReader.nextReadAt', '<=', now)
+          .where(isFree('paymentReader', now)),
+      )
+      .returning(['asks', 'attempts'])
+      .executeTakeFirst(),
+  );
+  return claimed && { install, leasedUntil, ...claimed };
+}
 
-  return {
-    async due(installs, now) {
-      if (installs.length === 0) return [];
-      const rows = await kysely
-        .selectFrom('paymentReader')
-        .select(['install', 'nextReadAt'])
-        .select((eb) => eb.or([eb('nextReadAt', '>', now), eb.not(isFree('paymentReader', now))]).as('rests'))
-        .where('install', 'in', installs)
-        .orderBy('nextReadAt')
-        .execute();
-      const known = new Set(rows.map(({ install }) => install));
-      const due = rows.filter(({ rests }) => !rests).map(({ install }) => install);
-      return [...installs.filter((install) => !known.has(install)), ...due];
-    },
+/**
+ * Stores what follows from a list. The install stays due if an event has asked for a reading meanwhile.
+ *
+ * @returns null, and nothing is stored, if the claim ran out and another process has the install
+ */
+export async function keepPayments(
+  ctx: Storage,
+  claim: PaymentClaim,
+  { payments, askedAt, nextReadAt }: PaymentList,
+): Promise<TakenPayments | null> {
+  const { install, asks } = claim;
+  return await inTransaction(ctx.database, async (tx) => {
+    const held = await ofClaim(tx, claim)
+      .set({ leasedUntil: null, attempts: 0, failure: null, asks: sql<number>`asks - ${asks}` })
+      .returning('asks')
+      .executeTakeFirst();
+    if (held === undefined) return null;
+    const known = await tx.selectFrom('pendingPayment').selectAll().where('install', '=', install).execute();
+    const taken = takePayments(known, payments, askedAt);
+    await write(tx, install, taken, askedAt);
+    if (held.asks === 0) {
+      const next = { nextReadAt: nextReadAt(taken) };
+      await tx.updateTable('paymentReader').set(next).where('install', '=', install).execute();
+    }
+    return taken;
+  });
+}
 
-    async claim(install, now, leasedUntil) {
-      const claimed = await inTransaction(database, (tx) =>
-        tx
-          .insertInto('paymentReader')
-          .values({ install, nextReadAt: now, leasedUntil, failure: null })
-          .onConflict((conflict) =>
-            conflict
-              .column('install')
-              .doUpdateSet({ leasedUntil })
-              .where('paymentReader.nextReadAt', '<=', now)
-              .where(isFree('paymentReader', now)),
-          )
-          .returning(['asks', 'attempts'])
-          .executeTakeFirst(),
-      );
-      return claimed && { install, leasedUntil, ...claimed };
-    },
+export function postponePayments(
+  ctx: Storage,
+  claim: PaymentClaim,
+  failure: string,
+  nextReadAt: string,
+): Promise<void> {
+  return update(ctx, claim, { failure, nextReadAt, attempts: claim.attempts + 1 });
+}
 
-    async keep(claim, { payments, askedAt, nextReadAt }) {
-      const { install, asks } = claim;
-      return await inTransaction(database, async (tx) => {
-        const held = await ofClaim(tx, claim)
-          .set({ leasedUntil: null, attempts: 0, failure: null, asks: sql<number>`asks - ${asks}` })
-          .returning('asks')
-          .executeTakeFirst();
-        if (held === undefined) return null;
-        const known = await tx.selectFrom('pendingPayment').selectAll().where('install', '=', install).execute();
-        const taken = takePayments(known, payments, askedAt);
-        await write(tx, install, taken, askedAt);
-        if (held.asks === 0) {
-          const next = { nextReadAt: nextReadAt(taken) };
-          await tx.updateTable('paymentReader').set(next).where('install', '=', install).execute();
-        }
-        return taken;
-      });
-    },
+/** Ends a claim. */
+export function releasePayments(ctx: Storage, claim: PaymentClaim): Promise<void> {
+  return update(ctx, claim, {});
+}
 
-    postpone: (claim, failure, nextReadAt) => update(claim, { failure, nextReadAt, attempts: claim.attempts + 1 }),
-    release: (claim) => update(claim, {}),
+/** Those that wait, the longest first. */
+export function listPendingPayments(ctx: Storage): Promise<Row<'pendingPayment'>[]> {
+  return ctx.database.kysely
+    .selectFrom('pendingPayment')
+    .selectAll()
+    .orderBy('firstSeenAt')
+    .orderBy('install')
+    .orderBy('paymentId')
+    .execute();
+}
 
-    list: () =>
-      kysely
-        .selectFrom('pendingPayment')
-        .selectAll()
-        .orderBy('firstSeenAt')
-        .orderBy('install')
-        .orderBy('paymentId')
-        .execute(),
+/** Installs whose list could not be read so often in a row, and why. */
+export function listFailingPayments(ctx: Storage, times: number): Promise<{ install: string; failure: string }[]> {
+  return ctx.database.kysely
+    .selectFrom('paymentReader')
+    .select(['install', 'failure'])
+    .where('attempts', '>=', times)
+    .where('failure', 'is not', null)
+    .$narrowType<{ failure: string }>()
+    .orderBy('install')
+    .execute();
+}
 
-    listFailing: (times) =>
-      kysely
-        .selectFrom('paymentReader')
-        .select(['install', 'failure'])
-        .where('attempts', '>=', times)
-        .where('failure', 'is not', null)
-        .$narrowType<{ failure: string }>()
-        .orderBy('install')
-        .execute(),
-  };
+async function update(
+  ctx: Storage,
+  claim: PaymentClaim,
+  changes: { attempts?: number; failure?: string; nextReadAt?: string },
+) {
+  await inTransaction(ctx.database, (tx) =>
+    ofClaim(tx, claim)
+      .set({ ...changes, leasedUntil: null })
+      .execute(),
+  );
 }
 
 async function write(tx: Transaction, install: string, { listed, missed, over }: TakenPayments, seenAt: string) {

@@ -1,4 +1,5 @@
 import { type AppError, toAppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
@@ -9,11 +10,17 @@ import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { PendingPayment } from '../sources/pending-payment.ts';
 import type { Source } from '../sources/source.ts';
-import type { PaymentClaim, PaymentStore } from './payment-store.ts';
+import {
+  claimPayments,
+  installsWithPaymentsDue,
+  keepPayments,
+  type PaymentClaim,
+  postponePayments,
+  releasePayments,
+} from './payment-store.ts';
 import type { TakenPayments } from './take-payments.ts';
 
-export interface PaymentDeps extends Polling {
-  payments: PaymentStore;
+export interface PaymentDeps extends Storage, Polling {
   /** By the name of the install. The Map always has what was loaded last. */
   sources: ReadonlyMap<string, Pick<Source, 'listPendingPayments'>>;
   alerts: Alerts;
@@ -32,7 +39,7 @@ const stallMs = 5 * 60_000;
  * the event is believed.
  */
 export function createPaymentWorker(deps: PaymentDeps): Loop {
-  const { payments, sources, logger, clock, pollMs } = deps;
+  const { sources, logger, clock, pollMs } = deps;
   const turns = createTurns();
   return createLanes({
     name: 'payments',
@@ -44,8 +51,8 @@ export function createPaymentWorker(deps: PaymentDeps): Loop {
     async next(underway, signal) {
       const having = [...sources].flatMap(([install, one]) => (one.listPendingPayments === undefined ? [] : [install]));
       const free = having.filter((install) => !underway.has(install));
-      for (const install of turns.inOrder(await payments.due(free, toInstant(clock.now())))) {
-        const claim = await payments.claim(install, toInstant(clock.now()), instantIn(clock, leaseMs));
+      for (const install of turns.inOrder(await installsWithPaymentsDue(deps, free, toInstant(clock.now())))) {
+        const claim = await claimPayments(deps, install, toInstant(clock.now()), instantIn(clock, leaseMs));
         if (claim === undefined) continue;
         turns.served(install);
         return { name: install, work: () => readPayments(deps, claim, signal) };
@@ -56,20 +63,20 @@ export function createPaymentWorker(deps: PaymentDeps): Loop {
 }
 
 export async function readPayments(deps: PaymentDeps, claim: PaymentClaim, signal: AbortSignal): Promise<void> {
-  const { payments, sources, logger, clock } = deps;
+  const { sources, logger, clock } = deps;
   const { install } = claim;
   const list = sources.get(install)?.listPendingPayments;
-  if (list === undefined) return await payments.release(claim);
+  if (list === undefined) return await releasePayments(deps, claim);
   try {
     const askedAt = toInstant(clock.now());
     const nextReadAt = (taken: TakenPayments) => instantIn(clock, restAfter(taken, claim));
-    const taken = await payments.keep(claim, { payments: await list(signal), askedAt, nextReadAt });
+    const taken = await keepPayments(deps, claim, { payments: await list(signal), askedAt, nextReadAt });
     if (taken !== null) raise(deps, install, taken.listed);
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (signal.aborted) return await payments.release(claim);
+    if (signal.aborted) return await releasePayments(deps, claim);
     logger.warn({ err: error, install }, 'What waits for money could not be read');
-    await payments.postpone(claim, maskText(error.message), instantIn(clock, restAfterFailure(error, claim)));
+    await postponePayments(deps, claim, maskText(error.message), instantIn(clock, restAfterFailure(error, claim)));
   }
 }
 

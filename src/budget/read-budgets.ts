@@ -4,14 +4,19 @@ import { instantIn, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Source } from '../sources/source.ts';
-import type { DueBudget } from './budget-store.ts';
+import { type DueBudget, postponeBudget } from './budget-store.ts';
 import { type KeepBudgetDeps, keepBudget } from './keep-budget.ts';
-import type { ReaderClaim, ReaderStore } from './reader-store.ts';
+import {
+  claimBudgetReader,
+  holdBudgetReader,
+  type ReaderClaim,
+  releaseBudgetReader,
+  restBudgetReader,
+} from './reader-store.ts';
 
 type BudgetSource = Pick<Source, 'readBudget'>;
 
 export interface ReadBudgetsDeps extends KeepBudgetDeps {
-  readers: ReaderStore;
   /** By install, always up to date. */
   sources: ReadonlyMap<string, BudgetSource>;
   metrics: Metrics;
@@ -31,8 +36,8 @@ const refusedRestMs = 15 * 60_000;
  * @returns false where nothing is due, or all that is due is being read
  */
 export async function readNextInstall(deps: ReadBudgetsDeps, signal: AbortSignal): Promise<boolean> {
-  const { readers, sources, clock } = deps;
-  const claim = await readers.claim({
+  const { sources, clock } = deps;
+  const claim = await claimBudgetReader(deps, {
     now: toInstant(clock.now()),
     leasedUntil: instantIn(clock, leaseMs),
     installs: [...sources.keys()],
@@ -40,7 +45,7 @@ export async function readNextInstall(deps: ReadBudgetsDeps, signal: AbortSignal
   });
   if (claim === null) return false;
   const { hasAnswered, failure } = await readDue(deps, claim, signal);
-  if (failure === null) await readers.release(claim, hasAnswered);
+  if (failure === null) await releaseBudgetReader(deps, claim, hasAnswered);
   else await rest(deps, hasAnswered ? { ...claim, attempts: 0 } : claim, failure);
   return true;
 }
@@ -52,11 +57,11 @@ interface Answered {
 }
 
 async function readDue(deps: ReadBudgetsDeps, claim: ReaderClaim, signal: AbortSignal): Promise<Answered> {
-  const { readers, sources, clock } = deps;
+  const { sources, clock } = deps;
   const source = sources.get(claim.install);
   let hasAnswered = false;
   for (const due of claim.due) {
-    const mayAsk = !signal.aborted && (await readers.hold(claim, instantIn(clock, leaseMs)));
+    const mayAsk = !signal.aborted && (await holdBudgetReader(deps, claim, instantIn(clock, leaseMs)));
     if (source === undefined || !mayAsk) break;
     const failure = await readOne(deps, source, due, signal);
     if (signal.aborted) break;
@@ -92,23 +97,18 @@ async function readOne(
 }
 
 /** When the whole install is refused, the contract stays due: the refusal says nothing about it. */
-async function putOff(
-  { budgets, clock }: ReadBudgetsDeps,
-  due: DueBudget,
-  askedAt: string,
-  error: AppError,
-): Promise<void> {
+async function putOff(deps: ReadBudgetsDeps, due: DueBudget, askedAt: string, error: AppError): Promise<void> {
   if (isRefused(error) || error.code === 'rate_limited') return;
   const isNotFound = error.code === 'not_found';
   const waitMs = isNotFound ? dayMs : backoffMs(due.attempts + 1, error.retryAfterMs);
   const failure = isNotFound ? 'the marketplace has no such contract on a linked job' : maskText(error.message);
-  const nextReadAt = instantIn(clock, waitMs);
-  await budgets.postpone(due, { askedAt, failure, nextReadAt, isNotFound });
+  const nextReadAt = instantIn(deps.clock, waitMs);
+  await postponeBudget(deps, due, { askedAt, failure, nextReadAt, isNotFound });
 }
 
-async function rest({ readers, clock }: ReadBudgetsDeps, claim: ReaderClaim, error: AppError): Promise<void> {
+async function rest(deps: ReadBudgetsDeps, claim: ReaderClaim, error: AppError): Promise<void> {
   const waitMs = isRefused(error) ? refusedRestMs : backoffMs(claim.attempts + 1, error.retryAfterMs);
-  await readers.rest(claim, maskText(error.message), instantIn(clock, waitMs));
+  await restBudgetReader(deps, claim, maskText(error.message), instantIn(deps.clock, waitMs));
 }
 
 /** Whether the other contracts of the install need not be asked about now. */

@@ -1,22 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { isFree } from '../db/lease.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { DueBudget } from './budget-store.ts';
 
-/** The only SQL of the leases for reading budgets: one reader per install. */
-export interface ReaderStore {
-  hasDue(now: string, installs: readonly string[]): Promise<boolean>;
-  /** Leases the next of these installs; null where none has anything due. */
-  claim(order: ReaderClaimOrder): Promise<ReaderClaim | null>;
-  /** False where the lease ran out and another reader has the install. */
-  hold(claim: ReaderClaim, leasedUntil: string): Promise<boolean>;
-  /** Releases the install, which has answered. */
-  release(claim: ReaderClaim, hasAnswered: boolean): Promise<void>;
-  /** Releases the install and lets no reader ask for its budgets before that time. */
-  rest(claim: ReaderClaim, failure: string, restUntil: string): Promise<void>;
-  /** Installs that could not be asked so often in a row, and why. */
-  listFailing(times: number): Promise<{ install: string; failure: string }[]>;
-}
+// The only SQL of the leases for reading budgets: one reader per install.
 
 export interface ReaderClaimOrder {
   now: string;
@@ -35,64 +23,75 @@ export interface ReaderClaim {
   due: DueBudget[];
 }
 
-export function createReaderStore(database: Database): ReaderStore {
-  const { kysely } = database;
-  return {
-    hasDue: async (now, installs) => (await findDue(kysely, now, installs)) !== undefined,
+export async function hasBudgetDue(ctx: Storage, now: string, installs: readonly string[]): Promise<boolean> {
+  return (await findDue(ctx.database.kysely, now, installs)) !== undefined;
+}
 
-    async claim({ now, leasedUntil, installs, limit }) {
-      const next = await findDue(kysely, now, installs);
-      if (next === undefined) return null;
-      const { install } = next;
-      const token = randomUUID();
-      return await inTransaction(database, async (tx) => {
-        const attempts = await lease(tx, { install, token, leasedUntil, now });
-        if (attempts === undefined) return null;
-        const rows = await tx
-          .selectFrom('budget')
-          .select(['contractId', 'nextReadAt', 'attempts'])
-          .where('install', '=', install)
-          .where('nextReadAt', '<=', now)
-          .orderBy('nextReadAt')
-          .orderBy('contractId')
-          .limit(limit)
-          .execute();
-        const due = rows.map(({ nextReadAt, ...row }) => ({ ...row, install, dueAt: nextReadAt ?? now }));
-        return { install, token, attempts, due };
-      });
-    },
+/** Leases the next of these installs; null where none has anything due. */
+export async function claimBudgetReader(
+  ctx: Storage,
+  { now, leasedUntil, installs, limit }: ReaderClaimOrder,
+): Promise<ReaderClaim | null> {
+  const next = await findDue(ctx.database.kysely, now, installs);
+  if (next === undefined) return null;
+  const { install } = next;
+  const token = randomUUID();
+  return await inTransaction(ctx.database, async (tx) => {
+    const attempts = await lease(tx, { install, token, leasedUntil, now });
+    if (attempts === undefined) return null;
+    const rows = await tx
+      .selectFrom('budget')
+      .select(['contractId', 'nextReadAt', 'attempts'])
+      .where('install', '=', install)
+      .where('nextReadAt', '<=', now)
+      .orderBy('nextReadAt')
+      .orderBy('contractId')
+      .limit(limit)
+      .execute();
+    const due = rows.map(({ nextReadAt, ...row }) => ({ ...row, install, dueAt: nextReadAt ?? now }));
+    return { install, token, attempts, due };
+  });
+}
 
-    async hold(claim, leasedUntil) {
-      const held = await inTransaction(database, (tx) => at(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow());
-      return held.numUpdatedRows === 1n;
-    },
+/** False where the lease ran out and another reader has the install. */
+export async function holdBudgetReader(ctx: Storage, claim: ReaderClaim, leasedUntil: string): Promise<boolean> {
+  const held = await inTransaction(ctx.database, (tx) => at(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow());
+  return held.numUpdatedRows === 1n;
+}
 
-    async release(claim, hasAnswered) {
-      const well = hasAnswered ? { attempts: 0, failure: null, restUntil: null } : {};
-      await inTransaction(database, (tx) =>
-        at(tx, claim)
-          .set({ ...well, leaseToken: null, leasedUntil: null })
-          .execute(),
-      );
-    },
+/** Releases the install, which has answered. */
+export async function releaseBudgetReader(ctx: Storage, claim: ReaderClaim, hasAnswered: boolean): Promise<void> {
+  const well = hasAnswered ? { attempts: 0, failure: null, restUntil: null } : {};
+  await inTransaction(ctx.database, (tx) =>
+    at(tx, claim)
+      .set({ ...well, leaseToken: null, leasedUntil: null })
+      .execute(),
+  );
+}
 
-    async rest(claim, failure, restUntil) {
-      const attempts = claim.attempts + 1;
-      await inTransaction(database, (tx) =>
-        at(tx, claim).set({ failure, restUntil, attempts, leaseToken: null, leasedUntil: null }).execute(),
-      );
-    },
+/** Releases the install and lets no reader ask for its budgets before that time. */
+export async function restBudgetReader(
+  ctx: Storage,
+  claim: ReaderClaim,
+  failure: string,
+  restUntil: string,
+): Promise<void> {
+  const attempts = claim.attempts + 1;
+  await inTransaction(ctx.database, (tx) =>
+    at(tx, claim).set({ failure, restUntil, attempts, leaseToken: null, leasedUntil: null }).execute(),
+  );
+}
 
-    listFailing: (times) =>
-      kysely
-        .selectFrom('budgetReader')
-        .select(['install', 'failure'])
-        .where('attempts', '>=', times)
-        .where('failure', 'is not', null)
-        .$narrowType<{ failure: string }>()
-        .orderBy('install')
-        .execute(),
-  };
+/** Installs that could not be asked so often in a row, and why. */
+export function listFailingReaders(ctx: Storage, times: number): Promise<{ install: string; failure: string }[]> {
+  return ctx.database.kysely
+    .selectFrom('budgetReader')
+    .select(['install', 'failure'])
+    .where('attempts', '>=', times)
+    .where('failure', 'is not', null)
+    .$narrowType<{ failure: string }>()
+    .orderBy('install')
+    .execute();
 }
 
 async function findDue(tx: Transaction, now: string, installs: readonly string[]) {

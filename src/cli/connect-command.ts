@@ -3,7 +3,7 @@ import { readSmallFile } from '../config/small-file.ts';
 import { AppError } from '../domain/errors.ts';
 import { exitStatusOf } from '../domain/run.ts';
 import type { SourceKind } from '../domain/source-kind.ts';
-import { createInstallStore } from '../installs/install-store.ts';
+import { findConnectedInstall } from '../installs/install-store.ts';
 import { ensureEndpoint } from '../installs/subscription/ensure-endpoint.ts';
 import { type Connected, connectInstall } from '../operator/connect/connect-install.ts';
 import { toWantedJobs } from '../operator/connect/link-jobs.ts';
@@ -55,7 +55,7 @@ async function toWish(options: ConnectOptions, session: ServicesSession): Promis
   const { source, destination, configured } = settleWish({ config, installs: registry.installs }, wanted);
   const wish = { install, source, jobs, destination, ...accepts };
   if (configured !== undefined) return { ...wish, token: configured };
-  const stored = await createInstallStore(storage.database, storage.box).find(install);
+  const stored = await findConnectedInstall(storage, install);
   const handed = readToken(tokenFile, session.line.envFile);
   return { ...wish, token: handed ?? (await findToken(terminal, wish, stored?.token)) };
 }
@@ -102,7 +102,7 @@ async function findToken(
 async function connectAs(
   wish: Connecting,
   { yes, move, wait }: ConnectOptions,
-  { terminal, services, storage: { database, box }, registry, adapters }: ServicesSession,
+  { terminal, services, registry, adapters }: ServicesSession,
 ): Promise<Connected> {
   const { subscription } = services;
   const canBeReached = subscription.publicUrl !== undefined;
@@ -111,7 +111,6 @@ async function connectAs(
     registry,
     adapters,
     by: decidedBy(),
-    installStore: createInstallStore(database, box),
     ensureEndpoint: canBeReached
       ? (install: string, signal: AbortSignal) => ensureEndpoint(subscription, install, { mayMove: move, signal })
       : null,

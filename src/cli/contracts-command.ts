@@ -1,13 +1,10 @@
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
 import type { ContractStatus } from '../domain/evidence-status.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
-import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { type ContractDecision, decideContract } from '../operator/decide-contract.ts';
 import { type EndedAtMarketplace, endAtMarketplace } from '../operator/end-at-marketplace.ts';
 import { type ListedContract, listContracts } from '../operator/list-contracts.ts';
-import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
 import type { EndApproval } from '../sources/source.ts';
 import { askTyped } from './ask.ts';
 import type { Printed } from './define-command.ts';
@@ -30,7 +27,7 @@ export interface ContractFilter {
 
 export async function runContractsList(filter: ContractFilter, session: StorageSession): Promise<Printed> {
   const { install, status, budget, suspects, limit } = filter;
-  const contracts = await listContracts(session.storage.database, { install, status, budget, suspects, limit });
+  const contracts = await listContracts(session.storage, { install, status, budget, suspects, limit });
   if (contracts.length === 0) await refuseUnknownInstall(session, install);
   return printContracts(contracts);
 }
@@ -66,13 +63,10 @@ export interface ContractEnd extends NamedContract {
 export async function runContractsEnd(named: ContractEnd, session: StorageSession): Promise<Printed> {
   if (!named.atMarketplace) return await decide('end', named, session);
   const { storage, terminal } = session;
-  const { database } = storage;
   const { sources } = await loadRegistry(session);
   const deps = {
-    database,
+    ...storage,
     sources,
-    contracts: createContractStore(database),
-    installStates: createInstallStateStore(database),
     by: decidedBy(),
     confirm: (contract: ContractEvidence) => confirmEnd(terminal, contract, named.confirm),
     onApproval: (approval: EndApproval) => void terminal.stderr.write(`${toApprovalText(approval)}\n`),
@@ -120,13 +114,9 @@ export async function runContractsReopen(named: NamedContract, session: StorageS
 async function decide(
   decision: ContractDecision,
   { contract: id, install: named }: NamedContract,
-  { storage: { database, box } }: StorageSession,
+  { storage }: StorageSession,
 ): Promise<Printed> {
-  const contracts = createContractStore(database);
-  const evidence = createEvidenceStore(database, box);
-  const installStates = createInstallStateStore(database);
-  const deps = { database, contracts, evidence, installStates, by: decidedBy() };
-  const { install } = await decideContract(deps, decision, id, named);
+  const { install } = await decideContract({ ...storage, by: decidedBy() }, decision, id, named);
   return printDecided({ install, contractId: id, decision });
 }
 

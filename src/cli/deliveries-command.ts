@@ -1,7 +1,8 @@
 import type { DeliveryState } from '../domain/delivery.ts';
 import { AppError } from '../domain/errors.ts';
 import { digestOf } from '../inbox/body-key.ts';
-import type { ListedDelivery } from '../inbox/delivery-list-store.ts';
+import { type ListedDelivery, listDeliveries } from '../inbox/delivery-list-store.ts';
+import { findBody, findDelivery } from '../inbox/inbox-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { replayDeliveries } from '../operator/replay-deliveries.ts';
 import type { Printed } from './define-command.ts';
@@ -22,7 +23,7 @@ export async function runDeliveriesList(
   { install, state, limit }: DeliveryFilter,
   session: StorageSession,
 ): Promise<Printed> {
-  const deliveries = await session.storage.inbox.list({ install, state, limit });
+  const deliveries = await listDeliveries(session.storage.database.kysely, { install, state, limit });
   if (deliveries.length === 0) await refuseUnknownInstall(session, install);
   return printDeliveries(deliveries.map(toShown));
 }
@@ -45,13 +46,13 @@ const columns: Columns<ShownDelivery> = [
 
 export async function runDeliveriesShow(
   { id, raw }: { id: number; raw: boolean },
-  { terminal, storage: { inbox } }: StorageSession,
+  { terminal, storage }: StorageSession,
 ): Promise<Printed | undefined> {
   if (raw) {
-    terminal.stdout.write(found(id, await inbox.findBody(id)));
+    terminal.stdout.write(found(id, await findBody(storage, id)));
     return undefined;
   }
-  return printDelivery(toShown(found(id, await inbox.find(id))));
+  return printDelivery(toShown(found(id, await findDelivery(storage, id))));
 }
 
 export function printDelivery(shown: ShownDelivery): Printed {
@@ -68,12 +69,8 @@ export async function runDeliveriesReplay(
   { ids, failed }: { ids: number[]; failed: boolean },
   { storage }: StorageSession,
 ): Promise<Printed> {
-  const { inbox } = storage;
-  for (const id of ids) found(id, await inbox.find(id));
-  const { replayed, left } = await replayDeliveries(
-    { database: storage.database, inbox, by: decidedBy() },
-    { ids, failed },
-  );
+  for (const id of ids) found(id, await findDelivery(storage, id));
+  const { replayed, left } = await replayDeliveries({ ...storage, by: decidedBy() }, { ids, failed });
   return printReplayed(replayed.length, left.length);
 }
 

@@ -11,6 +11,7 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { type InstallRegistry, openSources } from '../installs/install-registry.ts';
 import { createSecretBox, type SecretBox } from '../keys/secret-box.ts';
 import { checkKey, findKey } from '../keys/secret-key.ts';
+import type { Storage } from '../keys/storage.ts';
 import { systemClock } from '../lib/clock.ts';
 import { retry } from '../lib/retry.ts';
 import { type Check, checkChannels, failure, ok, warning } from '../operator/doctor-checks.ts';
@@ -78,14 +79,12 @@ async function checkAll(
   const { installs, marketplace, receiver, reconcile } = subject.loaded.config;
   // Without the right key, the results of further checks would be wrong.
   if (stored.isShut) return [...checkConfiguration(subject.loaded), ...stored.checks];
-  const database = stored.sources && stored.database;
-  const tools = { config: subject.loaded.config, adapters, database };
   const sources = stored.sources ?? openSources(installs, marketplace);
   const asked = { sources, publicUrl: receiver.publicUrl, schedule: reconcile.schedule };
   return [
     ...checkConfiguration(subject.loaded),
     ...checkChannels(subject.loaded.config.notifications),
-    ...(await examineTools(tools, signal)),
+    ...(await examineTools(stored.storage, { config: subject.loaded.config, adapters }, signal)),
     ...(await examineMarketplace(asked, signal)),
     ...(options.rehearse ? [await rehearseIn(adapters, options, signal)] : []),
     ...stored.checks,
@@ -116,6 +115,8 @@ interface Stored {
   checks: Check[];
   /** It stays open, because the API client of an install looks up in it which customer the token belongs to. */
   database?: Database | undefined;
+  /** The database with its key; undefined if the installs in it could not be read. */
+  storage?: Storage;
   /** Whether no key opens what is sealed in it. */
   isShut?: true;
   /** The API clients of all installs, connected ones too; undefined if they could not be read. */
@@ -160,7 +161,8 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
   const { config } = loaded;
   const { key, box } = await examineKey(database, loaded);
   if (box === undefined) return { checks: [answers, key], isShut: true };
-  const registry = openRegistry({ config, storage: { database, box } });
+  const storage = { database, box };
+  const registry = openRegistry({ config, storage });
   try {
     await registry.load();
   } catch (error) {
@@ -171,8 +173,8 @@ async function checkOpened(database: Database, subject: Subject): Promise<Stored
     return isTwice ? { checks } : { checks, isShut: true };
   }
   const { installs, sources } = registry;
-  const examined = { config, installs, database, box, adapters, clock: systemClock };
-  return { checks: [answers, key, ...(await examine(examined))], sources };
+  const examined = { ...storage, config, installs, adapters, clock: systemClock };
+  return { checks: [answers, key, ...(await examine(examined))], storage, sources };
 }
 
 const restoring = 'restore database and key from backups that belong together';

@@ -1,6 +1,11 @@
 import { maskText } from '../lib/mask.ts';
 import { describeFinding, driftSides, sayNext } from '../operator/describe-drift.ts';
-import { createFindingStore, type ListedFinding, type ListedGroupDrift } from '../reconcile/drift/finding-store.ts';
+import {
+  type ListedFinding,
+  type ListedGroupDrift,
+  listFindings,
+  listGroupDrifts,
+} from '../reconcile/drift/finding-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
@@ -14,12 +19,11 @@ export interface DriftOptions {
 /** `gangway drift`: what differs between what the tools list and the memberships that are known, by name. */
 export async function runDrift(
   { tool, group: groupId, limit }: DriftOptions,
-  { storage: { database, box } }: StorageSession,
+  { storage }: StorageSession,
 ): Promise<Printed> {
-  const findings = createFindingStore(database, box);
-  const groups = await findings.listGroups({ tool, groupId, limit });
+  const groups = await listGroupDrifts(storage, { tool, groupId, limit });
   const kinds = Object.values(driftSides).flat();
-  const found = (await findings.list({ tool, groupId, kinds, limit })).map(toMasked);
+  const found = (await listFindings(storage, { tool, groupId, kinds, limit })).map(toMasked);
   return printDrift(groups, found);
 }
 

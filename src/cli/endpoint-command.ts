@@ -93,7 +93,7 @@ export async function runEndpointRedeliver(
   const { terminal, services, storage } = session;
   const install = pickInstall(session, services.installs, named);
   const asked = await redeliver(services.subscription, install, delivery, terminal.signal);
-  await noteAct(storage, 'endpoint redeliver', install);
+  await noteAct(storage.database, 'endpoint redeliver', install);
   return printRedelivered(install, asked);
 }
 

@@ -15,16 +15,15 @@ import { loadRegistry } from './with-storage.ts';
 /** `gangway explain`: each reason for a person's access, and what is missing for it. */
 export async function runExplain({ subject }: { subject: string }, session: StorageSession): Promise<Printed> {
   const { config, storage } = session;
-  const { database, box } = storage;
   const { installs } = await loadRegistry(session);
   const adapters = await loadAdapters(config);
   const { managedDomains } = config.marketplace;
-  const { instances, tools, attention } = await loadRunning(database, systemClock);
-  const { explanations } = await explainSubject({ database, box, installs, adapters, managedDomains, tools }, subject);
+  const { instances, tools, attention } = await loadRunning(storage, systemClock);
+  const { explanations } = await explainSubject({ ...storage, installs, adapters, managedDomains, tools }, subject);
   if (explanations.length === 0) {
     throw new AppError('not_found', 'Nothing is known of such a person or contract: no event named it, and no read');
   }
-  const budgets = await explainBudgets(database, subject);
+  const budgets = await explainBudgets(storage, subject);
   const isRunning = instances.some(({ state }) => state === 'running');
   return printExplained({
     explanations,

@@ -1,8 +1,5 @@
-import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Forgotten, forgetPerson } from '../privacy/forget-person.ts';
-import { createPersonStore } from '../privacy/person-store.ts';
-import { createRetentionStore } from '../privacy/retention-store.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
 import { decidedBy } from './with-storage.ts';
@@ -16,18 +13,9 @@ export interface ForgetOptions {
 /** `gangway forget`: clears the personal data of a person who has asked for it. */
 export async function runForget(
   { person, install, dryRun }: ForgetOptions,
-  { terminal, storage: { database, box, inbox } }: StorageSession,
+  { terminal, storage }: StorageSession,
 ): Promise<Printed> {
-  const deps = {
-    database,
-    box,
-    inbox,
-    clock: systemClock,
-    signal: terminal.signal,
-    people: createPersonStore(database),
-    retention: createRetentionStore(database),
-    lockEvidence: createEvidenceStore(database, box).lock,
-  };
+  const deps = { ...storage, clock: systemClock, signal: terminal.signal };
   const forgotten = await forgetPerson(deps, person, { dryRun, by: decidedBy(), install });
   return printForgotten(forgotten, dryRun);
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import { createGuidelineStore, type GuidelineRow } from '../guidelines/guideline-store.ts';
+import { type GuidelineRow, listGuidelines } from '../guidelines/guideline-store.ts';
 import { diffLines, shortenDiff } from '../lib/line-diff.ts';
 import { maskText } from '../lib/mask.ts';
 import { stripControl } from '../lib/strip-control.ts';
@@ -42,7 +42,7 @@ export async function runGuidelinesList(
   { install }: Pick<OfProject, 'install'>,
   { storage }: StorageSession,
 ): Promise<Printed> {
-  const rows = await createGuidelineStore(storage.database).list();
+  const rows = await listGuidelines(storage);
   return printGuidelines(rows.filter((row) => install === undefined || row.install === install));
 }
 

@@ -1,4 +1,3 @@
-import { createInstallStore } from '../installs/install-store.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type ListedInstall, listInstalls } from '../operator/list-installs.ts';
 import { removeInstall } from '../operator/remove-install.ts';
@@ -12,7 +11,7 @@ import { decidedBy, loadRegistry } from './with-storage.ts';
 
 export async function runInstallsList(_given: object, session: StorageSession): Promise<Printed> {
   const registry = await loadRegistry(session);
-  return printInstalls(await listInstalls(session.storage.database, registry.installs, systemClock.now()));
+  return printInstalls(await listInstalls(session.storage, registry.installs, systemClock.now()));
 }
 
 export function printInstalls(installs: readonly ListedInstall[]): Printed {
@@ -33,10 +32,9 @@ export async function runInstallsRemove(
   { install: named, acceptOrphans }: { install: string; acceptOrphans: boolean },
   session: ServicesSession,
 ): Promise<Printed> {
-  const { services, storage } = session;
+  const { services } = session;
   const install = pickInstall(session, services.installs, named);
-  const installStore = createInstallStore(storage.database, storage.box);
-  await removeInstall({ ...services, installStore, by: decidedBy() }, install, acceptOrphans);
+  await removeInstall({ ...services, by: decidedBy() }, install, acceptOrphans);
   return printRemoved(install);
 }
 

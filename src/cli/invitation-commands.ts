@@ -1,5 +1,5 @@
 import { loadAdapters } from '../adapters/load-adapters.ts';
-import { createHandoverStore, type Handover } from '../converge/handover-store.ts';
+import { type Handover, renewInvitationOf, takeInvitation } from '../converge/handover-store.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import type { Printed } from './define-command.ts';
 import type { StorageSession } from './session.ts';
@@ -9,9 +9,9 @@ import { decidedBy } from './with-storage.ts';
 
 export async function runMembersInvitation(
   { membership }: { membership: number },
-  { storage: { database, box } }: StorageSession,
+  { storage }: StorageSession,
 ): Promise<Printed> {
-  const handover = await createHandoverStore(database, box).take(membership, decidedBy());
+  const handover = await takeInvitation(storage, membership, decidedBy());
   return printInvitation(membership, handover);
 }
 
@@ -22,11 +22,11 @@ export function printInvitation(membership: number, handover: Handover): Printed
 
 export async function runMembersRenew(
   { membership }: { membership: number },
-  { config, storage: { database, box } }: StorageSession,
+  { config, storage }: StorageSession,
 ): Promise<Printed> {
   const adapters = await loadAdapters(config);
   const canRenew = (tool: string) => adapters.get(tool)?.renewInvitation !== undefined;
-  await createHandoverStore(database, box).renew(membership, canRenew, decidedBy());
+  await renewInvitationOf(storage, membership, canRenew, decidedBy());
   return printRenewed(membership);
 }
 

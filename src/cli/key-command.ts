@@ -39,7 +39,7 @@ export async function runKeyRotate(_given: object, session: Session): Promise<Pr
     const rotated = await rotateKey({ database, oldKey, newKey, isAlone, clock, signal, onProgress });
     promote();
     const { fingerprint } = createSecretBox(newKey);
-    await noteAct({ database }, 'key rotate', `the key is ${fingerprint}`);
+    await noteAct(database, 'key rotate', `the key is ${fingerprint}`);
     return { data: { fingerprint, ...rotated }, text: () => toText(fingerprint, rotated) };
   } finally {
     alive.release();

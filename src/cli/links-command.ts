@@ -3,6 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import { addLink, findLink, removeLink } from '../operator/links/change-links.ts';
 import { examineLink } from '../operator/links/examine-link.ts';
 import { type ListedLinks, listLinks } from '../operator/links/list-links.ts';
+import { listScopes } from '../usage/read/scope-store.ts';
 import type { Printed } from './define-command.ts';
 import { pickInstall, pickInstalls } from './pick-install.ts';
 import type { ServicesSession } from './session.ts';
@@ -17,14 +18,14 @@ export async function runLinksList(
 ): Promise<Printed> {
   const { services, adapters, terminal } = session;
   const { installs, sources, rules } = services;
-  const { scopeOf, scopes } = services.usage.deps;
+  const { scopeOf } = services.usage.deps;
   const deps = {
     installs,
     adapters,
     sources,
     routeLink: rules.routeLink,
     scopeOf,
-    scopes: await scopes.list(),
+    scopes: await listScopes(services),
   };
   const listed = await listLinks(deps, pickInstalls(session, installs, install), terminal.signal);
   return printLinks(listed);

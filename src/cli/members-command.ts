@@ -1,13 +1,13 @@
-import type { Storage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import { toAppError } from '../domain/errors.ts';
 import type { MembershipState } from '../domain/membership.ts';
 import { describeCause } from '../domain/standing.ts';
+import type { Storage } from '../keys/storage.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { createDoubtStore } from '../memberships/doubt-store.ts';
-import type { ListedMembership } from '../memberships/membership-list-store.ts';
-import { createOwnershipStore } from '../memberships/ownership-store.ts';
+import { adoptDoubted } from '../memberships/doubt-store.ts';
+import { type ListedMembership, listMemberships } from '../memberships/membership-list-store.ts';
+import { adoptMember } from '../memberships/ownership-store.ts';
 import { listWaiting, type WaitingMember } from '../operator/list-waiting.ts';
 import { type Release, releaseMembership } from '../operator/release-membership.ts';
 import type { Printed } from './define-command.ts';
@@ -35,7 +35,13 @@ export async function runMembers(filter: MemberFilter, session: StorageSession):
   const { config, storage } = session;
   const members: Listed[] = waiting
     ? await listWaiting(storage, { tool, limit, ...toReach(config) })
-    : await storage.memberships.list({ tool, state, isUndecided: undecided, isLeaving: leaving, limit });
+    : await listMemberships(storage.database.kysely, {
+        tool,
+        state,
+        isUndecided: undecided,
+        isLeaving: leaving,
+        limit,
+      });
   if (members.length === 0) refuseUnknownTool(session, tool);
   return printMembers(members, filter);
 }
@@ -88,8 +94,9 @@ export async function runMembersRelease(releasing: Releasing, { config, storage 
   );
 }
 
-function listUndecided({ memberships }: Storage) {
-  return (tool: string | undefined) => memberships.list({ tool, isUndecided: true, limit: mostUndecided });
+function listUndecided({ database }: Storage) {
+  return (tool: string | undefined) =>
+    listMemberships(database.kysely, { tool, isUndecided: true, limit: mostUndecided });
 }
 
 export const mostUndecided = 100_000;
@@ -131,14 +138,9 @@ function toDecided(membership: number, decision: Decision, outcome: Outcome): Pr
   };
 }
 
-async function adopt(
-  { database, memberships, box }: Storage,
-  { id, account: withAccount, address }: Adoption & { id: number },
-): Promise<Outcome> {
-  if (address === undefined) {
-    return await createOwnershipStore(database, memberships).adopt(id, decidedBy(), { withAccount });
-  }
-  await createDoubtStore(database, box).adopt(id, address, decidedBy());
+async function adopt(ctx: Storage, { id, account: withAccount, address }: Adoption & { id: number }): Promise<Outcome> {
+  if (address === undefined) return await adoptMember(ctx, id, decidedBy(), { withAccount });
+  await adoptDoubted(ctx, id, address, decidedBy());
   return 'adopted';
 }
 

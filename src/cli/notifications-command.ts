@@ -3,7 +3,7 @@ import { AppError } from '../domain/errors.ts';
 import type { DispatchState } from '../domain/notice.ts';
 import { systemClock } from '../lib/clock.ts';
 import { type Channel, type Trial, tryChannels } from '../notify/channel.ts';
-import { createDispatchStore, type ListedDispatch } from '../notify/dispatch-store.ts';
+import { type ListedDispatch, listDispatches } from '../notify/dispatch-store.ts';
 import type { Printed } from './define-command.ts';
 import type { Session, StorageSession } from './session.ts';
 import { type Columns, formatList } from './table.ts';
@@ -15,7 +15,7 @@ export async function runNotificationsList(
   { state, limit }: { state: DispatchState | undefined; limit: number },
   { storage }: StorageSession,
 ): Promise<Printed> {
-  const notifications = await createDispatchStore(storage.database).list({ state, limit });
+  const notifications = await listDispatches(storage, { state, limit });
   return printNotifications(notifications);
 }
 

@@ -1,11 +1,17 @@
 import type { PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { describeCause } from '../domain/standing.ts';
-import { createEvidenceStore } from '../evidence/evidence-store.ts';
 import { maskText } from '../lib/mask.ts';
 import { type Approved, approvePlan } from '../operator/approve-plan.ts';
 import { decidePlan } from '../operator/decide-plan.ts';
-import { createPlanStore, type Plan, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
+import {
+  findPlan,
+  listPlanItems,
+  listPlans,
+  type Plan,
+  type PlanItem,
+  type PlanResult,
+} from '../removals/plan-store.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall } from './pick-install.ts';
 import type { ServicesSession, StorageSession } from './session.ts';
@@ -23,7 +29,7 @@ export interface PlanFilter {
 
 export async function runPlansList({ install, state, all }: PlanFilter, session: StorageSession): Promise<Printed> {
   const wanted = all ? undefined : (state ?? 'open');
-  const plans = await createPlanStore(session.storage.database).list({ install, state: wanted });
+  const plans = await listPlans(session.storage, { install, state: wanted });
   if (plans.length === 0) await refuseUnknownInstall(session, install);
   return printPlans(plans);
 }
@@ -46,10 +52,9 @@ const columns: Columns<Plan> = [
 ];
 
 export async function runPlansShow({ plan: id }: { plan: number }, { storage }: StorageSession): Promise<Printed> {
-  const store = createPlanStore(storage.database);
-  const plan = await store.find(id);
+  const plan = await findPlan(storage, id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
-  return printPlan(plan, (await store.show(id)).map(toShown));
+  return printPlan(plan, (await listPlanItems(storage, id)).map(toShown));
 }
 
 export type ShownItem = ReturnType<typeof toShown>;
@@ -90,8 +95,7 @@ export async function runPlansApprove(
   { plan, only, withoutReading, wait }: Approval,
   { terminal, services }: ServicesSession,
 ): Promise<Printed> {
-  const plans = createPlanStore(services.database);
-  const deps = { ...services, plans, by: decidedBy() };
+  const deps = { ...services, by: decidedBy() };
   const patience = toPatience(terminal, wait);
   const approved = await approvePlan(deps, plan, [...services.installs.keys()], {
     patience,
@@ -136,13 +140,9 @@ function toDone({ removed, left }: { removed: number; left: number }): string {
 
 export async function runPlansReject(
   { plan, only }: { plan: number; only: number[] },
-  { storage: { database, box } }: StorageSession,
+  { storage }: StorageSession,
 ): Promise<Printed> {
-  const plans = createPlanStore(database);
-  const evidence = createEvidenceStore(database, box);
-  const rejected = await decidePlan({ database, plans, evidence, by: decidedBy() }, 'reject', plan, {
-    only: toOnly(only),
-  });
+  const rejected = await decidePlan({ ...storage, by: decidedBy() }, 'reject', plan, { only: toOnly(only) });
   return printRejected(plan, rejected);
 }
 

@@ -1,4 +1,4 @@
-import { createOwnershipStore, type OrphanedMembership, type Retired } from '../memberships/ownership-store.ts';
+import { listOrphans, type OrphanedMembership, type Retired, retireOrphans } from '../memberships/ownership-store.ts';
 import type { Printed } from './define-command.ts';
 import { refuseUnknownInstall, refuseUnknownTool } from './pick-install.ts';
 import type { StorageSession } from './session.ts';
@@ -13,16 +13,15 @@ export interface RetireOptions {
 
 /** `gangway retire`: memberships whose configuration is gone are removed by this command alone. */
 export async function runRetire({ install, tool, yes }: RetireOptions, session: StorageSession): Promise<Printed> {
-  const { database, memberships } = session.storage;
-  const ownership = createOwnershipStore(database, memberships);
-  const orphans = await ownership.orphans({ install, tool });
+  const { storage } = session;
+  const orphans = await listOrphans(storage, { install, tool });
   if (orphans.length === 0) {
     await refuseUnknownInstall(session, install);
     refuseUnknownTool(session, tool);
   }
   const tools = new Set(session.config.tools.keys());
   if (!yes) return printOrphans(orphans, tools);
-  return printRetired(orphans, await ownership.retire(orphans, tools, decidedBy()));
+  return printRetired(orphans, await retireOrphans(storage, orphans, tools, decidedBy()));
 }
 
 export function printOrphans(orphans: readonly OrphanedMembership[], tools: ReadonlySet<string>): Printed {

@@ -1,6 +1,6 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Services } from '../app/services.ts';
-import type { Storage } from '../app/storage.ts';
+import type { OpenStorage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { Terminal } from './terminal.ts';
@@ -18,7 +18,7 @@ export interface Session {
 /** The database is open. */
 export interface StorageSession extends Session {
   config: Config;
-  storage: Storage;
+  storage: OpenStorage;
 }
 
 /** The services of a running bridge are created too. */

@@ -17,8 +17,8 @@ export async function runStatus({ since }: { since: number }, session: StorageSe
   const { installs } = await loadRegistry(session);
   const from = instantIn(systemClock, -since);
   const mailed = toMailed(config, toInstant(systemClock.now()));
-  const status = await loadStatus(storage.database, from, installs, mailed);
-  const running = await loadRunning(storage.database, systemClock);
+  const status = await loadStatus(storage, from, installs, mailed);
+  const running = await loadRunning(storage, systemClock);
   const attention = [...running.attention, ...aboutFile(session, running), ...status.attention];
   const all = { ...status, ...running, attention };
   return printStatus(all);

@@ -8,7 +8,7 @@ import { decidedBy } from './with-storage.ts';
 /** `gangway tools`: the server that each tool is bound to, and how to accept another one. */
 
 export async function runToolsList(_given: object, { config, storage }: StorageSession): Promise<Printed> {
-  const tools = await listServers(storage.database, config.tools);
+  const tools = await listServers(storage, config.tools);
   return printTools(tools);
 }
 

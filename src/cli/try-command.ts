@@ -5,16 +5,19 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { loadAdapters } from '../adapters/load-adapters.ts';
 import { createApp } from '../app/app.ts';
-import { openStorage, type Storage } from '../app/storage.ts';
+import { openStorage } from '../app/storage.ts';
 import { Config } from '../config/config-schema.ts';
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { platformEventTypes } from '../domain/event.ts';
 import type { MembershipState } from '../domain/membership.ts';
+import { listDeliveries } from '../inbox/delivery-list-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { systemClock, toInstant } from '../lib/clock.ts';
 import { requestJson } from '../lib/http-client.ts';
 import { createLogger } from '../lib/logger.ts';
-import { createInstallStateStore } from '../reconcile/read/install-state-store.ts';
+import { listMemberships } from '../memberships/membership-list-store.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import type { Session } from './session.ts';
 import type { Terminal } from './terminal.ts';
@@ -167,17 +170,17 @@ async function takeTourOfAccount(
 
 const patienceMs = 10_000;
 
-async function waitForDelivery({ inbox }: Storage, type: string): Promise<string> {
+async function waitForDelivery({ database }: Storage, type: string): Promise<string> {
   return await waitFor(`the delivery of ${type}`, async () => {
-    const deliveries = await inbox.list({ limit: 10 });
+    const deliveries = await listDeliveries(database.kysely, { limit: 10 });
     const { state } = deliveries.find((delivery) => delivery.eventType === type) ?? {};
     return state === 'handled' ? `${type} received, stored and ${state}` : undefined;
   });
 }
 
-async function waitForMember({ memberships }: Storage, state: MembershipState): Promise<string> {
+async function waitForMember({ database }: Storage, state: MembershipState): Promise<string> {
   return await waitFor(`a membership that is ${state}`, async () => {
-    const [member] = await memberships.list({ state, limit: 1 });
+    const [member] = await listMemberships(database.kysely, { state, limit: 1 });
     if (member === undefined) return undefined;
     return `${member.displayName ?? member.trainerId} in ${member.groupId}: ${member.state}`;
   });
@@ -240,7 +243,7 @@ function configureAccount({ token, jobId }: TriedAccount) {
 /** The schedule would do so within a minute. */
 async function wantFirstReading({ database }: Storage): Promise<void> {
   const now = toInstant(systemClock.now());
-  await inTransaction(database, (tx) => createInstallStateStore(database).wantRead(tx, ['demo'], now));
+  await inTransaction(database, (tx) => wantRead(tx, ['demo'], now));
 }
 
 interface Customer {

@@ -1,7 +1,6 @@
 import { countNames } from '../domain/usage.ts';
 import { decideHeldWork } from '../operator/decide-work.ts';
 import { describeHeld } from '../usage/compare/describe-difference.ts';
-import { createLoweringStore } from '../usage/report/lowering-store.ts';
 import { type ListedHeld, listHeld } from '../usage/show/decide-held.ts';
 import { type Lowering, listLowerings } from '../usage/show/list-lowerings.ts';
 import type { Printed } from './define-command.ts';
@@ -20,9 +19,9 @@ export async function runUsageHeld({ id, assign }: HeldOptions, session: Service
   return id === undefined ? await list(session) : await decide(session, id, assign);
 }
 
-async function list({ services: { usage, database, installs } }: ServicesSession): Promise<Printed> {
+async function list({ services: { usage, installs } }: ServicesSession): Promise<Printed> {
   const held = await Array.fromAsync(listHeld(usage.deps));
-  const lowerings = await listLowerings(usage.deps, createLoweringStore(database), [...installs.keys()]);
+  const lowerings = await listLowerings(usage.deps, [...installs.keys()]);
   return printHeld(held, lowerings);
 }
 

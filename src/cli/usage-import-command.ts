@@ -11,12 +11,11 @@ import { openHeapClearing } from '../lib/small-heap.ts';
 import { stripControl } from '../lib/strip-control.ts';
 import { clearImports } from '../usage/import/clear-imports-worker.ts';
 import type { ImportFormat } from '../usage/import/entry.ts';
-import { createImportStore, type ListedImport } from '../usage/import/import-store.ts';
-import { createKnownPeopleStore } from '../usage/import/known-people-store.ts';
+import { type ListedImport, listImports } from '../usage/import/import-store.ts';
 import type { ImportPreview } from '../usage/import/preview-import.ts';
 import { countImport, findUndoable, type SettleDeps, undoImport } from '../usage/import/settle-import.ts';
 import { type LineFault, type StageDeps, stageImport } from '../usage/import/stage-import.ts';
-import { createStagingStore, type ReplacedImport } from '../usage/import/staging-store.ts';
+import { dropStaging, type ReplacedImport } from '../usage/import/staging-store.ts';
 import { toTemplate } from '../usage/import/template.ts';
 import { askYesNo } from './ask.ts';
 import type { Printed } from './define-command.ts';
@@ -60,17 +59,14 @@ type Deps = StageDeps & SettleDeps;
 /** A small cache is enough for a file of any length with lines in any order. */
 const cacheKiB = 4 * 1024;
 
-async function createDeps({ terminal, storage: { database, box } }: StorageSession): Promise<Deps> {
-  const clock = createDatabaseClock(database, systemClock);
+async function createDeps({ terminal, storage }: StorageSession): Promise<Deps> {
+  const clock = createDatabaseClock(storage.database, systemClock);
   await clock.correct();
   return {
-    database,
+    ...storage,
     clock,
     signal: terminal.signal,
     onProgress: createProgress(terminal),
-    staging: createStagingStore(database),
-    imports: createImportStore(database),
-    people: createKnownPeopleStore(database, box),
     note: async (tx, action, subject) => {
       await writeAudit(tx, decidedBy(), action, subject);
     },
@@ -125,7 +121,7 @@ async function importFile(
 
 async function settle(deps: Deps, id: number, isMeant: boolean): Promise<number | null> {
   if (isMeant) await countImport(deps, id);
-  else await inTransaction(deps.database, (tx) => deps.staging.drop(tx, id));
+  else await inTransaction(deps.database, (tx) => dropStaging(tx, id));
   return isMeant ? id : null;
 }
 
@@ -202,7 +198,7 @@ export async function runUsageImports(
   { install, limit }: { install: string | undefined; limit: number },
   session: StorageSession,
 ): Promise<Printed> {
-  const imports = await createImportStore(session.storage.database).list({ install, limit });
+  const imports = await listImports(session.storage, { install, limit });
   if (imports.length === 0) await refuseUnknownInstall(session, install);
   return printImports(imports);
 }

@@ -45,7 +45,7 @@ export async function withServices(
       await alive.hold();
       // Before the lock was held, the key may have been rotated.
       await checkKey(storage.database, storage.box);
-      await carryTools(storage.database, config.tools, logger);
+      await carryTools(storage, config.tools, logger);
     }
     const registry = await loadRegistry({ config, storage });
     const metrics = createMetrics();

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { openRegistry, openStorage, type Storage } from '../app/storage.ts';
+import { type OpenStorage, openRegistry, openStorage } from '../app/storage.ts';
 import type { Config } from '../config/config-schema.ts';
 import type { Environment } from '../config/document.ts';
 import { readEnvironment } from '../config/environment.ts';
 import type { ConfigurationQuery } from '../config/find-configuration.ts';
 import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { inTransaction } from '../db/database.ts';
+import { type Database, inTransaction } from '../db/database.ts';
 import { sqliteFileOf } from '../db/sqlite-database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
@@ -65,12 +65,12 @@ export function refuseMissing({ config, source }: LoadedConfig, isDry: boolean):
   );
 }
 
-export async function openConfigured(loaded: LoadedConfig): Promise<Storage> {
+export async function openConfigured(loaded: LoadedConfig): Promise<OpenStorage> {
   return await openStorage(loaded.config.database.url, secretKeyOf(loaded));
 }
 
 /** All installs: those of the configuration and those of the database. */
-export async function loadRegistry(given: { config: Config; storage: Storage }): Promise<InstallRegistry> {
+export async function loadRegistry(given: { config: Config; storage: OpenStorage }): Promise<InstallRegistry> {
   const registry = openRegistry(given);
   await registry.load();
   return registry;
@@ -87,7 +87,7 @@ export function decidedBy(): By {
 }
 
 /** Keeps what an operator has just had done, where that took more than one transaction. */
-export async function noteAct({ database }: Pick<Storage, 'database'>, action: string, subject: string): Promise<void> {
+export async function noteAct(database: Database, action: string, subject: string): Promise<void> {
   await inTransaction(database, (tx) => writeAudit(tx, decidedBy(), action, subject));
 }
 

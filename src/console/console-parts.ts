@@ -1,24 +1,23 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
-import type { Database } from '../db/database.ts';
+import type { Install } from '../domain/install.ts';
 import type { SyncInstallDeps } from '../guidelines/sync-install.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
-import type { Install } from '../installs/install.ts';
 import type { InstallRegistry } from '../installs/install-registry.ts';
 import type { SubscriptionDeps } from '../installs/subscription/look-at-subscription.ts';
 import type { RotateDeps } from '../installs/tokens/rotate-token.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { OrphanDeps } from '../memberships/find-orphans.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
 import type { Approvals } from '../operator/approvals.ts';
-import type { ApprovePlanDeps } from '../operator/approve-plan.ts';
+import type { WorkDeps } from '../operator/do-work.ts';
 import type { Check } from '../operator/doctor-checks.ts';
-import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
+import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
+import type { Silence } from '../reconcile/runs/silence.ts';
 import type { Usage } from '../usage/create-usage.ts';
 
 /** What the loops of this process act with, as far as operators decide about it. */
-export interface ConsoleServices extends Omit<ApprovePlanDeps, 'by' | 'plans'> {
+export interface ConsoleServices extends WorkDeps, ReconcileDeps {
+  silence: Silence;
   usage: Pick<Usage, 'deps'>;
   guidelines: SyncInstallDeps;
 }
@@ -29,7 +28,6 @@ export interface CustomerServices extends OrphanDeps {
   registry: InstallRegistry;
   subscription: SubscriptionDeps;
   rotation: RotateDeps;
-  installStates: InstallStateStore;
 }
 
 /** What was found when an operator asked, kept by this instance until the next one asks. */
@@ -40,12 +38,8 @@ export interface Report {
 }
 
 /** What pages read from and act with. */
-export interface ConsoleParts {
+export interface ConsoleParts extends Storage {
   config: Config;
-  database: Database;
-  box: SecretBox;
-  inbox: InboxStore;
-  memberships: MembershipStore;
   /** All installs that are configured or connected, always current. */
   installs: ReadonlyMap<string, Install>;
   /** By the name of the tool. */

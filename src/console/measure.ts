@@ -1,23 +1,20 @@
-import type { Database } from '../db/database.ts';
 import { readDatabaseSize } from '../db/database-size.ts';
+import type { Install } from '../domain/install.ts';
 import { type Instance, isInstanceRunning } from '../domain/instance.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
-import type { Install } from '../installs/install.ts';
+import { countDueDeliveries } from '../inbox/inbox-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { alertKinds } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
-import { createAlertStore } from '../notify/alert-store.ts';
+import { countByState } from '../memberships/membership-list-store.ts';
+import { countStandingAlerts } from '../notify/alert-store.ts';
 import { listOldestWaiting, listReadBegan, waitingKinds } from './waiting-store.ts';
 
 /** Where the metrics that are rows of the database come from. */
-export interface Measured {
+export interface Measured extends Storage {
   metrics: Metrics;
-  database: Database;
   /** All installs that are configured or connected, always current. */
   installs: ReadonlyMap<string, Install>;
-  inbox: InboxStore;
-  memberships: MembershipStore;
   /** The instances that run on the database, or did so lately. */
   listInstances(): Promise<Instance[]>;
   /** How many members were removed in total. */
@@ -28,29 +25,28 @@ export interface Measured {
 
 /** Rows of the database are counted when the metrics are requested. */
 export async function measure(deps: Measured): Promise<void> {
-  const { metrics, ...stores } = deps;
-  const { inbox, memberships, listRemoved, listInstances } = stores;
+  const { metrics, database, clock, listRemoved, listInstances } = deps;
   const [due, counts, totals, instances] = await Promise.all([
-    inbox.countDue(),
-    memberships.countByState(),
+    countDueDeliveries(deps),
+    countByState(database.kysely),
     listRemoved(),
     listInstances(),
   ]);
   metrics.dueDeliveries.set(due);
   metrics.memberships.reset();
   for (const { tool, state, count } of counts) metrics.memberships.set({ tool, state }, count);
-  measureInstances(metrics, instances, stores.clock.now());
+  measureInstances(metrics, instances, clock.now());
   metrics.removals.reset();
   for (const { install, removed } of totals) metrics.removals.inc({ install }, removed);
   await measureAlerts(deps);
   await measureAges(deps);
-  metrics.databaseBytes.set(await readDatabaseSize(stores.database));
+  metrics.databaseBytes.set(await readDatabaseSize(database));
 }
 
-async function measureAlerts({ metrics, database }: Measured): Promise<void> {
-  for (const kind of alertKinds) metrics.alertsActive.set({ kind }, 0);
-  for (const { kind, count } of await createAlertStore(database).countStanding()) {
-    metrics.alertsActive.set({ kind }, count);
+async function measureAlerts(ctx: Measured): Promise<void> {
+  for (const kind of alertKinds) ctx.metrics.alertsActive.set({ kind }, 0);
+  for (const { kind, count } of await countStandingAlerts(ctx)) {
+    ctx.metrics.alertsActive.set({ kind }, count);
   }
 }
 

@@ -3,11 +3,13 @@ import type { Member } from '../adapters/adapter.ts';
 import type { Transaction } from '../db/database.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 import { bindAccount, isAccountOurs } from '../memberships/account-owner-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { type AccountRules, managedGroups } from './managed-group-store.ts';
+import { managedGroups, type RoutedStorage } from './managed-group-store.ts';
+import { isAccountMadeByUs } from './ownership.ts';
 
 /** The SQL of accounts: several memberships, and several trainers, may share one (docs/design.md, Memberships). */
 
@@ -35,11 +37,12 @@ export const unsharedAccount: AccountUse = {
 
 /** Checks whether any other membership of the account is still in use. */
 export async function findAccountUse(
+  ctx: RoutedStorage,
   tx: Transaction,
-  { box, routeLink }: AccountRules,
   claim: Claim,
   found: Member | null,
 ): Promise<AccountUse> {
+  const { box } = ctx;
   const foundId = found?.id ?? null;
   const shown = found?.email ?? null;
   const all = await tx
@@ -73,7 +76,7 @@ export async function findAccountUse(
   const others = ofAccount
     .filter(({ isInUse: inUse }) => Number(inUse) === 1)
     .map((other) => ({ ...other, isOfAddress: Number(other.isOfAddress) === 1 }));
-  const managed = await managedGroups(tx, { box, routeLink }, claim);
+  const managed = await managedGroups(ctx, tx, claim);
   const isManagedHere = managed.some(({ groupId }) => groupId === claim.groupId);
   const leaving = ofAccount.filter(
     ({ isInUse: inUse, state, memberId }) => Number(inUse) === 0 && state === 'removing' && memberId === foundId,
@@ -88,6 +91,16 @@ export async function findAccountUse(
     isAccountOurs: found !== null && (await isAccountOurs(tx, claim, found)),
     groupsToLeave: [...new Set(leaving.map(({ groupId }) => groupId))].filter((groupId) => groupId !== claim.groupId),
   };
+}
+
+/** Whether we made an account, as its claim says or as was recorded. */
+export async function isAccountKnownAsOurs(
+  ctx: Storage,
+  claim: Claim,
+  account: Member | null | undefined,
+): Promise<boolean> {
+  if (account == null) return false;
+  return isAccountMadeByUs(claim, account) || (await isAccountOurs(ctx.database.kysely, claim, account));
 }
 
 /**

@@ -3,6 +3,8 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { createPassword } from '../tools/new-password.ts';
+import { findOthersAdded } from './access-store.ts';
+import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { beginCall, type ConvergeDeps, maxListAgeMs, readUntil, settledAs, toFailure } from './converge-steps.ts';
@@ -23,13 +25,13 @@ export async function addMembership(
   signal: AbortSignal,
 ): Promise<ConvergeResult | null> {
   const account = await lookAtAccount(deps, person, signal);
-  const isOursBefore = await isAccountOurs(deps, claim, account);
+  const isOursBefore = await isAccountKnownAsOurs(deps, claim, account);
   const password = passwordFor(deps, claim);
   const isAccountAbsent = account === undefined ? null : account === null;
   const intent = { operation: 'add', found: null, isAccountAbsent, password } as const;
   if ((await beginCall(deps, claim, intent)) === null) return null;
   const { exclusive } = deps.adapter.capabilities;
-  const othersAdded = exclusive === 'membership' ? undefined : await deps.settling.othersAdded(claim);
+  const othersAdded = exclusive === 'membership' ? undefined : await findOthersAdded(deps.database.kysely, claim);
   const newcomer: Person = {
     ...person,
     isAccountOurs: isOursBefore && deps.mayChangeAccounts(),
@@ -98,15 +100,6 @@ async function lookAtAccount(
   const account = await callTool(timeoutMs, signal, (callSignal) => findAccount.call(adapter, person, callSignal));
   if (account !== null && isProtected(protectedAccounts, account)) throw protectedError();
   return account;
-}
-
-async function isAccountOurs(
-  { settling }: ConvergeDeps,
-  claim: Claim,
-  account: Member | null | undefined,
-): Promise<boolean> {
-  if (account == null) return false;
-  return isAccountMadeByUs(claim, account) || (await settling.isAccountOurs(claim, account));
 }
 
 /** If the tool could not show the account before, a protected account is removed again at once. */

@@ -3,40 +3,14 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { claimRows, isFree, takeTurn } from '../db/lease.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
-import { createAddressStore, type GivenAddress } from '../memberships/address-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { addressesOfMemberships, type GivenAddress } from '../memberships/address-store.ts';
 import { isHeldBack, isWorkable } from '../memberships/membership-store.ts';
 import { findMadeAt, findNames, findPasswords, findRenewals } from './claim-details-store.ts';
 
-/**
- * The SQL of claiming. A claim is a lease with a token. A worker that lost the lease can no longer settle, and a worker
- * that decided under an older generation can no longer begin a call. A removal that the brake has not cleared is never
- * claimed.
- */
-export interface ClaimStore {
-  /** The installs with a membership that is due in the tool. */
-  installsDue(tool: string, now: string): Promise<string[]>;
-  claim(order: MembershipClaimOrder): Promise<Claim[]>;
-  /**
-   * Prolongs the lease for one more call without an intent of its own.
-   *
-   * @returns false if the claim no longer holds, so that nothing more may be done under it
-   */
-  prolong(claim: Claim, now: string, leasedUntil: string): Promise<boolean>;
-  /** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
-  putBack(claim: Claim, nextAttemptAt: string): Promise<void>;
-  /** Makes failed memberships due again, because the tool answers again. */
-  retryFailed(tool: string, now: string): Promise<void>;
-  /**
-   * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
-   * the token.
-   *
-   * @param mostAttempts leaves out memberships that were refused more often
-   */
-  retryRefused(tool: string, now: string, mostAttempts?: number): Promise<void>;
-  /** Whether there are such memberships. */
-  hasRefused(tool: string, now: string): Promise<boolean>;
-}
+// The SQL of claiming. A claim is a lease with a token. A worker that lost the lease can no longer settle, and a worker
+// that decided under an older generation can no longer begin a call. A removal that the brake has not cleared is never
+// claimed.
 
 /** The work of a dead worker is taken over after this time. */
 export const convergeLeaseMs = 30_000;
@@ -93,104 +67,131 @@ export interface Claim {
   isRenewalWanted: boolean;
 }
 
-export function createClaimStore(database: Database, box: SecretBox): ClaimStore {
-  return {
-    async installsDue(tool, now) {
-      // Skips from install to install in the index, however many memberships each has due.
-      const { rows } = await sql<{ install: string }>`
-        with recursive turn (install) as (
-          select min(install) from membership
-            where tool = ${tool} and next_attempt_at is not null
-          union all
-          select (select min(install) from membership
-            where tool = ${tool} and next_attempt_at is not null and install > turn.install)
-            from turn where turn.install is not null
-        )
-        select install from turn where exists (
-          select 1 from membership where tool = ${tool} and membership.install = turn.install
-            and next_attempt_at <= ${now})`.execute(database.kysely);
-      return rows.map((row) => row.install);
-    },
+/** The installs with a membership that is due in the tool. */
+export async function installsWithMembershipsDue(ctx: Storage, tool: string, now: string): Promise<string[]> {
+  // Skips from install to install in the index, however many memberships each has due.
+  const { rows } = await sql<{ install: string }>`
+    with recursive turn (install) as (
+      select min(install) from membership
+        where tool = ${tool} and next_attempt_at is not null
+      union all
+      select (select min(install) from membership
+        where tool = ${tool} and next_attempt_at is not null and install > turn.install)
+        from turn where turn.install is not null
+    )
+    select install from turn where exists (
+      select 1 from membership where tool = ${tool} and membership.install = turn.install
+        and next_attempt_at <= ${now})`.execute(ctx.database.kysely);
+  return rows.map((row) => row.install);
+}
 
-    async claim(order) {
-      return await inTransaction(database, async (tx) => {
-        const rows = await leaseDue(database, tx, order);
-        const names = await findNames(tx, order.install, rows);
-        const addresses = await createAddressStore(box).ofMemberships(
-          tx,
-          rows.map(({ id }) => id),
-        );
-        const renewals = await findRenewals(tx, rows);
-        const madeAt = await findMadeAt(tx, order.tool, rows);
-        const passwords = order.makesLogins ? await findPasswords(tx, box, rows) : new Map();
-        return rows.map((row) => ({
-          ...toClaim(row, order.token, addresses.get(row.id) ?? []),
-          madeAt: madeAt.get(row.trainerId) ?? new Map(),
-          displayName: names.get(row.trainerId) ?? null,
-          password: passwords.get(row.id) ?? null,
-          isRenewalWanted: renewals.has(row.id),
-        }));
-      });
-    },
+export async function claimMemberships(ctx: Storage, order: MembershipClaimOrder): Promise<Claim[]> {
+  return await inTransaction(ctx.database, async (tx) => {
+    const rows = await leaseDue(ctx.database, tx, order);
+    const names = await findNames(tx, order.install, rows);
+    const addresses = await addressesOfMemberships(
+      ctx,
+      tx,
+      rows.map(({ id }) => id),
+    );
+    const renewals = await findRenewals(tx, rows);
+    const madeAt = await findMadeAt(tx, order.tool, rows);
+    const passwords = order.makesLogins ? await findPasswords(tx, ctx.box, rows) : new Map();
+    return rows.map((row) => ({
+      ...toClaim(row, order.token, addresses.get(row.id) ?? []),
+      madeAt: madeAt.get(row.trainerId) ?? new Map(),
+      displayName: names.get(row.trainerId) ?? null,
+      password: passwords.get(row.id) ?? null,
+      isRenewalWanted: renewals.has(row.id),
+    }));
+  });
+}
 
-    prolong: ({ id, token, generation }, now, leasedUntil) =>
-      inTransaction(database, async (tx) => {
-        const held = await tx
-          .updateTable('membership')
-          .set({ leasedUntil, lateUntil: leasedUntil })
-          .where('id', '=', id)
-          .where('leaseToken', '=', token)
-          .where('leasedUntil', '>', now)
-          .where('generation', '=', generation)
-          .executeTakeFirst();
-        return held.numUpdatedRows === 1n;
-      }),
+/**
+ * Prolongs the lease for one more call without an intent of its own.
+ *
+ * @returns false if the claim no longer holds, so that nothing more may be done under it
+ */
+export function prolongClaim(
+  ctx: Storage,
+  { id, token, generation }: Claim,
+  now: string,
+  leasedUntil: string,
+): Promise<boolean> {
+  return inTransaction(ctx.database, async (tx) => {
+    const held = await tx
+      .updateTable('membership')
+      .set({ leasedUntil, lateUntil: leasedUntil })
+      .where('id', '=', id)
+      .where('leaseToken', '=', token)
+      .where('leasedUntil', '>', now)
+      .where('generation', '=', generation)
+      .executeTakeFirst();
+    return held.numUpdatedRows === 1n;
+  });
+}
 
-    async putBack({ id, token, generation }, nextAttemptAt) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('membership')
-          .set((eb) => ({
-            ...noLease,
-            // If a derivation changed the membership meanwhile, it has set the time itself.
-            nextAttemptAt: eb
-              .case()
-              .when('generation', '=', generation)
-              .then(nextAttemptAt)
-              .else(eb.ref('nextAttemptAt'))
-              .end(),
-          }))
-          .where('id', '=', id)
-          .where('leaseToken', '=', token)
-          .execute(),
-      );
-    },
+/** Gives a claim back without any change, to be claimed again at `nextAttemptAt`. */
+export async function putBackClaim(
+  ctx: Storage,
+  { id, token, generation }: Claim,
+  nextAttemptAt: string,
+): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('membership')
+      .set((eb) => ({
+        ...noLease,
+        // If a derivation changed the membership meanwhile, it has set the time itself.
+        nextAttemptAt: eb
+          .case()
+          .when('generation', '=', generation)
+          .then(nextAttemptAt)
+          .else(eb.ref('nextAttemptAt'))
+          .end(),
+      }))
+      .where('id', '=', id)
+      .where('leaseToken', '=', token)
+      .execute(),
+  );
+}
 
-    async retryFailed(tool, now) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('membership')
-          .set({ nextAttemptAt: now })
-          .where('tool', '=', tool)
-          .where('nextAttemptAt', '>', now)
-          .where('attempts', '>', 0)
-          .execute(),
-      );
-    },
+/** Makes failed memberships due again, because the tool answers again. */
+export async function retryFailedOfTool(ctx: Storage, tool: string, now: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('membership')
+      .set({ nextAttemptAt: now })
+      .where('tool', '=', tool)
+      .where('nextAttemptAt', '>', now)
+      .where('attempts', '>', 0)
+      .execute(),
+  );
+}
 
-    async retryRefused(tool, now, mostAttempts) {
-      await inTransaction(database, async (tx) => {
-        const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
-        const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
-        await (few || refused).execute();
-      });
-    },
+/**
+ * Makes memberships due that failed because the tool seemed to refuse our token. Its check has shown that it accepts
+ * the token.
+ *
+ * @param mostAttempts leaves out memberships that were refused more often
+ */
+export async function retryRefusedOfTool(
+  ctx: Storage,
+  tool: string,
+  now: string,
+  mostAttempts?: number,
+): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    const refused = tx.updateTable('membership').set({ nextAttemptAt: now }).where(isRefused(tool, now));
+    const few = mostAttempts && refused.where('attempts', '<=', mostAttempts);
+    await (few || refused).execute();
+  });
+}
 
-    async hasRefused(tool, now) {
-      const refused = database.kysely.selectFrom('membership').select('id').limit(1);
-      return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
-    },
-  };
+/** Whether there are memberships that failed because the tool seemed to refuse our token. */
+export async function hasRefusedMemberships(ctx: Storage, tool: string, now: string): Promise<boolean> {
+  const refused = ctx.database.kysely.selectFrom('membership').select('id').limit(1);
+  return (await refused.where(isRefused(tool, now)).executeTakeFirst()) !== undefined;
 }
 
 /** Decides by the last receipt: a tool that refuses a token answers 401 or 403 to everything. */

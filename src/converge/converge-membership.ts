@@ -1,11 +1,13 @@
 import type { Member, Person } from '../adapters/adapter.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConvergeStep, decideStep, type MembershipState } from '../domain/membership.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { GivenAddress } from '../memberships/address-store.ts';
+import { dueEndedProjects, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
 import { isProtected } from '../tools/account-rules.ts';
 import { addMembership, invitationOfLostTry } from './add-membership.ts';
-import type { Claim } from './claim-store.ts';
+import { type Claim, putBackClaim } from './claim-store.ts';
 import { confirmResult } from './confirm-result.ts';
 import { type ConvergeResult, metAfterOf, type SettledResult } from './converge-result.ts';
 import {
@@ -31,6 +33,7 @@ import { formerAddresses, isAccountMadeByUs, isMembershipOurs, toMadeAt } from '
 import { proveAbsence } from './prove-absence.ts';
 import { removeFormerAddresses, removeMembership } from './remove-membership.ts';
 import { renewWantedInvitation, withReset } from './renew-invitation.ts';
+import { settleMembership } from './settle-store.ts';
 
 /**
  * Converges one membership, from claim to receipt: look, intent, call, read back (docs/design.md, Memberships). The
@@ -41,16 +44,16 @@ export async function convergeMembership(
   claim: Claim,
   signal: AbortSignal,
 ): Promise<SettledResult | null> {
-  const { claims, settling, clock } = deps;
+  const { clock } = deps;
   const result = await attempt(deps, claim, signal).catch((error: unknown) =>
     signal.aborted ? null : toFailure(claim, toAppError(error), clock),
   );
   const now = clock.now();
   if (result === null) {
-    await claims.putBack(claim, toInstant(now));
+    await putBackClaim(deps, claim, toInstant(now));
     return null;
   }
-  const isHeld = await settling.settle(claim, result, toInstant(now));
+  const isHeld = await settleMembership(deps, claim, result, toInstant(now));
   const metAfterMs = metAfterOf(claim, result, toInstant(now));
   return isHeld && metAfterMs !== null ? { ...result, metAfterMs } : result;
 }
@@ -245,14 +248,15 @@ async function endAssignmentsInProjects(
   { found, state }: PresentMember,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
-  const { adapter, settling, clock } = deps;
+  const { database, adapter, clock } = deps;
   const isToLeave = claim.wanted && adapter.endAssignments !== undefined;
   if (!isToLeave || !isMembershipOurs(claim, found, deps.managedDomains)) return 'unchanged';
   try {
-    for (const project of await settling.endedProjects(claim, toInstant(clock.now()))) {
+    for (const project of await dueEndedProjects(database.kysely, claim.id, toInstant(clock.now()))) {
       const isDone = await endAssignments(deps, claim, { member: found, project }, signal);
       if (!isDone) return null;
-      await settling.recordAssignmentsEnded(claim, project, toInstant(clock.now()));
+      const now = toInstant(clock.now());
+      await inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now));
     }
     return 'unchanged';
   } catch (error) {

@@ -8,17 +8,16 @@ import { maskText } from '../lib/mask.ts';
 import { retry } from '../lib/retry.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { AccountUse } from './account-store.ts';
-import { type Claim, type ClaimStore, convergeLeaseMs } from './claim-store.ts';
+import { type Claim, convergeLeaseMs, prolongClaim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import type { Intent } from './intent-store.ts';
+import type { RoutedStorage } from './managed-group-store.ts';
 import { judgeAccountId } from './ownership.ts';
-import type { SettleStore } from './settle-store.ts';
+import { commitIntent } from './settle-store.ts';
 
 /** The steps that bring a membership in line: a look, an intent, a call, and a read-back. */
 
-export interface ConvergeDeps {
-  claims: ClaimStore;
-  settling: SettleStore;
+export interface ConvergeDeps extends RoutedStorage {
   adapter: Adapter;
   /** The longest that a call may take: half a lease at most, so that no call outlives its lease. */
   timeoutMs: number;
@@ -81,14 +80,10 @@ function nextFullHour(now: Date): string {
  *
  * @returns null if the call must not be made
  */
-export async function beginCall(
-  { settling, clock }: Pick<ConvergeDeps, 'settling' | 'clock'>,
-  claim: Claim,
-  intent: Intent,
-): Promise<AccountUse | null> {
-  const now = toInstant(clock.now());
+export async function beginCall(ctx: ConvergeDeps, claim: Claim, intent: Intent): Promise<AccountUse | null> {
+  const now = toInstant(ctx.clock.now());
   const begunAt = performance.now();
-  const begun = await settling.begin(claim, intent, now, instantIn(clock, convergeLeaseMs));
+  const begun = await commitIntent(ctx, claim, intent, now, instantIn(ctx.clock, convergeLeaseMs));
   // If the process was frozen meanwhile, another worker may hold the lease by now.
   return performance.now() - begunAt > convergeLeaseMs / 2 ? null : begun;
 }
@@ -103,12 +98,7 @@ export interface LookResult {
  * Finds a member in the group. An id is believed only together with a current or former address of the trainer.
  * Otherwise the member is searched without the id.
  */
-export async function look(
-  deps: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
-  claim: Claim,
-  person: Person,
-  signal: AbortSignal,
-): Promise<LookResult> {
+export async function look(deps: ConvergeDeps, claim: Claim, person: Person, signal: AbortSignal): Promise<LookResult> {
   const found = await findInGroup(deps, claim, person, signal);
   if (found === null || found.id !== person.memberId) return { found, stray: null };
   const identity = judgeAccountId(claim, found);
@@ -119,7 +109,7 @@ export async function look(
 
 /** Finds a member without checking who owns the id. */
 export async function findInGroup(
-  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  { adapter, timeoutMs }: ConvergeDeps,
   { groupId }: Claim,
   person: Person,
   signal: AbortSignal,
@@ -185,7 +175,7 @@ export async function readUntil(
 
 /** Checks the whole tool, because the group alone does not show an account that is only hidden. */
 export async function readUntilEnded(
-  { adapter, timeoutMs }: Pick<ConvergeDeps, 'adapter' | 'timeoutMs'>,
+  { adapter, timeoutMs }: ConvergeDeps,
   { id }: Member,
   signal: AbortSignal,
 ): Promise<void> {
@@ -211,18 +201,18 @@ const mostParts = 1000;
  * @returns false if the claim no longer holds
  */
 export async function endAssignments(
-  { adapter, claims, timeoutMs, clock }: ConvergeDeps,
+  ctx: ConvergeDeps,
   claim: Claim,
   { member, project = null }: { member: Member; project?: string | null },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { endAssignments: end } = adapter;
+  const { endAssignments: end } = ctx.adapter;
   if (end === undefined) return true;
   for (let parts = 0; parts < mostParts; parts += 1) {
-    const leasedUntil = instantIn(clock, convergeLeaseMs);
-    if (!(await claims.prolong(claim, toInstant(clock.now()), leasedUntil))) return false;
-    const left = await callTool(timeoutMs, signal, (callSignal) =>
-      end.call(adapter, claim.groupId, member, project, callSignal),
+    const leasedUntil = instantIn(ctx.clock, convergeLeaseMs);
+    if (!(await prolongClaim(ctx, claim, toInstant(ctx.clock.now()), leasedUntil))) return false;
+    const left = await callTool(ctx.timeoutMs, signal, (callSignal) =>
+      end.call(ctx.adapter, claim.groupId, member, project, callSignal),
     );
     if (left === 'done') return true;
   }

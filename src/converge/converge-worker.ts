@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { LockStore } from '../db/lock-store.ts';
+import { holdLock, releaseLock } from '../db/lock-store.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
-import type { Alerts } from '../lib/alerts.ts';
 import { instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
@@ -12,13 +11,21 @@ import { createTurns } from '../lib/turns.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { adaptPace, firstPace, type PaceSample, slotsOf } from './adapt-pace.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
-import type { Claim, MembershipClaimOrder } from './claim-store.ts';
-import { convergeLeaseMs } from './claim-store.ts';
+import {
+  type Claim,
+  claimMemberships,
+  convergeLeaseMs,
+  hasRefusedMemberships,
+  installsWithMembershipsDue,
+  type MembershipClaimOrder,
+  retryFailedOfTool,
+  retryRefusedOfTool,
+} from './claim-store.ts';
 import { convergeMembership } from './converge-membership.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import type { ConvergeDeps } from './converge-steps.ts';
 import { type Slots, shareSlots } from './share-slots.ts';
-import type { ToolTroubleStore } from './tool-trouble-store.ts';
+import { clearToolTrouble, listToolTroubles, recordToolTrouble } from './tool-trouble-store.ts';
 
 export interface ConvergeWorkerDeps extends ConvergeDeps, Polling {
   tool: string;
@@ -26,10 +33,11 @@ export interface ConvergeWorkerDeps extends ConvergeDeps, Polling {
   concurrency: number;
   /** Whether several installs are connected to the tool. */
   isShared(): boolean;
-  locks: LockStore;
-  troubles: ToolTroubleStore;
+  /** Runs before each claim. */
+  beforeClaiming(): Promise<unknown>;
+  /** Called after a removal that wants the shared link to be reset. */
+  onResetWanted?(): void;
   metrics: Metrics;
-  alerts: Alerts;
   logger: Logger;
 }
 
@@ -43,7 +51,7 @@ const quickShare = 0.25;
 export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
   // A look and a call must fit into the lease, whatever is configured.
   const deps = { ...given, timeoutMs: Math.min(given.timeoutMs, convergeLeaseMs / 2) };
-  const { tool, adapter, claims, logger, clock, locks } = deps;
+  const { tool, adapter, logger, clock } = deps;
   const token = randomUUID();
   const isToolExclusive = adapter.capabilities.exclusive === 'tool';
   const pacer = createPacer(deps);
@@ -59,7 +67,7 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     clock,
     async run(signal) {
       if (await watch.isLeftAlone(signal)) return 'idle';
-      const waiting = turns.inOrder(await claims.installsDue(tool, toInstant(clock.now())));
+      const waiting = turns.inOrder(await installsWithMembershipsDue(deps, tool, toInstant(clock.now())));
       if (waiting.length === 0 && underway.size === 0) return 'idle';
       // Renew the lock in every round, so that no other instance gets it while this one lives.
       if (isToolExclusive && !(await holdTool(deps, token))) return 'idle';
@@ -93,14 +101,14 @@ export function createConvergeWorker(given: ConvergeWorkerDeps): Loop {
     async stop() {
       await loop.stop();
       await Promise.all([...underway.keys(), watch.ended()]);
-      if (isToolExclusive) await locks.release(lockName(tool), token);
+      if (isToolExclusive) await releaseLock(deps.database, lockName(tool), token);
     },
   };
 }
 
 /** Decides whether the tool must be left alone. Its checks run beside the other work. */
 function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
-  const { tool, claims, troubles, clock } = deps;
+  const { tool, clock } = deps;
   let checking: Promise<void> = Promise.resolve();
   let hasBegun = false;
   let isForRefused = false;
@@ -109,9 +117,9 @@ function createWatch(deps: ConvergeWorkerDeps, breaker: Breaker) {
     async isLeftAlone(signal: AbortSignal): Promise<boolean> {
       if (!hasBegun) {
         // Refused memberships may wait up to an hour, but the token may have been fixed meanwhile.
-        isForRefused = await claims.hasRefused(tool, toInstant(clock.now()));
+        isForRefused = await hasRefusedMemberships(deps, tool, toInstant(clock.now()));
         // The process that recorded the trouble may be gone, so this one checks the tool again.
-        const isTroubled = (await troubles.list()).some((trouble) => trouble.tool === tool);
+        const isTroubled = (await listToolTroubles(deps)).some((trouble) => trouble.tool === tool);
         if (isForRefused || isTroubled) breaker.report({ errorCode: 'forbidden' });
         hasBegun = true;
       }
@@ -160,7 +168,8 @@ async function claimShares(
     const shares = shareSlots(candidates, counts, slots);
     const satisfied: string[] = [];
     for (const [install, limit] of shares) {
-      const claims = await deps.claims.claim(toOrder(deps, install, limit));
+      await deps.beforeClaiming();
+      const claims = await claimMemberships(deps, toOrder(deps, install, limit));
       claimed.push(...claims);
       counts.set(install, (counts.get(install) ?? 0) + claims.length);
       if (claims.length === limit) satisfied.push(install);
@@ -195,7 +204,7 @@ async function check(
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
     breaker.checked({});
-    await deps.claims.retryRefused(tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
+    await retryRefusedOfTool(deps, tool, toInstant(deps.clock.now()), isForRefused ? undefined : 1);
     await recordTrouble(deps, breaker, null);
     logger.info({ tool }, 'The check of a tool passes: its refusals concern single memberships');
   } catch (thrown) {
@@ -210,7 +219,7 @@ async function check(
 
 /** @returns whether the tool answers again */
 async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
-  const { tool, adapter, claims, timeoutMs, logger, clock } = deps;
+  const { tool, adapter, timeoutMs, logger, clock } = deps;
   if (!breaker.isProbeDue()) return false;
   try {
     await callTool(timeoutMs, signal, (callSignal) => adapter.check(callSignal));
@@ -221,7 +230,7 @@ async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSi
     return false;
   }
   // Retry before closing the breaker. If the database is down, the next probe tries again.
-  await claims.retryFailed(tool, toInstant(clock.now()));
+  await retryFailedOfTool(deps, tool, toInstant(clock.now()));
   breaker.probed(true);
   await recordTrouble(deps, breaker, null);
   logger.info({ tool }, 'A tool answers again');
@@ -229,19 +238,15 @@ async function probe(deps: ConvergeWorkerDeps, breaker: Breaker, signal: AbortSi
 }
 
 /** Records the trouble for other processes. Only what operators see depends on it. */
-async function recordTrouble(
-  { tool, troubles, logger, clock }: ConvergeWorkerDeps,
-  breaker: Breaker,
-  error: AppError | null,
-): Promise<void> {
+async function recordTrouble(ctx: ConvergeWorkerDeps, breaker: Breaker, error: AppError | null): Promise<void> {
   const asksAgainAt = breaker.probesAt();
   try {
-    if (error === null || asksAgainAt === null) return await troubles.clear(tool);
+    if (error === null || asksAgainAt === null) return await clearToolTrouble(ctx, ctx.tool);
     const message = maskText(error.message).slice(0, 300);
-    const times = { since: toInstant(clock.now()), asksAgainAt: toInstant(asksAgainAt) };
-    await troubles.record({ tool, errorCode: error.code, message, ...times });
+    const times = { since: toInstant(ctx.clock.now()), asksAgainAt: toInstant(asksAgainAt) };
+    await recordToolTrouble(ctx, { tool: ctx.tool, errorCode: error.code, message, ...times });
   } catch (thrown) {
-    logger.warn({ tool, err: thrown }, 'The state of a tool could not be stored');
+    ctx.logger.warn({ tool: ctx.tool, err: thrown }, 'The state of a tool could not be stored');
   }
 }
 
@@ -265,8 +270,9 @@ function lockName(tool: string): string {
 }
 
 /** If two calls at once could undo each other (for example in a file), one instance at a time works on the tool. */
-async function holdTool({ tool, locks, clock }: ConvergeWorkerDeps, token: string) {
-  return await locks.hold(lockName(tool), token, toInstant(clock.now()), instantIn(clock, convergeLeaseMs));
+async function holdTool({ database, tool, clock }: ConvergeWorkerDeps, token: string): Promise<boolean> {
+  const now = toInstant(clock.now());
+  return await holdLock(database, lockName(tool), token, now, instantIn(clock, convergeLeaseMs));
 }
 
 async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSignal): Promise<ConvergeResult | null> {
@@ -278,6 +284,7 @@ async function converge(deps: ConvergeWorkerDeps, claim: Claim, signal: AbortSig
     const work = () => convergeMembership(deps, claim, signal);
     const result = await withSpan('converge membership', { parent, attributes }, work);
     if (result === null) return null;
+    if (result.wantsReset) deps.onResetWanted?.();
     const { operation, outcome, message, nextAttemptAt, mayBeIn, metAfterMs } = result;
     metrics.toolCalls.inc({ tool, operation, outcome });
     if (metAfterMs !== undefined) {

@@ -1,12 +1,16 @@
 import type { Member, Person } from '../adapters/adapter.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
+import { forgetMemberId, isBoundToAnother } from './access-store.ts';
+import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { type ConvergeDeps, findInGroup, type LookResult } from './converge-steps.ts';
-import { isAccountMadeByUs, isMembershipOurs, judgeAccountId } from './ownership.ts';
+import { isMembershipOurs, judgeAccountId } from './ownership.ts';
+import { wasSeenSinceAdded } from './receipt-store.ts';
 import { removeMembership } from './remove-membership.ts';
 
 /**
@@ -17,19 +21,16 @@ import { removeMembership } from './remove-membership.ts';
 const heldRetryMs = 3_600_000;
 
 /** Forgets the id. The account with that id is neither removed nor taken for the trainer's. */
-export async function disownAccount(
-  { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
-  claim: Claim,
-  stray: Member,
-): Promise<Claim> {
+export async function disownAccount(ctx: ConvergeDeps, claim: Claim, stray: Member): Promise<Claim> {
   // A member that we did not add need not be removed.
   const isInDoubt = claim.isOurs && judgeAccountId(claim, stray) !== 'other_account';
   const disowned = isInDoubt ? { ...claim, doubtedId: stray.id } : claim;
-  if (!(await settling.forgetMemberId(claim, stray.id, isInDoubt))) return disowned;
+  const forget = () => inTransaction(ctx.database, (tx) => forgetMemberId(tx, claim, stray.id, isInDoubt));
+  if (!(await forget())) return disowned;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   // Ids are the tool's. In some tools they are addresses.
   const account = maskText(stray.id).slice(0, 60);
-  alerts.raise(
+  ctx.alerts.raise(
     'id_of_another',
     { tool, group, trainer, membership, account },
     isInDoubt
@@ -43,19 +44,15 @@ export async function disownAccount(
  * Refuses an account without an address if its id is known as another trainer's, because nothing could tell the two
  * apart.
  */
-export async function refuseAccountOfAnother(
-  { settling, alerts }: Pick<ConvergeDeps, 'settling' | 'alerts'>,
-  claim: Claim,
-  { id, email }: Member,
-): Promise<void> {
+export async function refuseAccountOfAnother(ctx: ConvergeDeps, claim: Claim, { id, email }: Member): Promise<void> {
   if (email !== null || id === claim.memberId) return;
-  if (!(await settling.isBoundToAnother(claim, id))) return;
+  if (!(await isBoundToAnother(ctx.database.kysely, claim, id))) return;
   const { tool, groupId: group, trainerId: trainer, id: membership } = claim;
   const account = maskText(id).slice(0, 60);
   const message = `The account ${account} is known as another trainer's, and ${tool} shows no address to tell whose account it is: find out there, and end the wrong membership`;
   // Raise the alert once, and not at every try.
   if (claim.attempts === 0) {
-    alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
+    ctx.alerts.raise('id_of_another', { tool, group, trainer, membership, account }, message);
   }
   throw new AppError('conflict', message);
 }
@@ -78,8 +75,7 @@ export async function findHiddenAccount(
   signal: AbortSignal,
 ): Promise<LookResult> {
   if (deps.adapter.removeAccount === undefined || !deps.mayChangeAccounts()) return noAccount;
-  const isOurs = async (account: Member) =>
-    isAccountMadeByUs(claim, account) || (await deps.settling.isAccountOurs(claim, account));
+  const isOurs = (account: Member) => isAccountKnownAsOurs(deps, claim, account);
   return await findAccountOf(deps, claim, person, signal, isOurs);
 }
 
@@ -96,7 +92,7 @@ export async function presumePresent(
   const { isOurs, memberId, email } = claim;
   const { removesUnseen = false } = deps.adapter.capabilities;
   if (!removesUnseen) return noAccount;
-  if (removesUnseen === 'if_never_seen' && (await deps.settling.wasSeen(claim))) return noAccount;
+  if (removesUnseen === 'if_never_seen' && (await wasSeenSinceAdded(deps.database.kysely, claim.id))) return noAccount;
   if (deps.adapter.findAccountById !== undefined) {
     const isOurs = async (account: Member) =>
       isMembershipOurs(claim, account, []) && (await lookById(deps, account.id, signal)) !== null;

@@ -3,10 +3,11 @@ import { AppError } from '../domain/errors.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import { isSameAddress } from '../lib/same-address.ts';
 import { callTool } from '../tools/call-tool.ts';
+import { isAccountKnownAsOurs } from './account-store.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
 import { beginCall, type ConvergeDeps, readUntil, settledAs } from './converge-steps.ts';
-import { isAccountMadeByUs, isAmong } from './ownership.ts';
+import { isAmong } from './ownership.ts';
 
 type FollowRules = Pick<ConvergeDeps, 'managedDomains' | 'mayChangeAccounts'> & {
   adapter: Pick<Adapter, 'updateEmail'>;
@@ -50,9 +51,8 @@ export async function followAddress(
   { person, found }: Followed,
   signal: AbortSignal,
 ): Promise<ConvergeResult | null | 'unchanged'> {
-  const { settling, adapter, timeoutMs } = deps;
-  const isMade = isAccountMadeByUs(claim, found) || (await settling.isAccountOurs(claim, found));
-  if (!isMade) return 'unchanged';
+  const { adapter, timeoutMs } = deps;
+  if (!(await isAccountKnownAsOurs(deps, claim, found))) return 'unchanged';
   const begun = await beginCall(deps, claim, { operation: 'update', found });
   if (begun === null) return null;
   if (begun.isOfAnother) return 'unchanged';

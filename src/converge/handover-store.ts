@@ -6,26 +6,12 @@ import { invitationContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import { isInvitationUndelivered } from '../memberships/membership-list-store.ts';
-import { createInvitationStore, handOver } from './invitation-store.ts';
+import { handOver, wantRenewal } from './invitation-store.ts';
 
-/** The SQL of handing invitations over, as far as operators do it or look at it. */
-export interface HandoverStore {
-  /**
-   * Returns an invitation this once: the caller hands it over, and it is not kept.
-   *
-   * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
-   */
-  take(membershipId: number, by: By): Promise<Handover>;
-  /**
-   * Has the tool invite a trainer again.
-   *
-   * @param canRenew whether a tool can do that
-   * @throws AppError `not_found`, or `conflict` where it cannot be done
-   */
-  renew(membershipId: number, canRenew: (tool: string) => boolean, by: By): Promise<void>;
-}
+// The SQL of handing invitations over, as far as operators do it or look at it.
 
 export type WaitingInvitation = Pick<
   Row<'invitation'>,
@@ -41,40 +27,53 @@ export interface Handover {
   expiresAt: string | null;
 }
 
-export function createHandoverStore(database: Database, box: SecretBox): HandoverStore {
-  const invitations = createInvitationStore(box);
-  return {
-    take: (id, by) =>
-      inTransaction(
-        database,
-        async (tx) => {
-          const { invitation } = await findOne(database, tx, id);
-          const content = openFor(box, invitation, by.at);
-          await handOver(tx, id, by.at);
-          await writeAudit(tx, by, 'members invitation', `membership ${id}`);
-          return { content, expiresAt: invitation.expiresAt };
-        },
-        { isDurable: true },
-      ),
+/**
+ * Returns an invitation this once: the caller hands it over, and it is not kept.
+ *
+ * @throws AppError `not_found`, or `conflict` where there is nothing to hand over
+ */
+export function takeInvitation(ctx: Storage, id: number, by: By): Promise<Handover> {
+  return inTransaction(
+    ctx.database,
+    async (tx) => {
+      const { invitation } = await findOne(ctx.database, tx, id);
+      const content = openFor(ctx.box, invitation, by.at);
+      await handOver(tx, id, by.at);
+      await writeAudit(tx, by, 'members invitation', `membership ${id}`);
+      return { content, expiresAt: invitation.expiresAt };
+    },
+    { isDurable: true },
+  );
+}
 
-    renew: (id, canRenew, by) =>
-      inTransaction(database, async (tx) => {
-        const { membership, invitation } = await findOne(database, tx, id);
-        if (invitation.kind === 'password') {
-          const message = 'the tool cannot make another password: set one in the tool';
-          throw new AppError('conflict', message);
-        }
-        if (membership.state !== 'invited') {
-          throw new AppError('conflict', `Membership ${id} is in already: there is no need to`);
-        }
-        if (!canRenew(membership.tool)) {
-          const message = `${membership.tool} cannot renew an invitation: do so in the tool`;
-          throw new AppError('conflict', message);
-        }
-        await invitations.renew(tx, id, by.at);
-        await writeAudit(tx, by, 'members renew', `membership ${id}`);
-      }),
-  };
+/**
+ * Has the tool invite a trainer again.
+ *
+ * @param canRenew whether a tool can do that
+ * @throws AppError `not_found`, or `conflict` where it cannot be done
+ */
+export function renewInvitationOf(
+  ctx: Storage,
+  id: number,
+  canRenew: (tool: string) => boolean,
+  by: By,
+): Promise<void> {
+  return inTransaction(ctx.database, async (tx) => {
+    const { membership, invitation } = await findOne(ctx.database, tx, id);
+    if (invitation.kind === 'password') {
+      const message = 'the tool cannot make another password: set one in the tool';
+      throw new AppError('conflict', message);
+    }
+    if (membership.state !== 'invited') {
+      throw new AppError('conflict', `Membership ${id} is in already: there is no need to`);
+    }
+    if (!canRenew(membership.tool)) {
+      const message = `${membership.tool} cannot renew an invitation: do so in the tool`;
+      throw new AppError('conflict', message);
+    }
+    await wantRenewal(tx, id, by.at);
+    await writeAudit(tx, by, 'members renew', `membership ${id}`);
+  });
 }
 
 /** The invitations that were not handed over yet: all, or those of these memberships. */

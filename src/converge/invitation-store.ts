@@ -3,7 +3,9 @@ import type { Transaction } from '../db/database.ts';
 import type { Tables } from '../db/schema.ts';
 import { invitationContext } from '../db/seal-contexts.ts';
 import type { DeliveredBy, InvitationContent } from '../domain/invitation.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
+
+// The SQL of invitations, as far as converging needs it.
 
 /** What a tool returned for the trainer to get in with. */
 export interface NewInvitation {
@@ -12,60 +14,57 @@ export interface NewInvitation {
   expiresAt: string | null;
 }
 
-/** The SQL of invitations, as far as converging needs it. */
-export interface InvitationStore {
-  /** Keeps an invitation until it was delivered. It replaces any earlier one. */
-  keep(tx: Transaction, membershipId: number, invitation: NewInvitation, now: string): Promise<void>;
-  /** Drops the invitation: the member is in, or is no longer wanted. */
-  drop(tx: Transaction, membershipId: number): Promise<void>;
-  /** The same for a link only. A link is useless once the member is in. */
-  dropLink(tx: Transaction, membershipId: number): Promise<void>;
-  /** Requests a new invitation for an invited member. */
-  renew(tx: Transaction, membershipId: number, now: string): Promise<void>;
-  /** The shared link of a tool is worthless now, so every invited member needs a new one. */
-  renewAll(tx: Transaction, tool: string, now: string): Promise<void>;
+/** Keeps an invitation until it was delivered. It replaces any earlier one. */
+export async function keepInvitation(
+  ctx: Storage,
+  tx: Transaction,
+  membershipId: number,
+  { content, expiresAt }: NewInvitation,
+  now: string,
+): Promise<void> {
+  const row = {
+    kind: content.kind,
+    content: ctx.box.seal(Buffer.from(JSON.stringify(content)), invitationContext({ membershipId })),
+    createdAt: now,
+    expiresAt,
+    deliveredAt: null,
+    deliveredBy: null,
+    isRenewalWanted: false,
+    attempts: 0,
+    nextAttemptAt: now,
+    failure: null,
+  };
+  await tx
+    .insertInto('invitation')
+    .values({ membershipId, ...row })
+    .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(row))
+    .execute();
 }
 
-export function createInvitationStore(box: SecretBox): InvitationStore {
-  return {
-    async keep(tx, membershipId, { content, expiresAt }, now) {
-      const row = {
-        kind: content.kind,
-        content: box.seal(Buffer.from(JSON.stringify(content)), invitationContext({ membershipId })),
-        createdAt: now,
-        expiresAt,
-        deliveredAt: null,
-        deliveredBy: null,
-        isRenewalWanted: false,
-        attempts: 0,
-        nextAttemptAt: now,
-        failure: null,
-      };
-      await tx
-        .insertInto('invitation')
-        .values({ membershipId, ...row })
-        .onConflict((conflict) => conflict.column('membershipId').doUpdateSet(row))
-        .execute();
-    },
+/** Drops the invitation: the member is in, or is no longer wanted. */
+export function dropInvitation(tx: Transaction, membershipId: number): Promise<void> {
+  return dropInvitations(tx, [membershipId]);
+}
 
-    drop: (tx, membershipId) => dropInvitations(tx, [membershipId]),
+/** The same for a link only. A link is useless once the member is in. */
+export async function dropInvitationLink(tx: Transaction, membershipId: number): Promise<void> {
+  await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
+}
 
-    async dropLink(tx, membershipId) {
-      await tx.deleteFrom('invitation').where('membershipId', '=', membershipId).where('kind', '=', 'link').execute();
-    },
+/** Requests a new invitation for an invited member. */
+export function wantRenewal(tx: Transaction, membershipId: number, now: string): Promise<void> {
+  return wantRenewals(tx, [membershipId], now);
+}
 
-    renew: (tx, membershipId, now) => wantRenewals(tx, [membershipId], now),
-
-    async renewAll(tx, tool, now) {
-      const waiting = tx
-        .selectFrom('membership')
-        .select('id')
-        .where('tool', '=', tool)
-        .where('state', '=', 'invited')
-        .where('wanted', '=', true);
-      await wantRenewals(tx, waiting, now);
-    },
-  };
+/** The shared link of a tool is worthless now, so every invited member needs a new one. */
+export async function wantAllRenewed(tx: Transaction, tool: string, now: string): Promise<void> {
+  const waiting = tx
+    .selectFrom('membership')
+    .select('id')
+    .where('tool', '=', tool)
+    .where('state', '=', 'invited')
+    .where('wanted', '=', true);
+  await wantRenewals(tx, waiting, now);
 }
 
 export async function dropInvitations(tx: Transaction, membershipIds: readonly number[]): Promise<void> {

@@ -1,16 +1,15 @@
 import { sql } from 'kysely';
 import type { Transaction } from '../db/database.ts';
 import { leftSince, movedSince, statusOfLink } from '../domain/evidence-status.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
-import type { Route, RouteLink } from '../memberships/link-router.ts';
+import type { Route, RouteLink } from '../domain/route.ts';
+import type { Storage } from '../keys/storage.ts';
 import { linkedParticipations } from '../memberships/membership-store.ts';
 import type { Claim } from './claim-store.ts';
 
 /** The SQL of projects that the marketplace itself provisions, or may provision. */
 
-/** What is needed to tell who owns an account. */
-export interface AccountRules {
-  box: SecretBox;
+/** Storage, and where the configuration leads a link. */
+export interface RoutedStorage extends Storage {
   routeLink: RouteLink;
 }
 
@@ -19,8 +18,8 @@ export interface AccountRules {
  * know about it.
  */
 export async function managedGroups(
+  { box, routeLink }: RoutedStorage,
   tx: Transaction,
-  { box, routeLink }: AccountRules,
   { tool, install, trainerId, addresses }: Claim,
 ): Promise<Route[]> {
   const digests = addresses.map(({ address }) => box.digest(address));

@@ -1,6 +1,7 @@
 import type { Member } from '../adapters/adapter.ts';
 import { instantIn } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
+import { findKnownMembers } from '../memberships/account-owner-store.ts';
 import { isProtected } from '../tools/account-rules.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
@@ -41,18 +42,13 @@ function unansweredSince({ memberId, addresses }: Claim): string | null {
 }
 
 /** Newcomers that belong to no known membership. */
-async function findStrangers(
-  { adapter, settling, timeoutMs, protectedAccounts }: ConvergeDeps,
-  claim: Claim,
-  since: string,
-  signal: AbortSignal,
-): Promise<Member[]> {
-  const newcomers = await callTool(timeoutMs, signal, (callSignal) =>
-    Array.fromAsync(adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
+async function findStrangers(ctx: ConvergeDeps, claim: Claim, since: string, signal: AbortSignal): Promise<Member[]> {
+  const newcomers = await callTool(ctx.timeoutMs, signal, (callSignal) =>
+    Array.fromAsync(ctx.adapter.listNewcomers?.(claim.groupId, since, callSignal) ?? []),
   );
   const ids = newcomers.map(({ id }) => id);
-  const known = await settling.knownMembers(claim, ids);
-  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtected(protectedAccounts, newcomer));
+  const known = await findKnownMembers(ctx.database.kysely, claim, ids);
+  return newcomers.filter((newcomer) => !known.has(newcomer.id) && !isProtected(ctx.protectedAccounts, newcomer));
 }
 
 const mostShown = 5;

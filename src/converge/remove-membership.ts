@@ -21,6 +21,7 @@ import {
   settledAs,
 } from './converge-steps.ts';
 import { formerAddresses, isAccountMadeByUs, isMembershipOurs } from './ownership.ts';
+import { wasSeenSinceAdded } from './receipt-store.ts';
 import { withReset } from './renew-invitation.ts';
 
 interface Removal {
@@ -96,8 +97,8 @@ function unproven({ clock }: ConvergeDeps, { tool }: Claim, { id }: Member): Con
 }
 
 /** Null if the tool had shown the member in the group before. Only then it proves something that it does not now. */
-async function describeProof({ settling }: ConvergeDeps, claim: Claim): Promise<string | null> {
-  if (await settling.wasSeen(claim)) return null;
+async function describeProof(ctx: ConvergeDeps, claim: Claim): Promise<string | null> {
+  if (await wasSeenSinceAdded(ctx.database.kysely, claim.id)) return null;
   return 'Unproven: the tool took the removal, but no look has ever shown the member in the group';
 }
 

@@ -1,24 +1,17 @@
-import type { Adapter, Invitation } from '../adapters/adapter.ts';
+import type { Invitation } from '../adapters/adapter.ts';
 import { toAppError } from '../domain/errors.ts';
-import type { Clock } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import type { Claim } from './claim-store.ts';
 import type { ConvergeResult } from './converge-result.ts';
-import { settledAs, toFailure } from './converge-steps.ts';
+import { type ConvergeDeps, settledAs, toFailure } from './converge-steps.ts';
 import type { NewInvitation } from './invitation-store.ts';
-
-interface InvitationDeps {
-  adapter: Adapter;
-  timeoutMs: number;
-  clock: Clock;
-}
 
 /**
  * Renews the invitation of an invited member, if that is requested. If the tool refuses or is slow, only this
  * membership waits, because additions and removals do not depend on it.
  */
 export async function renewWantedInvitation(
-  deps: InvitationDeps,
+  deps: ConvergeDeps,
   claim: Claim,
   signal: AbortSignal,
 ): Promise<ConvergeResult> {
@@ -47,7 +40,7 @@ export async function renewWantedInvitation(
  * no other reset.
  */
 export function withReset(
-  { adapter }: Pick<InvitationDeps, 'adapter'>,
+  { adapter }: ConvergeDeps,
   { state, missedAt }: Pick<Claim, 'state' | 'missedAt'>,
   result: ConvergeResult,
 ): ConvergeResult {

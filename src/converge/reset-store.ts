@@ -1,23 +1,12 @@
 import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 import { dueIfWorkable, isResetDue } from '../memberships/look-store.ts';
 import { convergeLeaseMs } from './claim-store.ts';
-import { createInvitationStore, type NewInvitation } from './invitation-store.ts';
+import { type NewInvitation, wantAllRenewed } from './invitation-store.ts';
 
-/**
- * The SQL of resetting the sign-up links that all members of a tool share. Each request is counted in the transaction
- * that settles its removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A
- * claim moves the next try behind its lease.
- */
-export interface ResetStore {
-  /** All groups of a tool whose reset is due. */
-  claim(tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]>;
-  /** These links are worthless now. Every invited member of the tool needs a new link. */
-  settleDone(claims: readonly ResetClaim[], now: string): Promise<void>;
-  settleFailed(claim: ResetClaim, nextAttemptAt: string): Promise<void>;
-  /** The number of resets that are due in these tools. */
-  countDue(tools: readonly string[], now: string): Promise<number>;
-}
+// The SQL of resetting the sign-up links that all members of a tool share. Each request is counted in the transaction
+// that settles its removal. A reset serves the requests that were counted when it was claimed, so a crash loses none. A
+// claim moves the next try behind its lease.
 
 export interface ResetClaim {
   tool: string;
@@ -32,60 +21,63 @@ const windowMs = 15 * 60_000;
 /** The window if an operator must hand a new link to a person again. */
 const handedWindowMs = 60 * 60_000;
 
-export function createResetStore(database: Database, box: SecretBox): ResetStore {
-  const invitations = createInvitationStore(box);
-  return {
-    async claim(tool, now, leasedUntil) {
-      const due = database.kysely
-        .selectFrom('linkReset')
-        .select('groupId')
-        .where('tool', '=', tool)
-        .where('nextAttemptAt', '<=', now);
-      // Mostly there is none, and then no transaction is needed.
-      if ((await due.executeTakeFirst()) === undefined) return [];
-      return await inTransaction(database, (tx) =>
-        tx
-          .updateTable('linkReset')
-          .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: leasedUntil }))
-          .where('tool', '=', tool)
-          .where('nextAttemptAt', '<=', now)
-          .returning(['tool', 'groupId', 'requests', 'attempts'])
-          .execute(),
-      );
-    },
+/** All groups of a tool whose reset is due. */
+export async function claimResets(ctx: Storage, tool: string, now: string, leasedUntil: string): Promise<ResetClaim[]> {
+  const due = ctx.database.kysely
+    .selectFrom('linkReset')
+    .select('groupId')
+    .where('tool', '=', tool)
+    .where('nextAttemptAt', '<=', now);
+  // Mostly there is none, and then no transaction is needed.
+  if ((await due.executeTakeFirst()) === undefined) return [];
+  return await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('linkReset')
+      .set((eb) => ({ attempts: eb('attempts', '+', 1), nextAttemptAt: leasedUntil }))
+      .where('tool', '=', tool)
+      .where('nextAttemptAt', '<=', now)
+      .returning(['tool', 'groupId', 'requests', 'attempts'])
+      .execute(),
+  );
+}
 
-    settleDone: (claims, now) =>
-      inTransaction(database, async (tx) => {
-        for (const claim of claims) await settleDone(tx, claim, now);
-        // This also holds if the lease has expired: the old links are worthless.
-        const tools = new Set(claims.map(({ tool }) => tool));
-        for (const tool of tools) await invitations.renewAll(tx, tool, now);
-      }),
+/** These links are worthless now. Every invited member of the tool needs a new link. */
+export function settleResets(ctx: Storage, claims: readonly ResetClaim[], now: string): Promise<void> {
+  return inTransaction(ctx.database, async (tx) => {
+    for (const claim of claims) await settleDone(tx, claim, now);
+    // This also holds if the lease has expired: the old links are worthless.
+    const tools = new Set(claims.map(({ tool }) => tool));
+    for (const tool of tools) await wantAllRenewed(tx, tool, now);
+  });
+}
 
-    async settleFailed({ tool, groupId, attempts }, nextAttemptAt) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('linkReset')
-          .set({ nextAttemptAt })
-          .where('tool', '=', tool)
-          .where('groupId', '=', groupId)
-          .where('attempts', '=', attempts)
-          .where('nextAttemptAt', 'is not', null)
-          .execute(),
-      );
-    },
+export async function postponeReset(
+  ctx: Storage,
+  { tool, groupId, attempts }: ResetClaim,
+  nextAttemptAt: string,
+): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('linkReset')
+      .set({ nextAttemptAt })
+      .where('tool', '=', tool)
+      .where('groupId', '=', groupId)
+      .where('attempts', '=', attempts)
+      .where('nextAttemptAt', 'is not', null)
+      .execute(),
+  );
+}
 
-    async countDue(tools, now) {
-      if (tools.length === 0) return 0;
-      const { n } = await database.kysely
-        .selectFrom('linkReset')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('tool', 'in', tools)
-        .where('nextAttemptAt', '<=', now)
-        .executeTakeFirstOrThrow();
-      return Number(n);
-    },
-  };
+/** The number of resets that are due in these tools. */
+export async function countDueResets(ctx: Storage, tools: readonly string[], now: string): Promise<number> {
+  if (tools.length === 0) return 0;
+  const { n } = await ctx.database.kysely
+    .selectFrom('linkReset')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('tool', 'in', tools)
+    .where('nextAttemptAt', '<=', now)
+    .executeTakeFirstOrThrow();
+  return Number(n);
 }
 
 async function settleDone(tx: Transaction, { tool, groupId, requests }: ResetClaim, now: string): Promise<void> {
@@ -162,7 +154,7 @@ export async function wantReset(
  * still holds its lease.
  */
 export async function isOutdated(
-  { dialect }: Pick<Database, 'dialect'>,
+  { dialect }: Database,
   tx: Transaction,
   { tool, id, token }: { tool: string; id: number; token: string },
   invitation: NewInvitation | undefined,

@@ -1,5 +1,6 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import { isTransient, toAppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -7,12 +8,11 @@ import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { convergeLeaseMs } from './claim-store.ts';
-import type { ResetClaim, ResetStore } from './reset-store.ts';
+import { claimResets, postponeReset, type ResetClaim, settleResets } from './reset-store.ts';
 
-export interface ResetDeps extends Polling {
+export interface ResetDeps extends Storage, Polling {
   tool: string;
   adapter: Adapter;
-  resets: ResetStore;
   /** The longest that a call may take. */
   timeoutMs: number;
   /** Called when invitations must be renewed. */
@@ -33,10 +33,10 @@ export function createResetWorker(deps: ResetDeps): Loop {
 
 /** Resets all links that are due, then has the invitations renewed once. */
 export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promise<'idle'> {
-  const { tool, resets, clock, logger, onMembershipDue } = deps;
+  const { tool, clock, logger, onMembershipDue } = deps;
   return async (signal) => {
     const now = toInstant(clock.now());
-    const claims = await resets.claim(tool, now, instantIn(clock, convergeLeaseMs));
+    const claims = await claimResets(deps, tool, now, instantIn(clock, convergeLeaseMs));
     const done: ResetClaim[] = [];
     const endsAt = instantIn(clock, convergeLeaseMs / 2);
     for (const claim of claims) {
@@ -45,7 +45,7 @@ export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promi
       if (await reset(deps, claim, signal)) done.push(claim);
     }
     if (done.length === 0) return 'idle';
-    await resets.settleDone(done, toInstant(clock.now()));
+    await settleResets(deps, done, toInstant(clock.now()));
     logger.info({ tool, groups: done.map(({ groupId }) => groupId) }, 'A sign-up link was reset');
     onMembershipDue();
     return 'idle';
@@ -53,15 +53,11 @@ export function createResetting(deps: ResetDeps): (signal: AbortSignal) => Promi
 }
 
 /** @returns whether the link is worthless now; if that is unknown, the reset is repeated */
-async function reset(
-  { adapter, resets, timeoutMs, clock, logger }: ResetDeps,
-  claim: ResetClaim,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function reset(ctx: ResetDeps, claim: ResetClaim, signal: AbortSignal): Promise<boolean> {
   const { tool, groupId, attempts } = claim;
   try {
-    await callTool(Math.min(timeoutMs, convergeLeaseMs / 2), signal, async (callSignal) =>
-      adapter.resetInvitations?.(groupId, callSignal),
+    await callTool(Math.min(ctx.timeoutMs, convergeLeaseMs / 2), signal, async (callSignal) =>
+      ctx.adapter.resetInvitations?.(groupId, callSignal),
     );
     return true;
   } catch (thrown) {
@@ -69,10 +65,10 @@ async function reset(
     if (signal.aborted) return false;
     const error = toAppError(thrown);
     const waitMs = isTransient(error) ? backoffMs(attempts, error.retryAfterMs) : refusedRetryMs;
-    const nextAttemptAt = instantIn(clock, waitMs);
-    await resets.settleFailed(claim, nextAttemptAt);
+    const nextAttemptAt = instantIn(ctx.clock, waitMs);
+    await postponeReset(ctx, claim, nextAttemptAt);
     const message = maskText(error.message).slice(0, 300);
-    logger.warn(
+    ctx.logger.warn(
       { tool, group: groupId, errorCode: error.code, message, nextAttemptAt },
       'The sign-up link of a tool could not be reset: removed members may still use it',
     );

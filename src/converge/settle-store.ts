@@ -1,118 +1,70 @@
-import type { Member } from '../adapters/adapter.ts';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
-import { findKnownMembers, isAccountOurs, recordAccount } from '../memberships/account-owner-store.ts';
-import { dueEndedProjects, nextProjectEndAt, recordAssignmentsEnded } from '../memberships/ended-project-store.ts';
-import type { RouteLink } from '../memberships/link-router.ts';
+import type { RouteLink } from '../domain/route.ts';
+import type { Storage } from '../keys/storage.ts';
+import { recordAccount } from '../memberships/account-owner-store.ts';
+import { nextProjectEndAt } from '../memberships/ended-project-store.ts';
 import { dueIfWorkable } from '../memberships/look-store.ts';
 import { describeUnreadWork } from '../removals/final-reading-store.ts';
 import { countRemoved } from '../removals/removal-total-store.ts';
-import {
-  findOthersAdded,
-  forgetMemberId,
-  isBoundToAnother,
-  recordAccessGiven,
-  recordAccessSettled,
-  unbindFromOthers,
-  withOwnership,
-} from './access-store.ts';
+import { recordAccessGiven, recordAccessSettled, unbindFromOthers, withOwnership } from './access-store.ts';
 import { type AccountUse, findAccountUse, unsharedAccount, updateAccountSharers } from './account-store.ts';
 import { type Claim, noLease } from './claim-store.ts';
 import { type ConvergeResult, metAfterOf, type Unconfirmed } from './converge-result.ts';
 import { forgetPasswords, type Intent, insertIntent, prolong } from './intent-store.ts';
-import { createInvitationStore, type InvitationStore } from './invitation-store.ts';
-import { addReceipt, wasSeenSinceAdded } from './receipt-store.ts';
+import { dropInvitation, dropInvitationLink, keepInvitation, wantRenewal } from './invitation-store.ts';
+import type { RoutedStorage } from './managed-group-store.ts';
+import { addReceipt } from './receipt-store.ts';
 import { isOutdated, wantReset } from './reset-store.ts';
 
-/** The SQL of acting on a claim: the intent before a call, and the receipt after it. */
-export interface SettleStore {
-  /**
-   * Commits the intent before a call, and prolongs the lease for the call.
-   *
-   * @returns null if the claim no longer holds, so that the call must not be made
-   * @throws AppError `conflict` before an addition where the configuration leads to the group no more
-   */
-  begin(claim: Claim, intent: Intent, now: string, leasedUntil: string): Promise<AccountUse | null>;
-  /** Whether it is known that we made an account of the tool. */
-  isAccountOurs(claim: Pick<Claim, 'tool' | 'trainerId'>, found: Pick<Member, 'id' | 'madeAt'>): Promise<boolean>;
-  /** Whether a look has found the member since they were added last. */
-  wasSeen(claim: Pick<Claim, 'id'>): Promise<boolean>;
-  /** As `Person.othersAdded`. */
-  othersAdded(claim: Claim): Promise<readonly string[] | undefined>;
-  /** Whether an id is known as that of another trainer who is, or may be, in the tool. */
-  isBoundToAnother(claim: Pick<Claim, 'tool' | 'trainerId'>, id: string): Promise<boolean>;
-  /**
-   * Forgets an id that belongs to another account now, or may belong to one.
-   *
-   * @returns whether the id was still recorded
-   */
-  forgetMemberId(claim: Claim, id: string, isInDoubt: boolean): Promise<boolean>;
-  /** Which of these ids belong to another trainer, or to another current access of the same trainer. */
-  knownMembers(claim: Claim, ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** The projects that have ended and in which the member's assignments must be ended now. */
-  endedProjects(claim: Claim, now: string): Promise<string[]>;
-  recordAssignmentsEnded(claim: Claim, project: string, now: string): Promise<void>;
-  /**
-   * Writes the receipt, and the result if the claim still holds. Otherwise it requests another look.
-   *
-   * @returns whether the claim still held
-   */
-  settle(claim: Claim, result: ConvergeResult, now: string): Promise<boolean>;
+// The SQL of acting on a claim: the intent before a call, and the receipt after it.
+
+/**
+ * Commits the intent before a call, and prolongs the lease for the call.
+ *
+ * @returns null if the claim no longer holds, so that the call must not be made
+ * @throws AppError `conflict` before an addition where the configuration leads to the group no more
+ */
+export async function commitIntent(
+  ctx: RoutedStorage,
+  claim: Claim,
+  intent: Intent,
+  now: string,
+  leasedUntil: string,
+): Promise<AccountUse | null> {
+  const write = async (tx: Transaction) => {
+    if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
+    if (intent.operation === 'add') await refuseUnrouted(tx, ctx.routeLink, claim);
+    await insertIntent(tx, ctx.box, claim, intent, now);
+    if (intent.operation !== 'add') return await findAccountUse(ctx, tx, claim, intent.found);
+    await recordAccessGiven(tx, claim, intent, now);
+    return unsharedAccount;
+  };
+  return await inTransaction(ctx.database, write, { isDurable: true });
 }
 
-export function createSettleStore(database: Database, box: SecretBox, routeLink: RouteLink): SettleStore {
-  const invitations = createInvitationStore(box);
-  return {
-    async begin(claim, intent, now, leasedUntil) {
-      const write = async (tx: Transaction) => {
-        if (!(await prolong(tx, claim, intent, now, leasedUntil))) return null;
-        if (intent.operation === 'add') await refuseUnrouted(tx, routeLink, claim);
-        await insertIntent(tx, box, claim, intent, now);
-        if (intent.operation !== 'add') {
-          return await findAccountUse(tx, { box, routeLink }, claim, intent.found);
-        }
-        await recordAccessGiven(tx, claim, intent, now);
-        return unsharedAccount;
-      };
-      return await inTransaction(database, write, { isDurable: true });
-    },
-
-    isAccountOurs: (claim, found) => isAccountOurs(database.kysely, claim, found),
-
-    wasSeen: ({ id }) => wasSeenSinceAdded(database.kysely, id),
-
-    othersAdded: (claim) => findOthersAdded(database.kysely, claim),
-
-    isBoundToAnother: (claim, id) => isBoundToAnother(database.kysely, claim, id),
-
-    forgetMemberId: (claim, id, isInDoubt) => inTransaction(database, (tx) => forgetMemberId(tx, claim, id, isInDoubt)),
-
-    knownMembers: (claim, ids) => findKnownMembers(database.kysely, claim, ids),
-
-    endedProjects: ({ id }, now) => dueEndedProjects(database.kysely, id, now),
-
-    recordAssignmentsEnded: (claim, project, now) =>
-      inTransaction(database, (tx) => recordAssignmentsEnded(tx, claim.id, project, now)),
-
-    settle: (claim, result, now) =>
-      inTransaction(database, async (tx) => {
-        const isWorthless = await isOutdated(database, tx, claim, result.invitation);
-        const known = await withOwnership(tx, box, claim, result);
-        const isHeld = await settleHeld(tx, claim, known, now);
-        await settleReceipt(tx, claim, { ...known, isHeld }, now);
-        if (!isHeld) await settleLost(tx, claim, known, now);
-        await unbindFromOthers(tx, box, claim, known, now);
-        await recordAccount(tx, claim, known, now);
-        await updateAccountSharers(tx, box, claim, known, now);
-        if (isHeld) await settleOurs(tx, invitations, claim, { ...known, isWorthless }, now);
-        if (known.wantsReset) await wantReset(tx, claim, now);
-        await countRemoved(tx, claim, known);
-        return isHeld;
-      }),
-  };
+/**
+ * Writes the receipt, and the result if the claim still holds. Otherwise it requests another look.
+ *
+ * @returns whether the claim still held
+ */
+export function settleMembership(ctx: Storage, claim: Claim, result: ConvergeResult, now: string): Promise<boolean> {
+  return inTransaction(ctx.database, async (tx) => {
+    const isWorthless = await isOutdated(ctx.database, tx, claim, result.invitation);
+    const known = await withOwnership(tx, ctx.box, claim, result);
+    const isHeld = await settleHeld(tx, claim, known, now);
+    await settleReceipt(tx, claim, { ...known, isHeld }, now);
+    if (!isHeld) await settleLost(tx, claim, known, now);
+    await unbindFromOthers(tx, ctx.box, claim, known, now);
+    await recordAccount(tx, claim, known, now);
+    await updateAccountSharers(tx, ctx.box, claim, known, now);
+    if (isHeld) await settleOurs(ctx, tx, claim, { ...known, isWorthless }, now);
+    if (known.wantsReset) await wantReset(tx, claim, now);
+    await countRemoved(tx, claim, known);
+    return isHeld;
+  });
 }
 
 /** The last door of the wall: the configuration may have changed since the membership was derived. */
@@ -129,29 +81,29 @@ async function refuseUnrouted(tx: Transaction, routeLink: RouteLink, { id, tool,
 }
 
 async function settleOurs(
+  ctx: Storage,
   tx: Transaction,
-  invitations: InvitationStore,
   claim: Claim,
   result: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   await recordAccessSettled(tx, claim, result, now);
-  await settleInvitation(tx, invitations, claim, result, now);
+  await settleInvitation(ctx, tx, claim, result, now);
 }
 
 /** A member who is in needs no link any more. A member who is out needs no invitation at all. */
 async function settleInvitation(
+  ctx: Storage,
   tx: Transaction,
-  invitations: InvitationStore,
   claim: Claim,
   { state, invitation, hasPassword = false, isWorthless }: ConvergeResult & { isWorthless: boolean },
   now: string,
 ): Promise<void> {
   const { id } = claim;
-  if (state === 'removed' || state === 'released') await invitations.drop(tx, id);
-  if (state === 'active') await invitations.dropLink(tx, id);
-  if (invitation !== undefined) await invitations.keep(tx, id, invitation, now);
-  if (isWorthless) await invitations.renew(tx, id, now);
+  if (state === 'removed' || state === 'released') await dropInvitation(tx, id);
+  if (state === 'active') await dropInvitationLink(tx, id);
+  if (invitation !== undefined) await keepInvitation(ctx, tx, id, invitation, now);
+  if (isWorthless) await wantRenewal(tx, id, now);
   const isSettled = state === 'active' || state === 'invited' || state === 'removed';
   if (isSettled && (claim.password !== null || hasPassword)) await forgetPasswords(tx, [id]);
 }

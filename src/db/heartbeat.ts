@@ -6,7 +6,7 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop } from '../lib/loop.ts';
 import { version } from '../lib/version.ts';
 import type { Database } from './database.ts';
-import { createInstanceStore } from './instance-store.ts';
+import { beatInstance, stopInstance } from './instance-store.ts';
 
 /** Records in the database that this instance runs, and when it has stopped. */
 export interface Heartbeat {
@@ -22,7 +22,6 @@ interface HeartbeatDeps {
 }
 
 export function createHeartbeat({ database, clock, logger }: HeartbeatDeps): Heartbeat {
-  const instances = createInstanceStore(database);
   const id = randomUUID();
   // Several instances may run on one machine.
   const name = `${hostname()}/${process.pid}`;
@@ -32,7 +31,7 @@ export function createHeartbeat({ database, clock, logger }: HeartbeatDeps): Hea
     const beatAt = toInstant(clock.now());
     startedAt ??= beatAt;
     const instance = { id, name, version, startedAt, beatAt };
-    await instances.beat(instance, instantIn(clock, -keepForMs));
+    await beatInstance(database, instance, instantIn(clock, -keepForMs));
   }
 
   const loop = createLoop({
@@ -53,7 +52,7 @@ export function createHeartbeat({ database, clock, logger }: HeartbeatDeps): Hea
     async stop() {
       await loop.stop();
       if (startedAt === null) return;
-      await instances.stop(id, toInstant(clock.now())).catch((error: unknown) => {
+      await stopInstance(database, id, toInstant(clock.now())).catch((error: unknown) => {
         logger.warn(
           { err: error },
           'That this instance has stopped could not be recorded: it will only be noticed by its silence',

@@ -1,12 +1,10 @@
 import type { Transaction } from '../db/database.ts';
 import type { Evidence } from '../domain/evidence.ts';
+import { countContractsOf, dropPostponed, takePostponed } from '../memberships/derivation-store.ts';
 import { type DeriveDeps, type DerivedWork, deriveMemberships } from '../memberships/derive-memberships.ts';
-import type { EvidenceStore } from './evidence-store.ts';
+import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
+import { mergeEvidence } from './evidence-store.ts';
 import { type HeldEvidence, holdEvidence } from './hold-evidence.ts';
-
-export interface ApplyDeps extends DeriveDeps {
-  evidence: EvidenceStore;
-}
 
 /** The end of one link can touch any number of trainers, but one transaction must be short. */
 const maxTrainersAtOnce = 100;
@@ -36,27 +34,26 @@ export interface NamedTrainer {
 /**
  * Merges evidence from any source and derives memberships from it. It derives the trainers that an event names at once.
  * All other trainers wait, and installs take turns: some of them are derived now and the rest in later transactions.
- * Call it inside a transaction that holds `evidence.lock`.
+ * Call it inside a transaction that holds `lockEvidence`.
  *
  * @param named few enough for one transaction to derive them all
  */
 export async function applyEvidence(
-  deps: ApplyDeps,
+  deps: DeriveDeps,
   tx: Transaction,
   evidence: Evidence,
   now: string,
   named: readonly NamedTrainer[] = [],
 ): Promise<AppliedEvidence> {
-  const { memberships } = deps;
   const { kept, held } = await holdEvidence(tx, evidence);
-  const changed = await deps.evidence.merge(tx, kept);
-  await deps.evidence.postponeTrainersOf(tx, changed, now);
+  const changed = await mergeEvidence(deps, tx, kept);
+  await postponeTouchedTrainers(tx, changed, now);
   const first = findTouched(named, changed);
   const trainers = [...first.keys()];
-  await memberships.dropPostponed(tx, trainers);
-  const used = await memberships.countContracts(tx, trainers);
+  await dropPostponed(tx, trainers);
+  const used = await countContractsOf(tx, trainers);
   const room = maxContractsAtOnce - [...used.values()].reduce((sum, count) => sum + count, 0);
-  const others = await memberships.takePostponed(tx, maxTrainersAtOnce, Math.max(room, minRoom));
+  const others = await takePostponed(deps, tx, maxTrainersAtOnce, Math.max(room, minRoom));
   const received = new Map([...others, ...mapValues(first, ({ receivedAt }) => receivedAt)]);
   const traces = new Map(mapValues(first, ({ traceContext = null }) => traceContext));
   const derived = await deriveMemberships(deps, tx, { received, traces }, now);

@@ -1,23 +1,13 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Tables } from '../db/schema.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import type { ContractEvidence, ContractKey } from '../domain/evidence.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The SQL of showing contracts to people. */
-export interface ContractStore {
-  /**
-   * One page: those with the least of their budget left come first, then those without a budget, by install and id.
-   *
-   * @param after the last contract of the page before
-   */
-  page(filter: PageFilter, after: ContractPosition | undefined): Promise<CountedContract[]>;
-  /** The contract of this id; of several installs where more than one has it. */
-  find(tx: Transaction, contractId: string, install?: string): Promise<ContractEvidence[]>;
-  countDisputed(): Promise<number>;
-}
+// The SQL of showing contracts to people.
 
 interface PageFilter {
   install?: string | undefined;
@@ -80,73 +70,92 @@ const isInNoList: Condition = (eb) =>
 const remaining = sql<number>`(1 - consumed_fraction)`;
 const hasBudget = sql<SqlBool>`(next_read_at is not null and consumed_fraction is not null)`;
 
-export function createContractStore({ kysely }: Pick<Database, 'kysely'>): ContractStore {
-  async function page(filter: PageFilter, after: ContractPosition | undefined): Promise<CountedContract[]> {
-    // In two parts, so that each is read by an index, and no page sorts all contracts.
-    const isInRest = after?.remainingFraction === null;
-    const first = isInRest ? [] : await listWithBudget(filter, after);
-    if (first.length === pageSize) return first;
-    return [...first, ...(await listRest(filter, isInRest ? after : undefined, pageSize - first.length))];
+/**
+ * One page: those with the least of their budget left come first, then those without a budget, by install and id.
+ *
+ * @param after the last contract of the page before
+ */
+export async function pageContracts(
+  ctx: Storage,
+  filter: PageFilter,
+  after: ContractPosition | undefined,
+): Promise<CountedContract[]> {
+  // In two parts, so that each is read by an index, and no page sorts all contracts.
+  const isInRest = after?.remainingFraction === null;
+  const first = isInRest ? [] : await listWithBudget(ctx, filter, after);
+  if (first.length === pageSize) return first;
+  return [...first, ...(await listRest(ctx, filter, isInRest ? after : undefined, pageSize - first.length))];
+}
+
+/** The contract of this id; of several installs where more than one has it. */
+export async function findContracts(
+  tx: Transaction,
+  contractId: string,
+  install?: string,
+): Promise<ContractEvidence[]> {
+  let rows = tx.selectFrom('contract').selectAll().where('contractId', '=', contractId);
+  if (install !== undefined) rows = rows.where('install', '=', install);
+  return await rows.orderBy('install').execute();
+}
+
+export async function countDisputedContracts(ctx: Storage): Promise<number> {
+  const contradicted = await ctx.database.kysely
+    .selectFrom('contract')
+    .selectAll()
+    .where(registersOf.disputed)
+    .execute();
+  return contradicted.filter((row) => shownStatusOf(row) === 'disputed').length;
+}
+
+async function listWithBudget(
+  ctx: Storage,
+  filter: PageFilter,
+  after: ContractPosition | undefined,
+): Promise<CountedContract[]> {
+  let rows = selectContracts(ctx, filter).where(hasBudget);
+  if (after !== undefined) {
+    const { remainingFraction, install, contractId } = after;
+    const key = sql`(${remaining}, budget.install, budget.contract_id)`;
+    rows = rows.where(sql<SqlBool>`${key} > (${remainingFraction}, ${install}, ${contractId})`);
   }
+  const ordered = rows.orderBy(remaining).orderBy('budget.install').orderBy('budget.contractId');
+  return await ordered.limit(pageSize).execute();
+}
 
-  async function listWithBudget(filter: PageFilter, after: ContractPosition | undefined): Promise<CountedContract[]> {
-    let rows = select(filter).where(hasBudget);
-    if (after !== undefined) {
-      const { remainingFraction, install, contractId } = after;
-      const key = sql`(${remaining}, budget.install, budget.contract_id)`;
-      rows = rows.where(sql<SqlBool>`${key} > (${remainingFraction}, ${install}, ${contractId})`);
-    }
-    const ordered = rows.orderBy(remaining).orderBy('budget.install').orderBy('budget.contractId');
-    return await ordered.limit(pageSize).execute();
+async function listRest(
+  ctx: Storage,
+  filter: PageFilter,
+  after: ContractKey | undefined,
+  limit: number,
+): Promise<CountedContract[]> {
+  let rows = selectContracts(ctx, filter).where((eb) =>
+    eb.or([eb('nextReadAt', 'is', null), eb('consumedFraction', 'is', null)]),
+  );
+  if (after !== undefined) {
+    const key = ['contract.install', 'contract.contractId'] as const;
+    rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));
   }
+  return await rows.orderBy('contract.install').orderBy('contract.contractId').limit(limit).execute();
+}
 
-  async function listRest(
-    filter: PageFilter,
-    after: ContractKey | undefined,
-    limit: number,
-  ): Promise<CountedContract[]> {
-    let rows = select(filter).where((eb) => eb.or([eb('nextReadAt', 'is', null), eb('consumedFraction', 'is', null)]));
-    if (after !== undefined) {
-      const key = ['contract.install', 'contract.contractId'] as const;
-      rows = rows.where((eb) => eb(eb.refTuple(...key), '>', eb.tuple(after.install, after.contractId)));
-    }
-    return await rows.orderBy('contract.install').orderBy('contract.contractId').limit(limit).execute();
-  }
-
-  function select({ install, budget, mayBe, isUnlisted = false }: PageFilter) {
-    let rows = kysely
-      .selectFrom('contract')
-      .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
-      .selectAll('contract')
-      .select(['budget.state as budgetState', 'consumedFraction'])
-      .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'))
-      .select((eb) =>
-        eb
-          .selectFrom('participation')
-          .select((of) => of.fn.countAll<number>().as('n'))
-          .whereRef('participation.install', '=', 'contract.install')
-          .whereRef('participation.contractId', '=', 'contract.contractId')
-          .as('people'),
-      );
-    if (install !== undefined) rows = rows.where('contract.install', '=', install);
-    if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
-    if (mayBe !== undefined) rows = rows.where(registersOf[mayBe]);
-    if (isUnlisted) rows = rows.where(isInNoList);
-    return rows;
-  }
-
-  return {
-    page,
-
-    async find(tx, contractId, install) {
-      let rows = tx.selectFrom('contract').selectAll().where('contractId', '=', contractId);
-      if (install !== undefined) rows = rows.where('install', '=', install);
-      return await rows.orderBy('install').execute();
-    },
-
-    async countDisputed() {
-      const contradicted = await kysely.selectFrom('contract').selectAll().where(registersOf.disputed).execute();
-      return contradicted.filter((row) => shownStatusOf(row) === 'disputed').length;
-    },
-  };
+function selectContracts(ctx: Storage, { install, budget, mayBe, isUnlisted = false }: PageFilter) {
+  let rows = ctx.database.kysely
+    .selectFrom('contract')
+    .leftJoin('budget', onSame('budget', 'contract', ['install', 'contractId']))
+    .selectAll('contract')
+    .select(['budget.state as budgetState', 'consumedFraction'])
+    .select(sql<number | null>`case when ${hasBudget} then ${remaining} end`.as('remainingFraction'))
+    .select((eb) =>
+      eb
+        .selectFrom('participation')
+        .select((of) => of.fn.countAll<number>().as('n'))
+        .whereRef('participation.install', '=', 'contract.install')
+        .whereRef('participation.contractId', '=', 'contract.contractId')
+        .as('people'),
+    );
+  if (install !== undefined) rows = rows.where('contract.install', '=', install);
+  if (budget !== undefined) rows = rows.where('budget.state', '=', budget);
+  if (mayBe !== undefined) rows = rows.where(registersOf[mayBe]);
+  if (isUnlisted) rows = rows.where(isInNoList);
+  return rows;
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { inParts, keyIn } from '../db/key-in.ts';
 import { takeTurn } from '../db/lease.ts';
 import type { Row as RowOf } from '../db/schema.ts';
@@ -15,61 +15,49 @@ import {
 import { areContractsRead, leftSince, movedSince, statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The only SQL about the registers. Merging reads the stored rows, merges by the domain's rule and writes back. */
-export interface EvidenceStore {
-  /**
-   * Lets one instance at a time change evidence, until the transaction ends. Otherwise two instances that derive
-   * memberships at the same time could each count on a reason that the other one ends.
-   */
-  lock(tx: Transaction): Promise<void>;
-  /** @returns only the rows that change what follows from them */
-  merge(tx: Transaction, evidence: Evidence): Promise<Evidence>;
-  /**
-   * Marks all trainers whose memberships these rows touch as waiting to be derived. There may be very many.
-   *
-   * @param at when the rows came in; empty if they can wait until the install was read
-   */
-  postponeTrainersOf(tx: Transaction, changed: Evidence, at: string): Promise<void>;
-}
+// The only SQL about the registers. Merging reads the stored rows, merges by the domain's rule and writes back.
 
 type Table = 'contract' | 'link' | 'installGrant' | 'contractLink' | 'participation' | 'person';
 type Row = Record<string, unknown>;
 
-export function createEvidenceStore(database: Database, box: SecretBox): EvidenceStore {
+/**
+ * Lets one instance at a time change evidence, until the transaction ends. Otherwise two instances that derive
+ * memberships at the same time could each count on a reason that the other one ends.
+ */
+export function lockEvidence(ctx: Storage, tx: Transaction): Promise<void> {
+  return takeTurn(ctx.database, tx, 'evidence');
+}
+
+/** @returns only the rows that change what follows from them */
+export async function mergeEvidence(ctx: Storage, tx: Transaction, evidence: Evidence): Promise<Evidence> {
   return {
-    lock: (tx) => takeTurn(database, tx, 'evidence'),
-
-    merge: async (tx, evidence) => ({
-      contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {
-        meaningOf: meaningOfContract,
-      }),
-      links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links, {
-        meaningOf: meaningOfLink,
-      }),
-      grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
-        meaningOf: meaningOfGrant,
-      }),
-      pairs: await mergeInto(tx, 'contractLink', ['install', 'contractId', 'linkId'], evidence.pairs, {
-        meaningOf: (pair) => movedSince(pair),
-      }),
-      participations: await mergeInto(
-        tx,
-        'participation',
-        ['install', 'contractId', 'trainerId'],
-        evidence.participations,
-        { meaningOf: (participation) => leftSince(participation) },
-      ),
-      people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
-        toRow: (person) => sealPerson(box, person),
-        fromRow: (row) => openPerson(box, row as unknown as RowOf<'person'>),
-        // A name never decides about access.
-        meaningOf: ({ workEmail }) => workEmail,
-      }),
+    contracts: await mergeInto(tx, 'contract', ['install', 'contractId'], evidence.contracts, {
+      meaningOf: meaningOfContract,
     }),
-
-    postponeTrainersOf: postponeTouchedTrainers,
+    links: await mergeInto(tx, 'link', ['install', 'linkId'], evidence.links, {
+      meaningOf: meaningOfLink,
+    }),
+    grants: await mergeInto(tx, 'installGrant', ['install', 'grantId'], evidence.grants, {
+      meaningOf: meaningOfGrant,
+    }),
+    pairs: await mergeInto(tx, 'contractLink', ['install', 'contractId', 'linkId'], evidence.pairs, {
+      meaningOf: (pair) => movedSince(pair),
+    }),
+    participations: await mergeInto(
+      tx,
+      'participation',
+      ['install', 'contractId', 'trainerId'],
+      evidence.participations,
+      { meaningOf: (participation) => leftSince(participation) },
+    ),
+    people: await mergeInto(tx, 'person', ['install', 'trainerId'], evidence.people, {
+      toRow: (person) => sealPerson(ctx.box, person),
+      fromRow: (row) => openPerson(ctx.box, row as unknown as RowOf<'person'>),
+      // A name never decides about access.
+      meaningOf: ({ workEmail }) => workEmail,
+    }),
   };
 }
 

@@ -1,7 +1,15 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { type AppError, toAppError } from '../domain/errors.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
+import {
+  dueDeliveries,
+  dueDeliveryById,
+  hasDueDeliveries,
+  postponeDelivery,
+  refuseDelivery,
+  settleDeliveries,
+  settleUnreadDelivery,
+} from '../inbox/inbox-store.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -9,16 +17,16 @@ import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import type { Rest } from '../lib/rest.ts';
 import { noteSpan } from '../lib/tracing.ts';
-import { type ApplyDeps, applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
+import { countContractsOf, hasPostponed } from '../memberships/derivation-store.ts';
+import type { DeriveDeps } from '../memberships/derive-memberships.ts';
+import { applyEvidence, maxContractsAtOnce } from './apply-evidence.ts';
+import { lockEvidence } from './evidence-store.ts';
 import { describeHold, evidenceKey, type HeldEvidence } from './hold-evidence.ts';
 import { collectDeliveries, type ReadDelivery, readDelivery } from './read-delivery.ts';
-import type { ReadRequestStore } from './read-request-store.ts';
+import { requestReads } from './read-request-store.ts';
 import type { ReportEvidence } from './report-evidence.ts';
 
-export interface IntakeDeps extends ApplyDeps, Polling {
-  database: Database;
-  inbox: InboxStore;
-  readRequests: ReadRequestStore;
+export interface IntakeDeps extends DeriveDeps, Polling {
   /** Requests a reading of whole installs, in the transaction that takes in the cause. */
   wantInstallRead(tx: Transaction, installs: string[], now: string): Promise<void>;
   /** The same for what waits for money. */
@@ -54,7 +62,7 @@ const rememberedMs = 200;
 
 /** Turns stored deliveries into evidence, once each: both happen in one transaction. */
 export function createIntakeWorker(deps: IntakeDeps): Loop {
-  const { logger, clock, inbox, memberships } = deps;
+  const { logger, clock } = deps;
   let usedByOthers = 0;
   let isBehind = false;
 
@@ -71,7 +79,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
     clock,
     async run(signal) {
       const now = toInstant(clock.now());
-      const isNeeded = (await inbox.hasDue(now)) || (await memberships.hasPostponed());
+      const isNeeded = (await hasDueDeliveries(deps, now)) || (await hasPostponed(deps));
       if (!isNeeded) return 'idle';
       const beganAt = performance.now();
       const { count, installs, oldestAt } = await takeBatch(deps);
@@ -92,7 +100,7 @@ export function createIntakeWorker(deps: IntakeDeps): Loop {
     const until = performance.now() + ms;
     for (let left = ms; left > 0; left = until - performance.now()) {
       await rest(Math.min(left, checkEveryMs), signal);
-      if (await inbox.hasDue(toInstant(clock.now()), but)) return;
+      if (await hasDueDeliveries(deps, toInstant(clock.now()), but)) return;
     }
   }
 }
@@ -108,7 +116,7 @@ interface TakenBatch {
 
 async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
   try {
-    return await takeDue(deps, (tx, now) => deps.inbox.due(tx, now, batchSize));
+    return await takeDue(deps, (tx, now) => dueDeliveries(deps, tx, now, batchSize));
   } catch (error) {
     if (toAppError(error).code === 'unavailable') throw error;
     // One delivery may fail the whole batch. Taken one at a time, it is found and holds up no other.
@@ -117,16 +125,16 @@ async function takeBatch(deps: IntakeDeps): Promise<TakenBatch> {
 }
 
 async function takeOneByOne(deps: IntakeDeps): Promise<TakenBatch> {
-  const { database, inbox, clock } = deps;
-  const batch = await inbox.due(database.kysely, toInstant(clock.now()), batchSize);
+  const { database, clock } = deps;
+  const batch = await dueDeliveries(deps, database.kysely, toInstant(clock.now()), batchSize);
   for (const delivery of batch) {
     try {
-      await takeDue(deps, (tx, now) => inbox.dueById(tx, now, delivery.id));
+      await takeDue(deps, (tx, now) => dueDeliveryById(tx, now, delivery.id));
     } catch (error) {
       const failure = toAppError(error);
       // If the database is unavailable, that is not the delivery's fault, so it does not count as a failure.
       if (failure.code === 'unavailable') throw failure;
-      await postponeDelivery(deps, delivery, failure);
+      await handleLater(deps, delivery, failure);
     }
   }
   return toTakenBatch(batch);
@@ -137,32 +145,32 @@ function toTakenBatch(batch: readonly Pick<DueDelivery, 'install' | 'receivedAt'
   return { count: batch.length, installs: new Set(batch.map(({ install }) => install)), oldestAt };
 }
 
-async function postponeDelivery(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
-  const { inbox, logger, metrics, clock } = deps;
+async function handleLater(deps: IntakeDeps, delivery: DueDelivery, error: AppError): Promise<void> {
+  const { logger, metrics, clock } = deps;
   const { id, install, attempts } = delivery;
   const isLast = attempts + 1 >= maxAttempts;
   metrics.intakes.inc({ outcome: 'failed' });
   logger.error({ err: error, delivery: id, install, isLast }, 'A delivery could not be handled');
-  await inbox.postpone(id, error.message, isLast ? null : instantIn(clock, backoffMs(attempts + 1)));
+  await postponeDelivery(deps, id, error.message, isLast ? null : instantIn(clock, backoffMs(attempts + 1)));
 }
 
 async function takeDue(
   deps: IntakeDeps,
   choose: (tx: Transaction, now: string) => Promise<DueDelivery[]>,
 ): Promise<TakenBatch> {
-  const { database, inbox, metrics, clock } = deps;
+  const { database, metrics, clock } = deps;
   const now = toInstant(clock.now());
   const startTime = performance.now();
   const taken = await inTransaction(database, async (tx) => {
-    await deps.evidence.lock(tx);
-    const due = (await choose(tx, now)).map((one) => readDelivery(inbox, one, deps.staleAfterMs));
-    const batch = await withinBounds(deps, tx, due);
+    await lockEvidence(deps, tx);
+    const due = (await choose(tx, now)).map((one) => readDelivery(deps, one, deps.staleAfterMs));
+    const batch = await withinBounds(tx, due);
     const { evidence, toRead, installs, ofPayments, named } = collectDeliveries(batch);
     const applied = await applyEvidence(deps, tx, evidence, now, named);
-    await deps.readRequests.request(tx, toRead, now);
+    await requestReads(tx, toRead, now);
     await deps.wantInstallRead(tx, installs, now);
     await deps.wantPaymentsRead(tx, ofPayments, now);
-    await settleAll(inbox, tx, batch, applied.held);
+    await settleAll(tx, batch, applied.held);
     return { ...applied, batch, isReadWanted: toRead.length + installs.length > 0 };
   });
   const { batch, changed, held } = taken;
@@ -179,13 +187,9 @@ async function takeDue(
 }
 
 /** Returns as many deliveries as fit into one transaction, but at least one. */
-async function withinBounds(
-  { memberships }: IntakeDeps,
-  tx: Transaction,
-  due: ReadDelivery[],
-): Promise<ReadDelivery[]> {
+async function withinBounds(tx: Transaction, due: ReadDelivery[]): Promise<ReadDelivery[]> {
   const trainers = due.flatMap(({ named }) => named.map(({ trainerId }) => trainerId));
-  const counts = await memberships.countContracts(tx, [...new Set(trainers)]);
+  const counts = await countContractsOf(tx, [...new Set(trainers)]);
   let room = maxContractsAtOnce;
   return due.filter(({ named }, index) => {
     for (const { trainerId } of named) room -= counts.get(trainerId) ?? 0;
@@ -195,7 +199,6 @@ async function withinBounds(
 
 /** A delivery with held evidence waits, as failed, until there is room for the evidence. */
 async function settleAll(
-  inbox: InboxStore,
   tx: Transaction,
   batch: readonly ReadDelivery[],
   held: readonly HeldEvidence[],
@@ -205,11 +208,11 @@ async function settleAll(
   for (const { id, evidence, unread } of batch) {
     const rows = [...evidence.participations, ...evidence.pairs];
     const [reason] = rows.flatMap((row) => reasons.get(evidenceKey(row)) ?? []);
-    if (unread !== null) await inbox.settleUnread(tx, id, unread);
-    else if (reason !== undefined) await inbox.refuse(tx, id, reason);
+    if (unread !== null) await settleUnreadDelivery(tx, id, unread);
+    else if (reason !== undefined) await refuseDelivery(tx, id, reason);
     else handled.push(id);
   }
-  if (handled.length > 0) await inbox.settle(tx, handled);
+  if (handled.length > 0) await settleDeliveries(tx, handled);
 }
 
 /** A batch of intake, and what it competes with. */

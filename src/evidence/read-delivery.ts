@@ -1,7 +1,8 @@
 import { type Evidence, emptyEvidence } from '../domain/evidence.ts';
 import type { DueDelivery } from '../inbox/due-store.ts';
 import { readEvent } from '../inbox/event-schema.ts';
-import type { InboxStore, Unread } from '../inbox/inbox-store.ts';
+import { openBody, type Unread } from '../inbox/inbox-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { NamedTrainer } from './apply-evidence.ts';
 import { evidenceOfEvent } from './evidence-of-event.ts';
 import type { ReadTarget } from './read-request-store.ts';
@@ -25,13 +26,9 @@ export interface ReadDelivery {
 }
 
 /** @throws AppError `internal` if the stored body cannot be decrypted */
-export function readDelivery(
-  inbox: Pick<InboxStore, 'openBody'>,
-  delivery: DueDelivery,
-  staleAfterMs: number,
-): ReadDelivery {
+export function readDelivery(ctx: Storage, delivery: DueDelivery, staleAfterMs: number): ReadDelivery {
   const { id, install, receivedAt, traceContext } = delivery;
-  const read = readEvent(inbox.openBody(delivery));
+  const read = readEvent(openBody(ctx, delivery));
   if (read.outcome !== 'event') {
     const added = { evidence: emptyEvidence(), named: [], toRead: [], isInstallToRead: false, isMoneyToRead: false };
     return { id, install, receivedAt, traceContext, ...added, unread: read };

@@ -1,24 +1,10 @@
 import { type ExpressionBuilder, sql } from 'kysely';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows, isFree } from '../db/lease.ts';
 import type { Tables } from '../db/schema.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The only SQL about requests to read a contract from the marketplace: one row per contract. */
-export interface ReadRequestStore {
-  request(tx: Transaction, wanted: ReadTarget[], now: string): Promise<void>;
-  /** The installs with a request that is due. */
-  installsDue(now: string): Promise<string[]>;
-  /**
-   * Leases the oldest requests of an install, so that its contracts are read together. Requests for contracts that have
-   * ended since are dropped.
-   */
-  claim(install: string, now: string, leasedUntil: string, limit: number): Promise<ReadRequest[]>;
-  /** Removes a request, unless it was made again while it was being answered. */
-  settle(tx: Transaction, request: ReadRequest): Promise<void>;
-  postpone(request: ReadRequest, nextAttemptAt: string): Promise<void>;
-  /** The contracts of an install that are still to be read, and have not ended since. */
-  listOpen(install: string): Promise<string[]>;
-}
+// The only SQL about requests to read a contract from the marketplace: one row per contract.
 
 export interface ReadTarget {
   install: string;
@@ -33,21 +19,20 @@ export interface ReadRequest extends ReadTarget {
 /** A claim checks at most this many more requests for ended contracts, so that it stays short. */
 const maxDropped = 500;
 
-export function createReadRequestStore(database: Database): ReadRequestStore {
-  return {
-    async request(tx, wanted, now) {
-      if (wanted.length === 0) return;
-      const again = { wantedAt: now, attempts: 0, nextAttemptAt: now, leasedUntil: null };
-      await tx
-        .insertInto('readRequest')
-        .values(wanted.map((target) => ({ ...target, ...again })))
-        .onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(again))
-        .execute();
-    },
+export async function requestReads(tx: Transaction, wanted: ReadTarget[], now: string): Promise<void> {
+  if (wanted.length === 0) return;
+  const again = { wantedAt: now, attempts: 0, nextAttemptAt: now, leasedUntil: null };
+  await tx
+    .insertInto('readRequest')
+    .values(wanted.map((target) => ({ ...target, ...again })))
+    .onConflict((conflict) => conflict.columns(['install', 'contractId']).doUpdateSet(again))
+    .execute();
+}
 
-    async installsDue(now) {
-      // Skips from install to install in the index, however many requests each has.
-      const { rows } = await sql<{ install: string }>`
+/** The installs with a request that is due. */
+export async function installsWithReadsDue(ctx: Storage, now: string): Promise<string[]> {
+  // Skips from install to install in the index, however many requests each has.
+  const { rows } = await sql<{ install: string }>`
         with recursive turn (install) as (
           select min(install) from read_request
           union all
@@ -57,61 +42,75 @@ export function createReadRequestStore(database: Database): ReadRequestStore {
         select install from turn where exists (
           select 1 from read_request where read_request.install = turn.install
             and next_attempt_at <= ${now} and (leased_until is null or leased_until <= ${now})
-        )`.execute(database.kysely);
-      return rows.map((row) => row.install);
-    },
+        )`.execute(ctx.database.kysely);
+  return rows.map((row) => row.install);
+}
 
-    async claim(install, now, leasedUntil, limit) {
-      return await inTransaction(database, async (tx) => {
-        await dropEnded(tx, install, now, limit);
-        const due = tx
-          .selectFrom('readRequest')
-          .select(['install', 'contractId', 'wantedAt', 'attempts'])
-          .where('install', '=', install)
-          .where('nextAttemptAt', '<=', now)
-          .where(isFree('readRequest', now))
-          .orderBy('nextAttemptAt')
-          .orderBy('wantedAt')
-          .limit(limit);
-        const rows = await claimRows(database, due).execute();
-        if (rows.length === 0) return [];
-        const contractIds = rows.map(({ contractId }) => contractId);
-        await tx
-          .updateTable('readRequest')
-          .set({ leasedUntil })
-          .where('install', '=', install)
-          .where('contractId', 'in', contractIds)
-          .execute();
-        return rows;
-      });
-    },
+/**
+ * Leases the oldest requests of an install, so that its contracts are read together. Requests for contracts that have
+ * ended since are dropped.
+ */
+export async function claimReads(
+  ctx: Storage,
+  install: string,
+  now: string,
+  leasedUntil: string,
+  limit: number,
+): Promise<ReadRequest[]> {
+  return await inTransaction(ctx.database, async (tx) => {
+    await dropEnded(tx, install, now, limit);
+    const due = tx
+      .selectFrom('readRequest')
+      .select(['install', 'contractId', 'wantedAt', 'attempts'])
+      .where('install', '=', install)
+      .where('nextAttemptAt', '<=', now)
+      .where(isFree('readRequest', now))
+      .orderBy('nextAttemptAt')
+      .orderBy('wantedAt')
+      .limit(limit);
+    const rows = await claimRows(ctx.database, due).execute();
+    if (rows.length === 0) return [];
+    const contractIds = rows.map(({ contractId }) => contractId);
+    await tx
+      .updateTable('readRequest')
+      .set({ leasedUntil })
+      .where('install', '=', install)
+      .where('contractId', 'in', contractIds)
+      .execute();
+    return rows;
+  });
+}
 
-    async settle(tx, { install, contractId, wantedAt }) {
-      await tx
-        .deleteFrom('readRequest')
-        .where('install', '=', install)
-        .where('contractId', '=', contractId)
-        .where('wantedAt', '=', wantedAt)
-        .execute();
-    },
+/** Removes a request, unless it was made again while it was being answered. */
+export async function settleRead(tx: Transaction, { install, contractId, wantedAt }: ReadRequest): Promise<void> {
+  await tx
+    .deleteFrom('readRequest')
+    .where('install', '=', install)
+    .where('contractId', '=', contractId)
+    .where('wantedAt', '=', wantedAt)
+    .execute();
+}
 
-    async postpone({ install, contractId, attempts }, nextAttemptAt) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('readRequest')
-          .set({ attempts: attempts + 1, nextAttemptAt, leasedUntil: null })
-          .where('install', '=', install)
-          .where('contractId', '=', contractId)
-          .execute(),
-      );
-    },
+export async function postponeRead(
+  ctx: Storage,
+  { install, contractId, attempts }: ReadRequest,
+  nextAttemptAt: string,
+): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('readRequest')
+      .set({ attempts: attempts + 1, nextAttemptAt, leasedUntil: null })
+      .where('install', '=', install)
+      .where('contractId', '=', contractId)
+      .execute(),
+  );
+}
 
-    async listOpen(install) {
-      const open = database.kysely.selectFrom('readRequest').select('contractId').where('install', '=', install);
-      const rows = await open.where((eb) => eb.not(hasEnded(eb))).execute();
-      return rows.map(({ contractId }) => contractId);
-    },
-  };
+/** The contracts of an install that are still to be read, and have not ended since. */
+export async function listOpenReads(ctx: Storage, install: string): Promise<string[]> {
+  const open = ctx.database.kysely.selectFrom('readRequest').select('contractId').where('install', '=', install);
+  const rows = await open.where((eb) => eb.not(hasEnded(eb))).execute();
+  return rows.map(({ contractId }) => contractId);
 }
 
 function hasEnded(eb: ExpressionBuilder<Tables, 'readRequest'>) {

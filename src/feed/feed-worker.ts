@@ -1,6 +1,7 @@
 import type { NewDelivery } from '../domain/delivery.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Inbox } from '../inbox/inbox.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
@@ -11,7 +12,17 @@ import { maskText } from '../lib/mask.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createTurns } from '../lib/turns.ts';
 import type { Source, Update } from '../sources/source.ts';
-import type { ClaimedFeed, FeedName, FeedStore } from './feed-store.ts';
+import {
+  type ClaimedFeed,
+  claimFeed,
+  type FeedName,
+  listDueFeeds,
+  moveFeed,
+  postponeFeed,
+  releaseFeed,
+  startFeedOver,
+  wantFeedRead,
+} from './feed-store.ts';
 
 /**
  * Reads the feeds of the sources that have one. The feed is the ledger, and a delivery is the doorbell: what was
@@ -22,8 +33,7 @@ export interface FeedWorker extends Loop {
   ring(install: string): void;
 }
 
-export interface FeedDeps extends Polling {
-  feeds: FeedStore;
+export interface FeedDeps extends Storage, Polling {
   inbox: Pick<Inbox, 'append'>;
   /** By the name of the install. The Map always has what was loaded last. */
   sources: ReadonlyMap<string, Pick<Source, 'readUpdates'>>;
@@ -47,21 +57,21 @@ const deferredMs = 60_000;
 const alertAfterMs = 3_600_000;
 
 export function createFeedWorker(deps: FeedDeps): FeedWorker {
-  const { feeds, sources, logger, clock } = deps;
+  const { sources, logger, clock } = deps;
   const turns = createTurns();
   const rung = new Set<string>();
 
   async function answerRings(): Promise<void> {
     for (const install of rung) {
       rung.delete(install);
-      await feeds.wantRead(install, toInstant(clock.now()));
+      await wantFeedRead(deps, install, toInstant(clock.now()));
     }
   }
 
   async function listDue(underway: ReadonlySet<string>): Promise<Map<string, FeedName>> {
     const having = [...sources].flatMap(([install, { readUpdates }]) => (readUpdates === undefined ? [] : [install]));
     const free = having.filter((install) => !underway.has(install));
-    const due = await feeds.due(free, toInstant(clock.now()));
+    const due = await listDueFeeds(deps, free, toInstant(clock.now()));
     return new Map(due.map((name) => [name.install, name]));
   }
 
@@ -76,7 +86,8 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
       await answerRings();
       const due = await listDue(underway);
       for (const install of turns.inOrder([...due.keys()])) {
-        const claimed = await feeds.claim(
+        const claimed = await claimFeed(
+          deps,
           due.get(install) as FeedName,
           toInstant(clock.now()),
           instantIn(clock, leaseMs),
@@ -103,7 +114,7 @@ export function createFeedWorker(deps: FeedDeps): FeedWorker {
  * the page is read again, and each of its events is known by its digest.
  */
 export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: AbortSignal): Promise<void> {
-  const { feeds, sources, clock, everyMs } = deps;
+  const { sources, clock, everyMs } = deps;
   const { install } = claimed;
   try {
     const readUpdates = sources.get(install)?.readUpdates;
@@ -117,17 +128,17 @@ export async function readFeed(deps: FeedDeps, claimed: ClaimedFeed, signal: Abo
     const { updates, cursor, hasMore } = await readUpdates(claimed.cursor, signal);
     await store(deps, install, updates, readAt);
     const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);
-    await feeds.move(claimed, cursor, { readAt, nextReadAt });
+    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });
   } catch (thrown) {
     const error = toAppError(thrown);
-    if (signal.aborted) return await feeds.release(claimed);
+    if (signal.aborted) return await releaseFeed(deps, claimed);
     await postpone(deps, claimed, error);
-    if (isRefusedCursor(claimed, error)) await feeds.startOver(claimed);
+    if (isRefusedCursor(claimed, error)) await startFeedOver(deps, claimed);
   }
 }
 
 async function postpone(deps: FeedDeps, claimed: ClaimedFeed, error: AppError): Promise<void> {
-  const { feeds, alerts, clock, logger, everyMs } = deps;
+  const { alerts, clock, logger, everyMs } = deps;
   const { install, failures } = claimed;
   logger.warn({ err: error, install }, 'The feed could not be read');
   const failingSince = claimed.failingSince ?? toInstant(clock.now());
@@ -138,7 +149,7 @@ async function postpone(deps: FeedDeps, claimed: ClaimedFeed, error: AppError): 
   }
   const backoff = Math.min(backoffMs(failures + 1), alertInMs > 0 ? alertInMs : Number.POSITIVE_INFINITY);
   const nextReadAt = instantIn(clock, Math.max(everyMs, backoff, error.retryAfterMs ?? 0));
-  await feeds.postpone(claimed, maskText(error.message), { failingSince, nextReadAt });
+  await postponeFeed(deps, claimed, maskText(error.message), { failingSince, nextReadAt });
 }
 
 /** The statuses by which a server refuses a cursor: it is invalid, or no longer known. */

@@ -1,18 +1,9 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { jsonTexts } from '../db/json-list.ts';
 import type { Row } from '../db/schema.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The only SQL about the guidelines of projects. */
-export interface GuidelineStore {
-  list(): Promise<GuidelineRow[]>;
-  find(at: ProjectOfTool): Promise<GuidelineRow | undefined>;
-  /** Writes what a look has found, with what else has changed. */
-  note(found: LookedAt, changes?: Partial<Row<'guideline'>>): Promise<void>;
-  /** The same, in a transaction of the caller. */
-  noteIn(tx: Transaction, found: LookedAt, changes: Partial<Row<'guideline'>>): Promise<void>;
-  /** Nothing is published for the projects of an install but these. */
-  noteClaims(install: string, claimed: readonly string[], at: string): Promise<void>;
-}
+// The only SQL about the guidelines of projects.
 
 export type GuidelineRow = Row<'guideline'>;
 
@@ -36,41 +27,51 @@ const neverWritten = {
   writtenAt: null,
 };
 
-export function createGuidelineStore(database: Database): GuidelineStore {
-  const { kysely } = database;
+export function listGuidelines(ctx: Storage): Promise<GuidelineRow[]> {
+  return ctx.database.kysely.selectFrom('guideline').selectAll().orderBy('tool').orderBy('project').execute();
+}
 
-  async function noteIn(tx: Transaction, found: LookedAt, changes: Partial<Row<'guideline'>>): Promise<void> {
-    await tx
-      .insertInto('guideline')
-      .values({ ...neverWritten, ...found, ...changes })
-      .onConflict((conflict) => conflict.columns(['tool', 'project']).doUpdateSet({ ...found, ...changes }))
-      .execute();
-  }
+export function findGuideline(ctx: Storage, { tool, project }: ProjectOfTool): Promise<GuidelineRow | undefined> {
+  return ctx.database.kysely
+    .selectFrom('guideline')
+    .selectAll()
+    .where('tool', '=', tool)
+    .where('project', '=', project)
+    .executeTakeFirst();
+}
 
-  return {
-    list: () => kysely.selectFrom('guideline').selectAll().orderBy('tool').orderBy('project').execute(),
+/** Writes what a look has found, with what else has changed. */
+export function noteGuideline(ctx: Storage, found: LookedAt, changes: Partial<Row<'guideline'>> = {}): Promise<void> {
+  return inTransaction(ctx.database, (tx) => noteGuidelineIn(tx, found, changes));
+}
 
-    find: ({ tool, project }) =>
-      kysely
-        .selectFrom('guideline')
-        .selectAll()
-        .where('tool', '=', tool)
-        .where('project', '=', project)
-        .executeTakeFirst(),
+/** The same, in a transaction of the caller. */
+export async function noteGuidelineIn(
+  tx: Transaction,
+  found: LookedAt,
+  changes: Partial<Row<'guideline'>>,
+): Promise<void> {
+  await tx
+    .insertInto('guideline')
+    .values({ ...neverWritten, ...found, ...changes })
+    .onConflict((conflict) => conflict.columns(['tool', 'project']).doUpdateSet({ ...found, ...changes }))
+    .execute();
+}
 
-    note: (found, changes = {}) => inTransaction(database, (tx) => noteIn(tx, found, changes)),
-    noteIn,
-
-    async noteClaims(install, claimed, at) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('guideline')
-          .set({ state: 'unclaimed', since: at, says: null, failures: 0 })
-          .where('install', '=', install)
-          .where('state', '!=', 'unclaimed')
-          .where('project', 'not in', jsonTexts(database, claimed))
-          .execute(),
-      );
-    },
-  };
+/** Nothing is published for the projects of an install but these. */
+export async function noteClaimedProjects(
+  ctx: Storage,
+  install: string,
+  claimed: readonly string[],
+  at: string,
+): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('guideline')
+      .set({ state: 'unclaimed', since: at, says: null, failures: 0 })
+      .where('install', '=', install)
+      .where('state', '!=', 'unclaimed')
+      .where('project', 'not in', jsonTexts(ctx.database, claimed))
+      .execute(),
+  );
 }

@@ -5,7 +5,14 @@ import { createLanes } from '../lib/lanes.ts';
 import type { Loop, Polling } from '../lib/loop.ts';
 import { maskText } from '../lib/mask.ts';
 import { createTurns } from '../lib/turns.ts';
-import type { ClaimedReading, GuidelineReadingStore } from './guideline-reading-store.ts';
+import {
+  type ClaimedReading,
+  claimManualReading,
+  installsNotDueForManuals,
+  postponeManualReading,
+  releaseManualReading,
+  settleManualReading,
+} from './guideline-reading-store.ts';
 import { type SyncedInstall, type SyncInstallDeps, syncInstall, worryingLooks } from './sync-install.ts';
 
 /**
@@ -14,7 +21,6 @@ import { type SyncedInstall, type SyncInstallDeps, syncInstall, worryingLooks } 
  */
 
 export interface GuidelinesDeps extends SyncInstallDeps, Polling {
-  readings: GuidelineReadingStore;
   /** The installs whose guidelines follow by themselves. */
   wanting(): string[];
   everyMs: number;
@@ -28,7 +34,7 @@ const passMs = 5 * 60_000;
 const leaseMs = 10 * 60_000;
 
 export function createGuidelinesWorker(deps: GuidelinesDeps): Loop {
-  const { readings, clock } = deps;
+  const { clock } = deps;
   const turns = createTurns();
   return createLanes({
     name: 'guidelines',
@@ -39,9 +45,9 @@ export function createGuidelinesWorker(deps: GuidelinesDeps): Loop {
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const free = deps.wanting().filter((install) => !underway.has(install));
-      const notDue = await readings.notDue(free, toInstant(clock.now()));
+      const notDue = await installsNotDueForManuals(deps, free, toInstant(clock.now()));
       for (const install of turns.inOrder(free.filter((one) => !notDue.has(one)))) {
-        const claimed = await readings.claim(install, toInstant(clock.now()), instantIn(clock, leaseMs));
+        const claimed = await claimManualReading(deps, install, toInstant(clock.now()), instantIn(clock, leaseMs));
         if (claimed === undefined) continue;
         turns.served(install);
         return { name: install, work: (beat) => syncClaimed(deps, claimed, signal, beat) };
@@ -59,7 +65,7 @@ async function syncClaimed(
   signal: AbortSignal,
   beat: () => void,
 ): Promise<void> {
-  const { readings, clock, everyMs, logger, alerts } = deps;
+  const { clock, everyMs, logger, alerts } = deps;
   const { install, failures } = claimed;
   const readAt = toInstant(clock.now());
   const endsAt = clock.now().getTime() + passMs;
@@ -69,14 +75,14 @@ async function syncClaimed(
   };
   try {
     const synced = await syncInstall(deps, { install, overwrites: false, by }, signal, hasTime);
-    await readings.settle(claimed, { readAt, nextReadAt: instantIn(clock, waitAfter(synced, everyMs)) });
+    await settleManualReading(deps, claimed, { readAt, nextReadAt: instantIn(clock, waitAfter(synced, everyMs)) });
   } catch (thrown) {
-    if (signal.aborted) return await readings.release(claimed);
+    if (signal.aborted) return await releaseManualReading(deps, claimed);
     const error = toAppError(thrown);
     const reason = maskText(error.message);
     logger.warn({ err: error, install }, 'The manuals of an install could not be read');
     const nextReadAt = instantIn(clock, Math.max(everyMs, backoffMs(failures + 1, error.retryAfterMs)));
-    await readings.postpone(claimed, reason, nextReadAt);
+    await postponeManualReading(deps, claimed, reason, nextReadAt);
     if (isTransient(error) && failures + 1 < worryingLooks) return;
     alerts.raise('guideline_unwritten', { install, reason }, `The manuals of an install cannot be read: ${reason}`);
   }

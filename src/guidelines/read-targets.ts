@@ -1,13 +1,13 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { provisioningOf, statusOfLink } from '../domain/evidence-status.ts';
-import type { LinkStore } from '../evidence/link-store.ts';
+import { liveLinksOf } from '../evidence/link-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { maskText } from '../lib/mask.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
 import type { Publication } from '../sources/publication.ts';
 import type { Source } from '../sources/source.ts';
 
-export interface TargetDeps {
-  links: Pick<LinkStore, 'liveOf'>;
+export interface TargetDeps extends Storage {
   walls: Walls;
   /** By the name of the install. */
   sources: ReadonlyMap<string, Pick<Source, 'readPublications'>>;
@@ -66,7 +66,7 @@ export async function readTargets(
 }
 
 /** Whether an install has publications, and its tool shows guidelines. */
-export function takesGuidelines({ walls, sources }: Omit<TargetDeps, 'links'>, install: string): boolean {
+export function takesGuidelines({ walls, sources }: TargetDeps, install: string): boolean {
   const adapter = walls.adapters.get(walls.installs.get(install)?.tool ?? '');
   return sources.get(install)?.readPublications !== undefined && adapter?.writeGuidelines !== undefined;
 }
@@ -82,11 +82,11 @@ function toolOf(deps: TargetDeps, install: string): string {
 }
 
 /** The live links that give access, and that have a job. */
-async function linksOf({ links, walls }: TargetDeps, install: string): Promise<JobLink[]> {
-  return (await links.liveOf(install)).flatMap((link) => {
+async function linksOf(deps: TargetDeps, install: string): Promise<JobLink[]> {
+  return (await liveLinksOf(deps, install)).flatMap((link) => {
     const { externalProjectId: project, jobId } = link;
     if (project === null || jobId === null || statusOfLink(link) !== 'live') return [];
-    if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(walls, link) !== null) return [];
+    if (provisioningOf(link.provisioningMode) !== 'ours' || outsideOf(deps.walls, link) !== null) return [];
     return [{ install, project, jobId }];
   });
 }

@@ -2,6 +2,7 @@ import type { GuidelineState } from '../domain/guideline-state.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
+import { findGuideline, noteClaimedProjects } from './guideline-store.ts';
 import { readTargets, type Target, type TargetDeps } from './read-targets.ts';
 import { type SyncedProject, type SyncProjectDeps, type SyncWish, syncProject } from './sync-project.ts';
 
@@ -41,7 +42,7 @@ export async function syncInstall(
   const { install, project: only } = wish;
   const targets = await inOrder(deps, await readTargets(deps, install, only, signal));
   const claimed = targets.map(({ project }) => project);
-  if (only === undefined) await deps.guidelines.noteClaims(install, claimed, toInstant(deps.clock.now()));
+  if (only === undefined) await noteClaimedProjects(deps, install, claimed, toInstant(deps.clock.now()));
   const projects: SyncedProject[] = [];
   for (const target of targets) {
     signal.throwIfAborted();
@@ -55,9 +56,9 @@ export async function syncInstall(
 }
 
 /** Those that were not looked at for the longest time first, so that one that never answers holds up no other for good. */
-async function inOrder({ guidelines }: SyncInstallDeps, targets: readonly Target[]): Promise<Target[]> {
+async function inOrder(deps: SyncInstallDeps, targets: readonly Target[]): Promise<Target[]> {
   const lookedAt = new Map<Target, string>();
-  for (const target of targets) lookedAt.set(target, (await guidelines.find(target))?.lookedAt ?? '');
+  for (const target of targets) lookedAt.set(target, (await findGuideline(deps, target))?.lookedAt ?? '');
   return [...targets].sort((one, other) => ((lookedAt.get(one) ?? '') < (lookedAt.get(other) ?? '') ? -1 : 1));
 }
 
@@ -69,15 +70,11 @@ export function isBlocked({ state, failures }: { state: GuidelineState; failures
   return blockedStates.has(state) || (state === 'failing' && failures >= worryingLooks);
 }
 
-async function tell(
-  { guidelines, alerts, logger }: SyncInstallDeps,
-  target: Target,
-  synced: SyncedProject,
-): Promise<void> {
+async function tell(deps: SyncInstallDeps, target: Target, synced: SyncedProject): Promise<void> {
   const { tool, project, publication, result, says } = synced;
-  if (result === 'written') logger.info({ tool, project, ...publication }, 'Guidelines were written');
-  const row = result === 'busy' ? undefined : await guidelines.find(target);
+  if (result === 'written') deps.logger.info({ tool, project, ...publication }, 'Guidelines were written');
+  const row = result === 'busy' ? undefined : await findGuideline(deps, target);
   if (row === undefined || !isBlocked(row)) return;
   const message = `The guidelines of a project are not what is published: ${says}`;
-  alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
+  deps.alerts.raise('guideline_unwritten', { tool, project, reason: result }, message);
 }

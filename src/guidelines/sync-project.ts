@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
-import type { LockStore } from '../db/lock-store.ts';
+import { inTransaction } from '../db/database.ts';
+import { holdLock, releaseLock } from '../db/lock-store.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { GuidelineState } from '../domain/guideline-state.ts';
@@ -10,13 +10,11 @@ import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { callTool } from '../tools/call-tool.ts';
 import { judgeWritten, type PublicationName } from './decide-guideline.ts';
 import { digestOf, digestOfWords } from './digests.ts';
-import type { LookedAt } from './guideline-store.ts';
+import { findGuideline, type LookedAt, noteGuideline, noteGuidelineIn } from './guideline-store.ts';
 import { type LookDeps, lookAtProject, type ProjectLook, sayings, toUnseen } from './look-at-project.ts';
 import type { Target } from './read-targets.ts';
 
 export interface SyncProjectDeps extends LookDeps {
-  database: Database;
-  locks: LockStore;
   clock: Clock;
 }
 
@@ -50,10 +48,11 @@ export async function syncProject(
   wish: SyncWish,
   signal: AbortSignal,
 ): Promise<SyncedProject> {
-  const { locks, clock, timeoutOf } = deps;
+  const { clock, timeoutOf } = deps;
   const { tool, project } = target;
   const [name, token] = [`guidelines ${JSON.stringify([tool, project])}`, randomUUID()];
-  const hold = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, callsInLease * timeoutOf(tool)));
+  const hold = () =>
+    holdLock(deps.database, name, token, toInstant(clock.now()), instantIn(clock, callsInLease * timeoutOf(tool)));
   if (!(await hold())) return toSynced({ target, publication: null, notes: [] }, 'busy', busy);
   let isInDoubt = false;
   try {
@@ -66,7 +65,7 @@ export async function syncProject(
     return synced;
   } finally {
     // A call whose answer was lost may still arrive. It does so within the lease.
-    if (!isInDoubt) await locks.release(name, token);
+    if (!isInDoubt) await releaseLock(deps.database, name, token);
   }
 }
 
@@ -76,7 +75,7 @@ const busy = 'Another process is writing it, or a call to the tool may still be 
 async function settleLook(deps: SyncProjectDeps, look: ProjectLook): Promise<SyncedProject> {
   const { verdict, found, wanted, publication, says } = look;
   if (verdict === 'landed' && found !== null && wanted !== null && publication !== null) {
-    await deps.guidelines.note(toLookedAt(deps, look, 'shown', null), {
+    await noteGuideline(deps, toLookedAt(deps, look, 'shown', null), {
       ...toSent(publication, wanted),
       beforeDigest: null,
       heldDigest: digestOf(found),
@@ -85,7 +84,7 @@ async function settleLook(deps: SyncProjectDeps, look: ProjectLook): Promise<Syn
     return toSynced(look, 'shown', null);
   }
   const state = stateOf(verdict);
-  await deps.guidelines.note(toLookedAt(deps, look, state, says));
+  await noteGuideline(deps, toLookedAt(deps, look, state, says));
   return toSynced(look, state, says);
 }
 
@@ -112,13 +111,13 @@ async function write(
   by: SyncWish['by'],
   signal: AbortSignal,
 ): Promise<SyncedProject> {
-  const { guidelines, clock } = deps;
+  const { clock } = deps;
   const { wanted, found, publication } = look;
   const isReady = wanted !== null && found !== null && publication !== null;
   if (!isReady) throw new AppError('internal', 'Nothing is to be written');
   const intent = { ...toSent(publication, wanted), beforeDigest: digestOf(found), heldDigest: null };
   await commitIntent(deps, look, intent, by);
-  const known = await guidelines.find(look.target);
+  const known = await findGuideline(deps, look.target);
   const written = { ...look, known };
   try {
     const after = await replace(deps, look.target, wanted, signal);
@@ -127,32 +126,32 @@ async function write(
     const isCut = outcome === 'cut';
     const says = isCut ? (sayings.cut ?? null) : null;
     const settled = { beforeDigest: null, heldDigest: digestOf(after), writtenAt: toInstant(clock.now()) };
-    await guidelines.note(toLookedAt(deps, written, isCut ? 'refused' : 'shown', says), settled);
+    await noteGuideline(deps, toLookedAt(deps, written, isCut ? 'refused' : 'shown', says), settled);
     return toSynced(look, isCut ? 'refused' : 'written', says);
   } catch (thrown) {
     signal.throwIfAborted();
     const failed = toUnseen(toAppError(thrown));
-    await guidelines.note(toLookedAt(deps, written, failed.verdict, failed.says));
+    await noteGuideline(deps, toLookedAt(deps, written, failed.verdict, failed.says));
     return { ...toSynced(look, failed.verdict, failed.says), retryAfterMs: failed.retryAfterMs };
   }
 }
 
 async function commitIntent(
-  { database, guidelines, clock }: SyncProjectDeps,
+  deps: SyncProjectDeps,
   look: ProjectLook,
   intent: Partial<Row<'guideline'>>,
   by: SyncWish['by'],
 ): Promise<void> {
   const { target, known, publication } = look;
-  const at = toInstant(clock.now());
+  const at = toInstant(deps.clock.now());
   const { state = 'failing', since = at, says = null, failures = 0 } = known ?? {};
   const { tool, project, install } = target;
   const change = { before: describe(known), after: describe(publication) };
   await inTransaction(
-    database,
+    deps.database,
     async (tx) => {
       const found = { tool, project, install, lookedAt: at, state, since, says, failures };
-      await guidelines.noteIn(tx, found, intent);
+      await noteGuidelineIn(tx, found, intent);
       await writeAudit(tx, { ...by, at }, 'guidelines sync', `${tool}/${project}`, change);
     },
     { isDurable: true },

@@ -2,7 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { openDatabase } from '../db/open-database.ts';
 import { toAppError } from '../domain/errors.ts';
 import { createSecretBox } from '../keys/secret-box.ts';
-import { createInboxStore } from './inbox-store.ts';
+import { appendDeliveries } from './inbox-store.ts';
 import type { AppendReply, AppendRequest, AppendThreadData } from './threaded-append.ts';
 
 /**
@@ -12,7 +12,7 @@ import type { AppendReply, AppendRequest, AppendThreadData } from './threaded-ap
  */
 const { url, key, writeTurns } = workerData as AppendThreadData;
 const database = openDatabase(url, { ownsThread: true, ...(writeTurns && { writeTurns }) });
-const store = createInboxStore(database, createSecretBox(key));
+const storage = { database, box: createSecretBox(key) };
 
 type Append = Exclude<AppendRequest, 'close'>;
 
@@ -47,7 +47,10 @@ async function serve(requests: Append[]): Promise<void> {
 }
 
 async function append(requests: Append[]): Promise<AppendReply[]> {
-  const appended = await store.append(requests.flatMap(({ deliveries }) => deliveries));
+  const appended = await appendDeliveries(
+    storage,
+    requests.flatMap(({ deliveries }) => deliveries),
+  );
   let end = 0;
   return requests.map(({ id, deliveries }) => {
     const begin = end;

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
-import type { InboxStore } from './inbox-store.ts';
+import { deleteOld } from './storage-store.ts';
 
-interface PurgeDeps {
-  inbox: InboxStore;
+interface PurgeDeps extends Storage {
   /** How long a settled delivery is kept. */
   retentionMs: number;
   logger: Logger;
@@ -18,14 +18,14 @@ const chunkSize = 100;
 const restMs = 20;
 
 /** Deletes deliveries whose retention time is over. */
-export function createPurgeWorker({ inbox, retentionMs, logger, clock }: PurgeDeps): Loop {
+export function createPurgeWorker(ctx: PurgeDeps): Loop {
   return createLoop({
     name: 'purge',
     intervalMs,
-    logger,
-    clock,
+    logger: ctx.logger,
+    clock: ctx.clock,
     async run(signal) {
-      const purged = await inbox.purge(instantIn(clock, -retentionMs), chunkSize);
+      const purged = await deleteOld(ctx.database, instantIn(ctx.clock, -ctx.retentionMs), chunkSize);
       if (purged === 0) return 'idle';
       await wait(restMs, undefined, { signal });
       return 'more';

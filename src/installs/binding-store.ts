@@ -1,64 +1,58 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { type Customer, describeOtherCustomer } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Grant } from '../sources/source.ts';
 
-/** The only SQL about the customer that each install is bound to. */
-export interface BindingStore {
-  /**
-   * @param installs the names of all installs; the binding of an install that is gone does not count
-   * @throws AppError `conflict` if the grant belongs to another customer than the install is bound to
-   */
-  check(install: string, grant: Grant, installs: ReadonlySet<string>): Promise<void>;
-  /** Binds an install that is not bound yet, and adds what was not known before. */
-  learn(install: string, grant: Grant): Promise<void>;
-  /** Binds an install to a customer, even if it is bound to another. */
-  bind(tx: Transaction, install: string, grant: Grant): Promise<void>;
+// The only SQL about the customer that each install is bound to.
+
+/**
+ * @param installs the names of all installs; the binding of an install that is gone does not count
+ * @throws AppError `conflict` if the grant belongs to another customer than the install is bound to
+ */
+export async function checkBinding(
+  ctx: Storage,
+  install: string,
+  grant: Grant,
+  installs: ReadonlySet<string>,
+): Promise<void> {
+  const found = toCustomer(grant);
+  const rows = await ctx.database.kysely
+    .selectFrom('installBinding')
+    .selectAll()
+    .where((eb) => eb.or([eb('install', '=', install), eb('grantId', '=', found.grantId)]))
+    .orderBy('install')
+    .execute();
+  const bound = rows.find((row) => row.install === install);
+  const holder = rows.find((row) => isHolder(row) && installs.has(row.install));
+  const how = describeOtherCustomer(bound, found, holder?.install);
+  if (how !== null) throw otherCustomer(install, how);
+
+  function isHolder(row: (typeof rows)[number]): boolean {
+    return row.install !== install && row.grantId === found.grantId && grant.isShared !== true;
+  }
 }
 
-export function createBindingStore(database: Database): BindingStore {
-  const { kysely } = database;
-  return {
-    async check(install, grant, installs) {
-      const found = toCustomer(grant);
-      const rows = await kysely
-        .selectFrom('installBinding')
-        .selectAll()
-        .where((eb) => eb.or([eb('install', '=', install), eb('grantId', '=', found.grantId)]))
-        .orderBy('install')
-        .execute();
-      const bound = rows.find((row) => row.install === install);
-      const holder = rows.find((row) => isHolder(row) && installs.has(row.install));
-      const how = describeOtherCustomer(bound, found, holder?.install);
-      if (how !== null) throw otherCustomer(install, how);
-
-      function isHolder(row: (typeof rows)[number]): boolean {
-        return row.install !== install && row.grantId === found.grantId && grant.isShared !== true;
-      }
-    },
-
-    async learn(install, grant) {
-      const found = toCustomer(grant);
-      await inTransaction(database, async (tx) => {
-        const bound = await tx
-          .selectFrom('installBinding')
-          .selectAll()
-          .where('install', '=', install)
-          .executeTakeFirst();
-        const { organizationId = null, appId = null } = bound ?? {};
-        await write(tx, install, {
-          grantId: found.grantId,
-          organizationId: organizationId ?? found.organizationId,
-          appId: appId ?? found.appId,
-        });
-      });
-    },
-
-    bind: (tx, install, grant) => write(tx, install, toCustomer(grant)),
-  };
+/** Binds an install that is not bound yet, and adds what was not known before. */
+export async function learnBinding(ctx: Storage, install: string, grant: Grant): Promise<void> {
+  const found = toCustomer(grant);
+  await inTransaction(ctx.database, async (tx) => {
+    const bound = await tx.selectFrom('installBinding').selectAll().where('install', '=', install).executeTakeFirst();
+    const { organizationId = null, appId = null } = bound ?? {};
+    await writeBinding(tx, install, {
+      grantId: found.grantId,
+      organizationId: organizationId ?? found.organizationId,
+      appId: appId ?? found.appId,
+    });
+  });
 }
 
-async function write(tx: Transaction, install: string, customer: Customer): Promise<void> {
+/** Binds an install to a customer, even if it is bound to another. */
+export function bindInstall(tx: Transaction, install: string, grant: Grant): Promise<void> {
+  return writeBinding(tx, install, toCustomer(grant));
+}
+
+async function writeBinding(tx: Transaction, install: string, customer: Customer): Promise<void> {
   await tx
     .insertInto('installBinding')
     .values({ install, ...customer })

@@ -1,9 +1,9 @@
+import type { Install } from '../domain/install.ts';
 import { createEmployerSource } from '../sources/employer/create-employer-source.ts';
 import type { JobLinks } from '../sources/job-links.ts';
 import { createPlatformSource } from '../sources/platform/create-platform-source.ts';
 import type { Source } from '../sources/source.ts';
 import type { Token } from '../sources/token.ts';
-import type { Install } from './install.ts';
 
 /** The root addresses of the marketplace's two APIs. */
 export interface Marketplace {

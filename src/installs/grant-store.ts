@@ -1,31 +1,29 @@
-import type { Database } from '../db/database.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The SQL that reads which grants stand behind which installs. */
-export interface GrantStore {
-  /** The grants that an install is known to have had. */
-  of(install: string): Promise<string[]>;
-  /** The installs that are known to have had a grant. */
-  holdersOf(grantId: string): Promise<string[]>;
+// The SQL that reads which grants stand behind which installs.
+
+/** The grants that an install is known to have had. */
+export async function grantIdsOf(ctx: Storage, install: string): Promise<string[]> {
+  const rows = [
+    ...(await selectRead(ctx).where('install', '=', install).execute()),
+    ...(await selectConnected(ctx).where('install', '=', install).execute()),
+  ];
+  return [...new Set(rows.map(({ grantId }) => grantId))];
 }
 
-export function createGrantStore({ kysely }: Database): GrantStore {
-  const read = kysely.selectFrom('installGrant').select(['install', 'grantId']);
-  const connected = kysely.selectFrom('connectedInstall').select(['install', 'grantId']);
-  return {
-    async of(install) {
-      const rows = [
-        ...(await read.where('install', '=', install).execute()),
-        ...(await connected.where('install', '=', install).execute()),
-      ];
-      return [...new Set(rows.map(({ grantId }) => grantId))];
-    },
+/** The installs that are known to have had a grant. */
+export async function holdersOfGrant(ctx: Storage, grantId: string): Promise<string[]> {
+  const rows = [
+    ...(await selectRead(ctx).where('grantId', '=', grantId).execute()),
+    ...(await selectConnected(ctx).where('grantId', '=', grantId).execute()),
+  ];
+  return [...new Set(rows.map(({ install }) => install))].sort();
+}
 
-    async holdersOf(grantId) {
-      const rows = [
-        ...(await read.where('grantId', '=', grantId).execute()),
-        ...(await connected.where('grantId', '=', grantId).execute()),
-      ];
-      return [...new Set(rows.map(({ install }) => install))].sort();
-    },
-  };
+function selectRead(ctx: Storage) {
+  return ctx.database.kysely.selectFrom('installGrant').select(['install', 'grantId']);
+}
+
+function selectConnected(ctx: Storage) {
+  return ctx.database.kysely.selectFrom('connectedInstall').select(['install', 'grantId']);
 }

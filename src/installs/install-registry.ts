@@ -1,17 +1,16 @@
-import type { Database } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Install } from '../domain/install.ts';
+import type { Storage } from '../keys/storage.ts';
 import { fixedLinks } from '../sources/job-links.ts';
 import type { Grant, Source } from '../sources/source.ts';
 import type { Token } from '../sources/token.ts';
-import { createBindingStore } from './binding-store.ts';
+import { checkBinding } from './binding-store.ts';
 import { createSource, type Marketplace } from './create-source.ts';
-import { createEndpointStore, type StoredEndpoint } from './endpoint-store.ts';
-import type { Install } from './install.ts';
-import { type ConnectedInstall, createInstallStore } from './install-store.ts';
+import { listEndpoints, type StoredEndpoint } from './endpoint-store.ts';
+import { type ConnectedInstall, listConnectedInstalls } from './install-store.ts';
 import { readRevision } from './installs-revision.ts';
 import { createJobLinks } from './job-link-store.ts';
-import { createReplacedTokenStore, type ReplacedTokenStore } from './replaced-token-store.ts';
+import { currentToken } from './replaced-token-store.ts';
 
 /**
  * All installs of the configuration and of the database, each with its source. The Maps stay
@@ -21,8 +20,6 @@ export interface InstallRegistry {
   readonly installs: ReadonlyMap<string, Install>;
   /** Each source answers only for the customer that its install is bound to. */
   readonly sources: ReadonlyMap<string, Source>;
-  /** Every source asks it before each request which token to send. */
-  readonly tokens: ReplacedTokenStore;
   /** The source for a token that belongs to no install yet. It checks no customer. @param jobs as `fixedLinks` */
   openSource(account: Pick<Install, 'source' | 'token'>, jobs: Parameters<typeof fixedLinks>[0]): Source;
   /** The same account as an install has, with this token and no other. It checks no customer. */
@@ -36,30 +33,22 @@ export interface InstallRegistry {
   load(): Promise<string[]>;
 }
 
-interface RegistryDeps {
+interface RegistryDeps extends Storage {
   /** The installs of the configuration. */
   configured: ReadonlyMap<string, Omit<Install, 'livesIn'>>;
   marketplace: Marketplace;
-  database: Database;
-  box: SecretBox;
 }
 
 export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
-  const { database, box, marketplace } = deps;
-  const stores = {
-    installs: createInstallStore(database, box),
-    endpoints: createEndpointStore(database, box),
-  };
+  const { database, marketplace } = deps;
   const installs = new Map<string, Install>();
   const sources = new Map<string, Source>();
-  const bindings = createBindingStore(database);
-  const tokens = createReplacedTokenStore(database, box);
   const open = (name: string, { source, jobs }: Pick<Install, 'source' | 'jobs'>, token: Token) =>
     createSource(marketplace, { source, token }, createJobLinks(database, name, jobs));
   const openBound = (name: string, install: Install) =>
     bindSource(
-      open(name, install, () => tokens.current(install.token)),
-      (grant) => bindings.check(name, grant, new Set(installs.keys())),
+      open(name, install, () => currentToken(deps, install.token)),
+      (grant) => checkBinding(deps, name, grant, new Set(installs.keys())),
     );
   let revision: string | undefined;
 
@@ -85,9 +74,8 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
   return {
     installs,
     sources,
-    tokens,
     openSource: ({ source, token }, jobs) =>
-      createSource(marketplace, { source, token: () => tokens.current(token) }, fixedLinks(jobs)),
+      createSource(marketplace, { source, token: () => currentToken(deps, token) }, fixedLinks(jobs)),
     openWith(name, token) {
       const install = installs.get(name);
       if (install === undefined) throw new AppError('not_found', `There is no install ${name}`);
@@ -96,8 +84,8 @@ export function createInstallRegistry(deps: RegistryDeps): InstallRegistry {
     async load() {
       const found = await readRevision(database.kysely);
       if (found === revision) return [];
-      const connected = await stores.installs.list();
-      const changed = adopt(joinInstalls(deps.configured, connected, await stores.endpoints.list()));
+      const connected = await listConnectedInstalls(deps);
+      const changed = adopt(joinInstalls(deps.configured, connected, await listEndpoints(deps)));
       revision = found;
       return changed;
     },

@@ -1,8 +1,10 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
 import { tokenContext } from '../db/seal-contexts.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 import { changeRevision } from './installs-revision.ts';
+
+// The only SQL about installs in the database.
 
 /** An install that was connected by command, with its token decrypted. */
 export interface ConnectedInstall extends Omit<Row<'connectedInstall'>, 'token' | 'projects'> {
@@ -10,58 +12,54 @@ export interface ConnectedInstall extends Omit<Row<'connectedInstall'>, 'token' 
   projects: readonly string[];
 }
 
-/** The only SQL about installs in the database. */
-export interface InstallStore {
-  list(): Promise<ConnectedInstall[]>;
-  find(install: string): Promise<ConnectedInstall | undefined>;
-  /** Inserts or replaces it. */
-  save(install: ConnectedInstall): Promise<void>;
-  /** Removes it together with its webhook endpoints. */
-  remove(tx: Transaction, install: string): Promise<void>;
+export async function listConnectedInstalls(ctx: Storage): Promise<ConnectedInstall[]> {
+  return (await selectInstalls(ctx).orderBy('install').execute()).map((row) => toOpen(ctx, row));
 }
 
-export function createInstallStore(database: Database, box: SecretBox): InstallStore {
-  const { kysely } = database;
-  const all = kysely.selectFrom('connectedInstall').selectAll();
-  const toOpen = ({ token, projects, ...row }: Row<'connectedInstall'>): ConnectedInstall => ({
-    ...row,
-    token: box.open(token, tokenContext(row)).toString('utf8'),
-    projects: JSON.parse(projects) as string[],
-  });
-  return {
-    async list() {
-      return (await all.orderBy('install').execute()).map(toOpen);
-    },
+export async function findConnectedInstall(ctx: Storage, install: string): Promise<ConnectedInstall | undefined> {
+  const row = await selectInstalls(ctx).where('install', '=', install).executeTakeFirst();
+  return row === undefined ? undefined : toOpen(ctx, row);
+}
 
-    async find(install) {
-      const row = await all.where('install', '=', install).executeTakeFirst();
-      return row === undefined ? undefined : toOpen(row);
-    },
-
-    async save({ token, projects, ...install }) {
-      const row = {
-        ...install,
-        token: box.seal(Buffer.from(token), tokenContext(install)),
-        projects: JSON.stringify(projects),
-      };
-      await inTransaction(
-        database,
-        async (tx) => {
-          await tx
-            .insertInto('connectedInstall')
-            .values(row)
-            .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
-            .execute();
-          await changeRevision(tx);
-        },
-        { isDurable: true },
-      );
-    },
-
-    async remove(tx, install) {
-      await tx.deleteFrom('connectedInstall').where('install', '=', install).execute();
-      await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
+/** Inserts or replaces it. */
+export async function saveConnectedInstall(
+  ctx: Storage,
+  { token, projects, ...install }: ConnectedInstall,
+): Promise<void> {
+  const row = {
+    ...install,
+    token: ctx.box.seal(Buffer.from(token), tokenContext(install)),
+    projects: JSON.stringify(projects),
+  };
+  await inTransaction(
+    ctx.database,
+    async (tx) => {
+      await tx
+        .insertInto('connectedInstall')
+        .values(row)
+        .onConflict((conflict) => conflict.column('install').doUpdateSet(row))
+        .execute();
       await changeRevision(tx);
     },
+    { isDurable: true },
+  );
+}
+
+/** Removes it together with its webhook endpoints. */
+export async function removeConnectedInstall(tx: Transaction, install: string): Promise<void> {
+  await tx.deleteFrom('connectedInstall').where('install', '=', install).execute();
+  await tx.deleteFrom('webhookEndpoint').where('install', '=', install).execute();
+  await changeRevision(tx);
+}
+
+function selectInstalls(ctx: Storage) {
+  return ctx.database.kysely.selectFrom('connectedInstall').selectAll();
+}
+
+function toOpen(ctx: Storage, { token, projects, ...row }: Row<'connectedInstall'>): ConnectedInstall {
+  return {
+    ...row,
+    token: ctx.box.open(token, tokenContext(row)).toString('utf8'),
+    projects: JSON.parse(projects) as string[],
   };
 }

@@ -1,22 +1,4 @@
-import type { SourceKind } from '../domain/source-kind.ts';
-
-/** A customer's connection, from the configuration or, connected by command, from the database. */
-export interface Install {
-  source: SourceKind;
-  /** A platform token, or a personal token of an employer. */
-  token: string;
-  /** Of an employer's own account: the project by the id of the job, as configured. */
-  jobs: ReadonlyMap<string, string>;
-  /** Every secret with which deliveries may be signed. */
-  webhookSecrets: readonly string[];
-  /** The name of the tool. */
-  tool: string;
-  /** Project ids, or `prefix*`: the only projects in which it may act (docs/design.md, Memberships). */
-  projects: readonly string[];
-  /** Whether the guidelines of its projects follow its manuals by themselves. */
-  guidelines: boolean;
-  livesIn: 'configuration' | 'database';
-}
+import type { Install } from '../domain/install.ts';
 
 /** What an install has that is a platform's. */
 export const ofPlatform: Pick<Install, 'source' | 'jobs' | 'guidelines'> = {

@@ -1,3 +1,5 @@
+import { remembered } from './remembered.ts';
+
 /** Turns: several names that wait share the capacity, and none of them waits for ever. */
 export interface Turns {
   /** The same names, beginning after the one that was served last. */
@@ -52,4 +54,9 @@ function interleave<T>(lists: readonly T[][]): T[] {
   return Array.from({ length: longest }, (_, index) =>
     lists.flatMap((list) => (index < list.length ? list.slice(index, index + 1) : [])),
   ).flat();
+}
+
+/** The turns of one kind that an owner, such as a database, keeps for as long as it lives. */
+export function turnsOf(owner: object, kind: string): Turns {
+  return remembered(owner, `turns of ${kind}`, createTurns);
 }

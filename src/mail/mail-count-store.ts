@@ -1,5 +1,6 @@
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
+import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 
 /**
@@ -34,8 +35,8 @@ export async function findRoom(
 }
 
 /** Call it before `findRoom`: otherwise two instances would each find room for the last mail of a day. */
-export async function lockCounts(database: Pick<Database, 'dialect'>, tx: Transaction): Promise<void> {
-  await takeTurn(database, tx, 'mail');
+export async function lockCounts(ctx: Storage, tx: Transaction): Promise<void> {
+  await takeTurn(ctx.database, tx, 'mail');
 }
 
 interface Counted {

@@ -1,30 +1,19 @@
 import { beginMailing, postponeMailing, settleMailing, type Unsent } from '../converge/invitation-store.ts';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { claimRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import { invitationContext, workEmailContext } from '../db/seal-contexts.ts';
 import type { InvitationContent } from '../domain/invitation.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
-import { createTurns } from '../lib/turns.ts';
+import type { Storage } from '../keys/storage.ts';
+import { turnsOf } from '../lib/turns.ts';
 import { isReachable } from '../memberships/address-store.ts';
 import type { Invited } from './compose-invitation.ts';
 import { countMail, findRoom, lockCounts, purgeCounts, uncountMail } from './mail-count-store.ts';
 
-/**
- * The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
- * or a claim on an invitation that was replaced meanwhile, settles nothing.
- */
-export interface MailStore {
-  /** An invitation that is due; null where none is. Installs take turns. */
-  claim(order: MailOrder): Promise<MailClaim | null>;
-  /** The mail server has the mail: the invitation is not kept. */
-  settleSent(claim: MailClaim, now: string): Promise<void>;
-  /** @param nextAttemptAt null where an operator has to act */
-  settleUnsent(claim: MailClaim, failure: string, nextAttemptAt: string | null): Promise<void>;
-  /** Deletes counts that are older than a day. */
-  purge(now: string): Promise<void>;
-}
+// The SQL of mailing invitations. A claim moves the next try behind its lease and counts the try. An earlier claim,
+// or a claim on an invitation that was replaced meanwhile, settles nothing.
 
 export interface MailOrder {
   now: string;
@@ -38,37 +27,47 @@ export interface MailClaim extends Invited {
   attempts: number;
 }
 
-export function createMailStore(database: Database, box: SecretBox): MailStore {
-  const turns = createTurns();
-
-  async function settle(claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
-    const write = async (tx: Transaction) => {
-      const isSettled = await settleMailing(tx, claim, result);
-      if (isSettled && !('sentAt' in result)) await uncountMail(tx, claim);
-    };
-    // Durable: after a power cut it would be mailed again.
-    await inTransaction(database, write, { isDurable: true });
+/** An invitation that is due; null where none is. Installs take turns. */
+export async function claimMail(ctx: Storage, order: MailOrder): Promise<MailClaim | null> {
+  const turns = turnsOf(ctx.database, 'mail');
+  // Mostly there is none, and then no other writer is blocked.
+  for (;;) {
+    const rows = await findDue(ctx.database.kysely, order).select('membership.install').distinct().execute();
+    const [install] = turns.inOrder(rows.map((row) => row.install));
+    if (install === undefined) return null;
+    turns.served(install);
+    const claimed = await inTransaction(ctx.database, (tx) => claimOne(ctx, tx, install, order));
+    if (claimed !== null) return claimed;
   }
+}
 
-  return {
-    async claim(order) {
-      // Mostly there is none, and then no other writer is blocked.
-      for (;;) {
-        const rows = await findDue(database.kysely, order).select('membership.install').distinct().execute();
-        const [install] = turns.inOrder(rows.map((row) => row.install));
-        if (install === undefined) return null;
-        turns.served(install);
-        const claimed = await inTransaction(database, (tx) => claimOne(database, box, tx, install, order));
-        if (claimed !== null) return claimed;
-      }
-    },
+/** The mail server has the mail: the invitation is not kept. */
+export function settleSentMail(ctx: Storage, claim: MailClaim, sentAt: string): Promise<void> {
+  return settle(ctx, claim, { sentAt });
+}
 
-    settleSent: (claim, sentAt) => settle(claim, { sentAt }),
+/** @param nextAttemptAt null where an operator has to act */
+export function settleUnsentMail(
+  ctx: Storage,
+  claim: MailClaim,
+  failure: string,
+  nextAttemptAt: string | null,
+): Promise<void> {
+  return settle(ctx, claim, { failure, nextAttemptAt });
+}
 
-    settleUnsent: (claim, failure, nextAttemptAt) => settle(claim, { failure, nextAttemptAt }),
+/** Deletes counts that are older than a day. */
+export function purgeMails(ctx: Storage, now: string): Promise<void> {
+  return inTransaction(ctx.database, (tx) => purgeCounts(tx, now));
+}
 
-    purge: (now) => inTransaction(database, (tx) => purgeCounts(tx, now)),
+async function settle(ctx: Storage, claim: MailClaim, result: { sentAt: string } | Unsent): Promise<void> {
+  const write = async (tx: Transaction) => {
+    const isSettled = await settleMailing(tx, claim, result);
+    if (isSettled && !('sentAt' in result)) await uncountMail(tx, claim);
   };
+  // Durable: after a power cut it would be mailed again.
+  await inTransaction(ctx.database, write, { isDurable: true });
 }
 
 /** Leaves out trainers who are to be out by now, or who get another invitation. */
@@ -88,14 +87,9 @@ function findDue(tx: Transaction, { now, managedDomains }: MailOrder) {
 }
 
 /** @returns null if another instance was faster, or the mail was postponed */
-async function claimOne(
-  database: Database,
-  box: SecretBox,
-  tx: Transaction,
-  install: string,
-  order: MailOrder,
-): Promise<MailClaim | null> {
-  await lockCounts(database, tx);
+async function claimOne(ctx: Storage, tx: Transaction, install: string, order: MailOrder): Promise<MailClaim | null> {
+  const { database, box } = ctx;
+  await lockCounts(ctx, tx);
   const next = findDue(tx, order)
     .select('membershipId')
     .where('membership.install', '=', install)

@@ -1,3 +1,4 @@
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
@@ -6,11 +7,10 @@ import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import { composeInvitation, type MailStyle } from './compose-invitation.ts';
-import type { MailClaim, MailStore } from './mail-store.ts';
+import { claimMail, type MailClaim, purgeMails, settleSentMail, settleUnsentMail } from './mail-store.ts';
 import { longestSendMs, type MailResult, type SendMail } from './send-mail.ts';
 
-export interface MailDeps extends Polling {
-  mails: MailStore;
+export interface MailDeps extends Storage, Polling {
   send: SendMail;
   style: MailStyle;
   managedDomains: readonly string[];
@@ -24,7 +24,7 @@ const purgeMs = 3_600_000;
 
 /** Mails invitations one after the other; any instance may. */
 export function createMailWorker(deps: MailDeps): Loop {
-  const { logger, clock, mails } = deps;
+  const { logger, clock } = deps;
   const mailNext = createMailing(deps);
   let purgeAt = '';
   return createLoop({
@@ -35,7 +35,7 @@ export function createMailWorker(deps: MailDeps): Loop {
     async run(signal) {
       const now = toInstant(clock.now());
       if (now >= purgeAt) {
-        await mails.purge(now);
+        await purgeMails(deps, now);
         purgeAt = instantIn(clock, purgeMs);
       }
       return await mailNext(signal);
@@ -45,9 +45,9 @@ export function createMailWorker(deps: MailDeps): Loop {
 
 /** Mails what is due, one mail per call. */
 export function createMailing(deps: MailDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { mails, managedDomains, clock } = deps;
+  const { managedDomains, clock } = deps;
   return createOutbox<MailClaim, MailResult>({
-    claim: (lease) => mails.claim({ ...lease, managedDomains }),
+    claim: (lease) => claimMail(deps, { ...lease, managedDomains }),
     send: (claim, signal) => mail(deps, claim, signal),
     settle: (claim, sent) => settle(deps, claim, sent),
     isDown: ({ outcome }) => outcome === 'unusable',
@@ -62,22 +62,18 @@ async function mail({ send, style, clock }: MailDeps, claim: MailClaim, signal: 
   return await send(composed, signal);
 }
 
-async function settle(
-  { mails, metrics, alerts, logger, clock }: MailDeps,
-  claim: MailClaim,
-  sent: MailResult,
-): Promise<void> {
+async function settle(deps: MailDeps, claim: MailClaim, sent: MailResult): Promise<void> {
   const subject = { tool: claim.tool, membership: claim.membershipId };
-  metrics.invitations.inc({ outcome: sent.outcome });
+  deps.metrics.invitations.inc({ outcome: sent.outcome });
   if (sent.outcome === 'sent') {
-    await mails.settleSent(claim, toInstant(clock.now()));
-    logger.info(subject, 'An invitation was mailed');
+    await settleSentMail(deps, claim, toInstant(deps.clock.now()));
+    deps.logger.info(subject, 'An invitation was mailed');
     return;
   }
   const { outcome, failure } = sent;
-  const nextAttemptAt = outcome === 'refused' ? null : instantIn(clock, backoffMs(claim.attempts));
-  await mails.settleUnsent(claim, failure, nextAttemptAt);
+  const nextAttemptAt = outcome === 'refused' ? null : instantIn(deps.clock, backoffMs(claim.attempts));
+  await settleUnsentMail(deps, claim, failure, nextAttemptAt);
   const fields = { ...subject, failure, nextAttemptAt };
-  if (outcome === 'refused') alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
-  else logger.warn(fields, 'An invitation could not be mailed yet');
+  if (outcome === 'refused') deps.alerts.raise('invitation_refused', fields, 'The mail server refused an invitation');
+  else deps.logger.warn(fields, 'An invitation could not be mailed yet');
 }

@@ -5,27 +5,10 @@ import type { Row, Tables } from '../db/schema.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { domainOf } from '../domain/marketplace-text.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/**
- * The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
- * was given. The store returns addresses as plain text in lower case.
- */
-export interface AddressStore {
-  /**
-   * The addresses that installs know for these trainers, by `install/trainer`.
-   *
-   * @param domains if not empty, only addresses of these domains count
-   */
-  known(tx: Transaction, trainerIds: string[], domains: readonly string[]): Promise<Map<string, string>>;
-  /** All addresses that memberships are, or were, for; the oldest first. */
-  ofMemberships(tx: Transaction, membershipIds: number[]): Promise<Map<number, GivenAddress[]>>;
-  /** Makes the address that an install knows for the trainer the current one of a membership. */
-  setCurrent(
-    tx: Transaction,
-    membershipId: number,
-    person: { install: string; trainerId: string; address: string },
-  ): Promise<void>;
-}
+// The only SQL about addresses: which address each install knows for a trainer, and under which addresses a membership
+// was given. The store returns addresses as plain text in lower case.
 
 /** Records that no access under the addresses of a membership comes from us any more. */
 export async function endGivenAddresses(tx: Transaction, membershipId: number, now: string): Promise<void> {
@@ -113,51 +96,66 @@ export interface GivenAddress {
   wasAbsent: boolean | null;
 }
 
-export function createAddressStore(box: SecretBox): AddressStore {
-  async function ofMemberships(tx: Transaction, membershipIds: number[]) {
-    const rows = [];
-    for (const part of inParts(membershipIds)) {
-      const found = tx.selectFrom('membershipAddress').selectAll();
-      rows.push(...(await found.where('membershipId', 'in', part).orderBy('id').execute()));
-    }
-    return Map.groupBy(
-      rows.map((row) => ({ ...toGiven(box, row), membershipId: row.membershipId })),
-      ({ membershipId }) => membershipId,
-    );
+/** All addresses that memberships are, or were, for; the oldest first. */
+export async function addressesOfMemberships(
+  ctx: Storage,
+  tx: Transaction,
+  membershipIds: number[],
+): Promise<Map<number, GivenAddress[]>> {
+  const rows = [];
+  for (const part of inParts(membershipIds)) {
+    const found = tx.selectFrom('membershipAddress').selectAll();
+    rows.push(...(await found.where('membershipId', 'in', part).orderBy('id').execute()));
   }
+  return Map.groupBy(
+    rows.map((row) => ({ ...toGiven(ctx.box, row), membershipId: row.membershipId })),
+    ({ membershipId }) => membershipId,
+  );
+}
 
-  return {
-    ofMemberships,
+/**
+ * The addresses that installs know for these trainers, by `install/trainer`.
+ *
+ * @param domains if not empty, only addresses of these domains count
+ */
+export async function knownAddresses(
+  ctx: Storage,
+  tx: Transaction,
+  trainerIds: string[],
+  domains: readonly string[],
+): Promise<Map<string, string>> {
+  let query = tx
+    .selectFrom('person')
+    .select(['install', 'trainerId', 'workEmail'])
+    .where('trainerId', 'in', trainerIds)
+    .where('workEmail', 'is not', null);
+  if (domains.length > 0) query = query.where('workEmailDomain', 'in', domains);
+  const people = await query.execute();
+  return new Map(
+    people.flatMap(({ workEmail, ...key }) =>
+      workEmail === null ? [] : [[`${key.install}/${key.trainerId}`, openAddress(ctx.box, { ...key, workEmail })]],
+    ),
+  );
+}
 
-    async known(tx, trainerIds, domains) {
-      let query = tx
-        .selectFrom('person')
-        .select(['install', 'trainerId', 'workEmail'])
-        .where('trainerId', 'in', trainerIds)
-        .where('workEmail', 'is not', null);
-      if (domains.length > 0) query = query.where('workEmailDomain', 'in', domains);
-      const people = await query.execute();
-      return new Map(
-        people.flatMap(({ workEmail, ...key }) =>
-          workEmail === null ? [] : [[`${key.install}/${key.trainerId}`, openAddress(box, { ...key, workEmail })]],
-        ),
-      );
-    },
-
-    async setCurrent(tx, membershipId, { install, trainerId, address }) {
-      const known = (await ofMemberships(tx, [membershipId])).get(membershipId) ?? [];
-      await tx
-        .updateTable('membershipAddress')
-        .set({ isCurrent: false })
-        .where('membershipId', '=', membershipId)
-        .execute();
-      const before = known.find((one) => one.address === address);
-      if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
-      else {
-        await tx.updateTable('membershipAddress').set({ isCurrent: true }).where('id', '=', before.id).execute();
-      }
-    },
-  };
+/** Makes the address that an install knows for the trainer the current one of a membership. */
+export async function setCurrentAddress(
+  ctx: Storage,
+  tx: Transaction,
+  membershipId: number,
+  { install, trainerId, address }: { install: string; trainerId: string; address: string },
+): Promise<void> {
+  const known = (await addressesOfMemberships(ctx, tx, [membershipId])).get(membershipId) ?? [];
+  await tx
+    .updateTable('membershipAddress')
+    .set({ isCurrent: false })
+    .where('membershipId', '=', membershipId)
+    .execute();
+  const before = known.find((one) => one.address === address);
+  if (before === undefined) await copyFromPerson(tx, membershipId, { install, trainerId });
+  else {
+    await tx.updateTable('membershipAddress').set({ isCurrent: true }).where('id', '=', before.id).execute();
+  }
 }
 
 type PersonKey = Pick<Row<'membershipAddress'>, 'install' | 'trainerId'>;

@@ -1,8 +1,10 @@
 import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
+import type { RouteLink } from '../domain/route.ts';
 import { sayCount } from '../lib/say-count.ts';
+import { postponeDerivation } from './derivation-store.ts';
 import { findOrphans, findUnrouted, type Orphan, type OrphanDeps } from './find-orphans.ts';
-import type { RouteLink } from './link-router.ts';
+import { postponeOrphans } from './orphan-store.ts';
 
 /**
  * Refuses a configuration that no longer routes to members who are in a tool, unless the operator accepts it. So an
@@ -23,8 +25,8 @@ export async function checkOrphans(deps: OrphanDeps, isAccepted: boolean): Promi
     );
   }
   await inTransaction(deps.database, async (tx) => {
-    await deps.memberships.postponeDerivation(tx, [...orphans, ...waiting]);
-    await deps.orphans.postponeOrphans(tx);
+    await postponeDerivation(tx, [...orphans, ...waiting]);
+    await postponeOrphans(tx);
   });
   return summary;
 }

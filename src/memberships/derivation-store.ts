@@ -1,36 +1,12 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import type { Tables } from '../db/schema.ts';
-import { createTurns } from '../lib/turns.ts';
+import type { Storage } from '../keys/storage.ts';
+import { turnsOf } from '../lib/turns.ts';
 
-/**
- * The SQL of trainers whose memberships wait to be derived in a later transaction. Installs take turns. Within one
- * install the order of arrival counts.
- */
-export interface DerivationStore {
-  /** Marks trainers as waiting to be derived. */
-  postponeDerivation(tx: Transaction, waiting: readonly PendingDerivation[]): Promise<void>;
-  /** Marks all trainers who are or were on a contract of these installs. */
-  postponeInstalls(tx: Transaction, installs: string[]): Promise<void>;
-  /**
-   * Whether a trainer waits who may be derived now. Trainers of installs that must be read first may not.
-   *
-   * @param of counts only entries of this install
-   */
-  hasPostponed(of?: string): Promise<boolean>;
-  /**
-   * Takes the trainers whose turn it is, as many as there is room for, but at least one.
-   *
-   * @param room how many of their participations may be read
-   * @returns by trainer: when the last evidence about them came; empty if they wait for another reason
-   */
-  takePostponed(tx: Transaction, limit: number, room: number): Promise<Map<string, string>>;
-  /** Removes the marks of trainers who are derived now. */
-  dropPostponed(tx: Transaction, trainerIds: readonly string[]): Promise<void>;
-  /** By trainer: the number of contracts in all installs that the trainer is or was on. */
-  countContracts(tx: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>>;
-}
+// The SQL of trainers whose memberships wait to be derived in a later transaction. Installs take turns. Within one
+// install the order of arrival counts.
 
 export interface PendingDerivation {
   /** The install whose evidence touched the trainer. */
@@ -38,72 +14,84 @@ export interface PendingDerivation {
   trainerId: string;
 }
 
-export function createDerivationStore({ kysely }: Database): DerivationStore {
-  const turns = createTurns();
-
-  async function countContracts(tx: Transaction, trainerIds: readonly string[]) {
-    if (trainerIds.length === 0) return new Map<string, number>();
-    const rows = await tx
-      .selectFrom('participation')
-      .select((eb) => ['trainerId', eb.fn.countAll<number>().as('count')])
-      .where('trainerId', 'in', trainerIds)
-      .groupBy('trainerId')
+/** Marks trainers as waiting to be derived. */
+export async function postponeDerivation(tx: Transaction, waiting: readonly PendingDerivation[]): Promise<void> {
+  for (const part of inParts(waiting)) {
+    await tx
+      .insertInto('derivation')
+      .values(part.map(({ install, trainerId }) => ({ install, trainerId })))
+      .onConflict((conflict) => conflict.doNothing())
       .execute();
-    return new Map(rows.map(({ trainerId, count }) => [trainerId, Number(count)]));
   }
+}
 
-  async function dropPostponed(tx: Transaction, trainerIds: readonly string[]) {
-    if (trainerIds.length === 0) return;
-    await tx.deleteFrom('derivation').where('trainerId', 'in', trainerIds).execute();
-  }
+/** Marks all trainers who are or were on a contract of these installs. */
+export async function postponeInstalls(tx: Transaction, installs: string[]): Promise<void> {
+  await tx
+    .insertInto('derivation')
+    .columns(['install', 'trainerId'])
+    .expression(
+      tx.selectFrom('participation').select(['install', 'trainerId']).distinct().where('install', 'in', installs),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
 
-  return {
-    async postponeDerivation(tx, waiting) {
-      for (const part of inParts(waiting)) {
-        await tx
-          .insertInto('derivation')
-          .values(part.map(({ install, trainerId }) => ({ install, trainerId })))
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
-      }
-    },
+/**
+ * Whether a trainer waits who may be derived now. Trainers of installs that must be read first may not.
+ *
+ * @param of counts only entries of this install
+ */
+export async function hasPostponed(ctx: Storage, of?: string): Promise<boolean> {
+  let postponed = ctx.database.kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
+  if (of !== undefined) postponed = postponed.where('install', '=', of);
+  return (await postponed.limit(1).executeTakeFirst()) !== undefined;
+}
 
-    async postponeInstalls(tx, installs) {
-      await tx
-        .insertInto('derivation')
-        .columns(['install', 'trainerId'])
-        .expression(
-          tx.selectFrom('participation').select(['install', 'trainerId']).distinct().where('install', 'in', installs),
-        )
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    },
+/**
+ * Takes the trainers whose turn it is, as many as there is room for, but at least one.
+ *
+ * @param room how many of their participations may be read
+ * @returns by trainer: when the last evidence about them came; empty if they wait for another reason
+ */
+export async function takePostponed(
+  ctx: Storage,
+  tx: Transaction,
+  limit: number,
+  room: number,
+): Promise<Map<string, string>> {
+  const turns = turnsOf(ctx.database, 'derivation');
+  const candidates = await turns.take(await installsWaiting(tx), limit, (install, part) =>
+    findWaiting(tx, install, part),
+  );
+  const waiting = new Map(candidates.map(({ trainerId, evidenceAt }) => [trainerId, evidenceAt]));
+  const distinct = [...waiting.keys()];
+  const counts = await countContractsOf(tx, distinct);
+  let left = room;
+  const taken = distinct.filter((trainerId, index) => {
+    left -= counts.get(trainerId) ?? 0;
+    return index === 0 || left >= 0;
+  });
+  await dropPostponed(tx, taken);
+  return new Map(taken.map((trainerId) => [trainerId, waiting.get(trainerId) ?? '']));
+}
 
-    async hasPostponed(of) {
-      let postponed = kysely.selectFrom('derivation').select('trainerId').where(mayBeDerived);
-      if (of !== undefined) postponed = postponed.where('install', '=', of);
-      return (await postponed.limit(1).executeTakeFirst()) !== undefined;
-    },
+/** Removes the marks of trainers who are derived now. */
+export async function dropPostponed(tx: Transaction, trainerIds: readonly string[]): Promise<void> {
+  if (trainerIds.length === 0) return;
+  await tx.deleteFrom('derivation').where('trainerId', 'in', trainerIds).execute();
+}
 
-    async takePostponed(tx, limit, room) {
-      const candidates = await turns.take(await installsWaiting(tx), limit, (install, part) =>
-        findWaiting(tx, install, part),
-      );
-      const waiting = new Map(candidates.map(({ trainerId, evidenceAt }) => [trainerId, evidenceAt]));
-      const distinct = [...waiting.keys()];
-      const counts = await countContracts(tx, distinct);
-      let left = room;
-      const taken = distinct.filter((trainerId, index) => {
-        left -= counts.get(trainerId) ?? 0;
-        return index === 0 || left >= 0;
-      });
-      await dropPostponed(tx, taken);
-      return new Map(taken.map((trainerId) => [trainerId, waiting.get(trainerId) ?? '']));
-    },
-
-    dropPostponed,
-    countContracts,
-  };
+/** By trainer: the number of contracts in all installs that the trainer is or was on. */
+export async function countContractsOf(tx: Transaction, trainerIds: readonly string[]): Promise<Map<string, number>> {
+  if (trainerIds.length === 0) return new Map<string, number>();
+  const rows = await tx
+    .selectFrom('participation')
+    .select((eb) => ['trainerId', eb.fn.countAll<number>().as('count')])
+    .where('trainerId', 'in', trainerIds)
+    .groupBy('trainerId')
+    .execute();
+  return new Map(rows.map(({ trainerId, count }) => [trainerId, Number(count)]));
 }
 
 /** Skips from install to install in the index, however many trainers of each are waiting. */

@@ -4,9 +4,17 @@ import type { Instant } from '../domain/evidence.ts';
 import { statusOfLink } from '../domain/evidence-status.ts';
 import type { MembershipCore } from '../domain/membership.ts';
 import { isExplicit } from '../domain/standing.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { toInstant } from '../lib/clock.ts';
-import { type AddressStore, endGivenAddresses, type GivenAddress } from './address-store.ts';
+import {
+  addressesOfMemberships,
+  endGivenAddresses,
+  type GivenAddress,
+  knownAddresses,
+  setCurrentAddress,
+} from './address-store.ts';
+import { retractRemovals } from './clearance-store.ts';
 import {
   collectCandidates,
   type MembershipCandidate,
@@ -17,12 +25,21 @@ import {
 import { type EndedProjects, recordEndedProjects } from './ended-project-store.ts';
 import { findDisagreements } from './find-disagreements.ts';
 import { isOurReason, type Reason } from './judge-membership.ts';
-import type { MembershipStore, Participation, ProjectKey } from './membership-store.ts';
+import {
+  grantsOf,
+  insertMemberships,
+  membershipsOf,
+  type Participation,
+  type ProjectKey,
+  participationsOf,
+  reasonsOf,
+  recordReasons,
+  successorLinksOf,
+  updateMembership,
+} from './membership-store.ts';
 import { type MembershipChange, planMemberships } from './plan-memberships.ts';
 
-export interface DeriveDeps {
-  memberships: MembershipStore;
-  addresses: AddressStore;
+export interface DeriveDeps extends Storage {
   alerts: Alerts;
   rules: MembershipRules;
   /** If not empty, only addresses of these domains are used. */
@@ -116,21 +133,21 @@ const disagreementMessage =
 
 /** Loads all that planning needs to know about some trainers. */
 export async function loadTrainerFacts(
-  { memberships, addresses, managedDomains }: Omit<DeriveDeps, 'rules' | 'alerts'>,
+  ctx: Storage & { managedDomains: readonly string[] },
   tx: Transaction,
   trainerIds: string[],
 ): Promise<TrainerFacts> {
-  const participations = await memberships.participationsOf(tx, trainerIds);
-  const rows = await memberships.membershipsOf(tx, trainerIds);
+  const participations = await participationsOf(tx, trainerIds);
+  const rows = await membershipsOf(ctx, tx, trainerIds);
   const ids = rows.map((row) => row.id);
   return {
     participations,
     memberships: rows,
-    reasonRows: await memberships.reasonsOf(tx, ids),
-    grants: await memberships.grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
-    successorLinks: await memberships.successorLinksOf(tx, goneProjects(participations)),
-    addresses: await addresses.known(tx, trainerIds, managedDomains),
-    ...toGiven(await addresses.ofMemberships(tx, ids)),
+    reasonRows: await reasonsOf(tx, ids),
+    grants: await grantsOf(tx, [...new Set(participations.map((one) => one.install))]),
+    successorLinks: await successorLinksOf(tx, goneProjects(participations)),
+    addresses: await knownAddresses(ctx, tx, trainerIds, ctx.managedDomains),
+    ...toGiven(await addressesOfMemberships(ctx, tx, ids)),
   };
 }
 
@@ -162,14 +179,14 @@ interface Origins {
 }
 
 async function store(
-  { memberships, addresses }: DeriveDeps,
+  ctx: DeriveDeps,
   tx: Transaction,
   changes: MembershipChange[],
   { receivedAt, traceOf, now }: Origins,
 ): Promise<void> {
   const isNew = (change: MembershipChange) => change.before === undefined;
   const added = changes.filter(isNew);
-  const ids = await memberships.insert(
+  const ids = await insertMemberships(
     tx,
     added.map((change) => ({
       ...change.seat,
@@ -180,11 +197,11 @@ async function store(
     })),
   );
   const changed = changes.filter((change) => !isNew(change));
-  await memberships.retractRemovals(tx, changed.flatMap(isReturning));
+  await retractRemovals(tx, changed.flatMap(isReturning));
   for (const change of changed) {
     const { before, after } = change;
     if (before === undefined) continue;
-    await memberships.update(
+    await updateMembership(
       tx,
       before.id,
       toUpdate(before, after, { receivedAt: receivedAt(change), traceContext: traceOf(change), now }),
@@ -196,9 +213,9 @@ async function store(
     const { trainerId } = change.seat;
     const id = idOf(change, index);
     if (change.address === null || id === undefined) continue;
-    await addresses.setCurrent(tx, id, { trainerId, ...change.address });
+    await setCurrentAddress(ctx, tx, id, { trainerId, ...change.address });
   }
-  await memberships.recordReasons(tx, [
+  await recordReasons(tx, [
     ...added.flatMap(({ newReasons }, index) => toRows(newReasons, ids[index], now)),
     ...changed.flatMap(({ newReasons, before }) => toRows(newReasons, before?.id, now)),
   ]);

@@ -9,12 +9,9 @@ import type {
   ParticipationEvidence,
 } from '../domain/evidence.ts';
 import type { SecretBox } from '../keys/secret-box.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The SQL of `gangway explain`. */
-export interface ExplainStore {
-  /** Everything about a trainer, by id or work address, or about a contract, by id. */
-  load(subject: string): Promise<Bearing>;
-}
+// The SQL of `gangway explain`.
 
 /** Empty where no such trainer or contract is known. */
 export interface Bearing {
@@ -51,19 +48,16 @@ export interface ExplainedPerson {
 
 type Kysely = Database['kysely'];
 
-export function createExplainStore({ kysely }: Database, box: SecretBox): ExplainStore {
+/** Everything about a trainer, by id or work address, or about a contract, by id. */
+export async function loadBearing(ctx: Storage, subject: string): Promise<Bearing> {
+  const participations = await loadParticipations(ctx.database.kysely, ctx.box, subject);
+  const trainerIds = distinct(participations.map(({ trainerId }) => trainerId));
+  const contracts = await loadContracts(ctx.database.kysely, subject, participations);
   return {
-    async load(subject) {
-      const participations = await loadParticipations(kysely, box, subject);
-      const trainerIds = distinct(participations.map(({ trainerId }) => trainerId));
-      const contracts = await loadContracts(kysely, subject, participations);
-      return {
-        contracts,
-        participations,
-        ...(await loadPaths(kysely, contracts)),
-        ...(await loadMemberships(kysely, trainerIds)),
-      };
-    },
+    contracts,
+    participations,
+    ...(await loadPaths(ctx.database.kysely, contracts)),
+    ...(await loadMemberships(ctx.database.kysely, trainerIds)),
   };
 }
 

@@ -1,7 +1,7 @@
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { type DeriveDeps, loadTrainerFacts } from './derive-memberships.ts';
-import type { LinkedGroup, OrphanStore } from './orphan-store.ts';
+import { type LinkedGroup, listLinkedGroups, trainersInGroups } from './orphan-store.ts';
 import { planMemberships } from './plan-memberships.ts';
 
 /** A trainer of a tool that the configuration no longer routes to. */
@@ -11,10 +11,7 @@ export interface Orphan {
   trainerId: string;
 }
 
-export interface OrphanDeps extends Omit<DeriveDeps, 'alerts'> {
-  database: Database;
-  orphans: OrphanStore;
-}
+export type OrphanDeps = Omit<DeriveDeps, 'alerts'>;
 
 /** Trainers per transaction, as in deriving. */
 const chunkSize = 100;
@@ -37,12 +34,12 @@ export async function findOrphans(deps: OrphanDeps): Promise<Orphan[]> {
  * Memberships).
  */
 export async function findUnrouted(deps: OrphanDeps): Promise<Unrouted> {
-  const { database, orphans: store, rules } = deps;
+  const { database, rules } = deps;
   const found: Unrouted = { orphans: [], waiting: [] };
-  const groups = await store.linkedGroups();
+  const groups = await listLinkedGroups(deps);
   const lost = groups.filter((group) => !isRouted(group, rules.routeLink(group)));
   if (lost.length === 0) return found;
-  const trainerIds = await store.trainersIn(lost);
+  const trainerIds = await trainersInGroups(deps, lost);
   for (const chunk of chunksOf(trainerIds, chunkSize)) {
     const changes = await inTransaction(database, async (tx) =>
       planMemberships(await loadTrainerFacts(deps, tx, chunk), rules),

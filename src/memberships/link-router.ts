@@ -1,15 +1,9 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import { type Database, inTransaction } from '../db/database.ts';
-import type { MembershipStore } from './membership-store.ts';
-import { crossingOf, groupOf, type RoutedInstalls, type RoutedLink } from './wall.ts';
-
-export interface Route {
-  tool: string;
-  groupId: string;
-}
-
-/** The group where the trainers of a link belong; undefined if the link gives no access. Never throws. */
-export type RouteLink = (link: RoutedLink) => Route | undefined;
+import { inTransaction } from '../db/database.ts';
+import type { Route, RoutedLink, RouteLink } from '../domain/route.ts';
+import type { Storage } from '../keys/storage.ts';
+import { postponeInstalls } from './derivation-store.ts';
+import { crossingOf, groupOf, type RoutedInstalls } from './wall.ts';
 
 /** Uses Maps, because install names and project ids come from outside. */
 export function createLinkRouter(installs: RoutedInstalls, adapters: ReadonlyMap<string, Adapter>): RouteLink {
@@ -47,9 +41,7 @@ function toExample(pattern: string): Omit<RoutedLink, 'install'> {
   return { externalProjectId: pattern.replace(/\*$/, '1'), externalProjectName: null };
 }
 
-interface RerouteDeps {
-  database: Database;
-  memberships: MembershipStore;
+interface RerouteDeps extends Storage {
   /** The current configuration. */
   installs: RoutedInstalls;
 }
@@ -60,14 +52,11 @@ interface RerouteDeps {
  *
  * @returns whether there is anything to derive
  */
-export async function rerouteInstalls(
-  { database, memberships, installs }: RerouteDeps,
-  changed: readonly string[],
-): Promise<boolean> {
+export async function rerouteInstalls(ctx: RerouteDeps, changed: readonly string[]): Promise<boolean> {
   if (changed.length === 0) return false;
-  const tools = new Set(changed.map((name) => installs.get(name)?.tool));
-  const neighbours = [...installs].filter(([, { tool }]) => tools.has(tool)).map(([name]) => name);
+  const tools = new Set(changed.map((name) => ctx.installs.get(name)?.tool));
+  const neighbours = [...ctx.installs].filter(([, { tool }]) => tools.has(tool)).map(([name]) => name);
   const all = [...new Set([...changed, ...neighbours])];
-  await inTransaction(database, (tx) => memberships.postponeInstalls(tx, all));
+  await inTransaction(ctx.database, (tx) => postponeInstalls(tx, all));
   return true;
 }

@@ -1,41 +1,14 @@
 import { type Expression, type ExpressionBuilder, type Insertable, type SqlBool, sql } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row, Tables } from '../db/schema.ts';
 import type { Absences } from '../domain/absences.ts';
 import type { GrantEvidence, LinkEvidence, PairEvidence } from '../domain/evidence.ts';
 import { type ContractRegisters, statusOfLink } from '../domain/evidence-status.ts';
-import type { MembershipState } from '../domain/membership.ts';
-import { retractRemovals } from './clearance-store.ts';
-import { createDerivationStore, type DerivationStore } from './derivation-store.ts';
-import {
-  countByState,
-  type ListedMembership,
-  listMemberships,
-  type MembershipFilter,
-} from './membership-list-store.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The only SQL about memberships: what derivation reads and writes, and what people may see. */
-export interface MembershipStore extends DerivationStore {
-  /** Everything that could be a reason for these trainers, with the registers that decide it. */
-  participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]>;
-  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]>;
-  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<Row<'reason'>[]>;
-  grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]>;
-  /** The live links of these projects. */
-  successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]>;
-  /** @returns the new ids, in the order of the rows */
-  insert(tx: Transaction, rows: Insertable<Tables['membership']>[]): Promise<number[]>;
-  recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void>;
-  /** Deletes removals that the brake cleared and that have not started. */
-  retractRemovals(tx: Transaction, membershipIds: number[]): Promise<void>;
-  update(tx: Transaction, id: number, values: Partial<Row<'membership'>>): Promise<void>;
-  /** Makes memberships due whose last call failed or was refused. */
-  retryFailed(tx: Transaction, installs: readonly string[], now: string): Promise<void>;
-  list(filter: MembershipFilter): Promise<ListedMembership[]>;
-  countByState(): Promise<{ tool: string; state: MembershipState; count: number }[]>;
-}
+// The only SQL about memberships: what derivation reads and writes, and what people may see.
 
 export type Participation = ContractRegisters &
   Pick<
@@ -64,111 +37,104 @@ export function linkedParticipations(tx: Transaction) {
     .innerJoin('link', onSame('link', 'contractLink', ['install', 'linkId']));
 }
 
-export function createMembershipStore(database: Database): MembershipStore {
-  const { kysely } = database;
-  return {
-    async participationsOf(tx, trainerIds) {
-      return await linkedParticipations(tx)
-        .select([
-          'participation.install',
-          'participation.trainerId',
-          'participation.contractId',
-          'contract.startedEventAt',
-          'contract.endedEventAt',
-          'contract.activeReadAt',
-          'contract.endedReadAt',
-          'contract.endedByOperatorAt',
-          'contract.reopenedAt',
-          'participation.seenAt as trainerSeenAt',
-          'participation.absences as participationAbsences',
-          'namedAt',
-          'omissions',
-          'link.linkId',
-          'link.removedEventAt',
-          'link.seenAt',
-          'link.absences as linkAbsences',
-          'link.externalProjectId',
-          'link.externalProjectName',
-          'link.provisioningMode',
-          'link.jobId',
-        ])
-        .where('participation.trainerId', 'in', trainerIds)
-        .execute();
-    },
+/** Everything that could be a reason for these trainers, with the registers that decide it. */
+export async function participationsOf(tx: Transaction, trainerIds: string[]): Promise<Participation[]> {
+  return await linkedParticipations(tx)
+    .select([
+      'participation.install',
+      'participation.trainerId',
+      'participation.contractId',
+      'contract.startedEventAt',
+      'contract.endedEventAt',
+      'contract.activeReadAt',
+      'contract.endedReadAt',
+      'contract.endedByOperatorAt',
+      'contract.reopenedAt',
+      'participation.seenAt as trainerSeenAt',
+      'participation.absences as participationAbsences',
+      'namedAt',
+      'omissions',
+      'link.linkId',
+      'link.removedEventAt',
+      'link.seenAt',
+      'link.absences as linkAbsences',
+      'link.externalProjectId',
+      'link.externalProjectName',
+      'link.provisioningMode',
+      'link.jobId',
+    ])
+    .where('participation.trainerId', 'in', trainerIds)
+    .execute();
+}
 
-    async membershipsOf(tx, trainerIds) {
-      const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
-      // Lock the rows: a claim must not change them between this read and the write after it.
-      return await lockRows(database, rows).execute();
-    },
+export async function membershipsOf(ctx: Storage, tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]> {
+  const rows = tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds);
+  // Lock the rows: a claim must not change them between this read and the write after it.
+  return await lockRows(ctx.database, rows).execute();
+}
 
-    async reasonsOf(tx, membershipIds) {
-      if (membershipIds.length === 0) return [];
-      const reasons = tx.selectFrom('reason').selectAll();
-      return await reasons.where('membershipId', 'in', membershipIds).execute();
-    },
+export async function reasonsOf(tx: Transaction, membershipIds: number[]): Promise<Row<'reason'>[]> {
+  if (membershipIds.length === 0) return [];
+  const reasons = tx.selectFrom('reason').selectAll();
+  return await reasons.where('membershipId', 'in', membershipIds).execute();
+}
 
-    async grantsOf(tx, installs) {
-      if (installs.length === 0) return [];
-      const grants = tx.selectFrom('installGrant').selectAll();
-      return await grants.where('install', 'in', installs).execute();
-    },
+export async function grantsOf(tx: Transaction, installs: string[]): Promise<GrantEvidence[]> {
+  if (installs.length === 0) return [];
+  const grants = tx.selectFrom('installGrant').selectAll();
+  return await grants.where('install', 'in', installs).execute();
+}
 
-    async successorLinksOf(tx, projects) {
-      if (projects.length === 0) return [];
-      const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
-      const links = await tx
-        .selectFrom('link')
-        .selectAll()
-        .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
-        .execute();
-      return links.filter((link) => statusOfLink(link) === 'live');
-    },
+/** The live links of these projects. */
+export async function successorLinksOf(tx: Transaction, projects: ProjectKey[]): Promise<LinkEvidence[]> {
+  if (projects.length === 0) return [];
+  const values = projects.map((key) => sql`(${key.install}, ${key.externalProjectId})`);
+  const links = await tx
+    .selectFrom('link')
+    .selectAll()
+    .where(sql<boolean>`(install, external_project_id) in (values ${sql.join(values)})`)
+    .execute();
+  return links.filter((link) => statusOfLink(link) === 'live');
+}
 
-    async insert(tx, rows) {
-      // Insert one row at a time, because `returning` does not guarantee the order of the rows.
-      const ids: number[] = [];
-      for (const row of rows) {
-        const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
-        ids.push(id);
-      }
-      return ids;
-    },
+/** @returns the new ids, in the order of the rows */
+export async function insertMemberships(tx: Transaction, rows: Insertable<Tables['membership']>[]): Promise<number[]> {
+  // Insert one row at a time, because `returning` does not guarantee the order of the rows.
+  const ids: number[] = [];
+  for (const row of rows) {
+    const { id } = await tx.insertInto('membership').values(row).returning('id').executeTakeFirstOrThrow();
+    ids.push(id);
+  }
+  return ids;
+}
 
-    async recordReasons(tx, rows) {
-      if (rows.length === 0) return;
-      await tx
-        .insertInto('reason')
-        .values(rows)
-        .onConflict((conflict) =>
-          conflict
-            .columns(['membershipId', 'install', 'contractId', 'linkId'])
-            .doUpdateSet((eb) => ({ isNamed: eb.ref('excluded.isNamed') })),
-        )
-        .execute();
-    },
+export async function recordReasons(tx: Transaction, rows: Row<'reason'>[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx
+    .insertInto('reason')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['membershipId', 'install', 'contractId', 'linkId'])
+        .doUpdateSet((eb) => ({ isNamed: eb.ref('excluded.isNamed') })),
+    )
+    .execute();
+}
 
-    retractRemovals,
+export async function updateMembership(tx: Transaction, id: number, values: Partial<Row<'membership'>>): Promise<void> {
+  await tx.updateTable('membership').set(values).where('id', '=', id).execute();
+}
 
-    async update(tx, id, values) {
-      await tx.updateTable('membership').set(values).where('id', '=', id).execute();
-    },
-
-    async retryFailed(tx, installs, now) {
-      if (installs.length === 0) return;
-      await tx
-        .updateTable('membership')
-        .set({ nextAttemptAt: now })
-        .where('install', 'in', installs)
-        .where('nextAttemptAt', '>', now)
-        .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
-        .execute();
-    },
-
-    ...createDerivationStore(database),
-    list: (filter) => listMemberships(kysely, filter),
-    countByState: () => countByState(kysely),
-  };
+/** Makes memberships due whose last call failed or was refused. */
+export async function retryFailedOfInstalls(tx: Transaction, installs: readonly string[], now: string): Promise<void> {
+  if (installs.length === 0) return;
+  await tx
+    .updateTable('membership')
+    .set({ nextAttemptAt: now })
+    .where('install', 'in', installs)
+    .where('nextAttemptAt', '>', now)
+    .where((eb) => eb.or([eb('state', '=', 'failed'), eb('failure', 'is not', null)]))
+    .execute();
 }
 
 /**

@@ -3,38 +3,14 @@ import { type Database, inTransaction, type Transaction } from '../db/database.t
 import { lockRows } from '../db/lease.ts';
 import type { Row } from '../db/schema.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import { endGivenAddresses } from '../memberships/address-store.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
 import { isSameServer } from '../tools/same-server.ts';
-import { createToolBindingStore } from '../tools/tool-binding-store.ts';
+import { listToolBindings } from '../tools/tool-binding-store.ts';
 import { adoptAccount } from './account-owner-store.ts';
+import { retractRemovals } from './clearance-store.ts';
 
-/** The SQL of deciding whose a membership is: adopted, released, or retired with its configuration. */
-export interface OwnershipStore {
-  /**
-   * From now on the membership counts as ours, and the member is removed like any other: at once, where no reason for
-   * them stands any more.
-   *
-   * @param what whether the account counts as ours too, so that it may be ended or changed
-   * @throws AppError `not_found`, or `conflict` where there is no member to adopt
-   */
-  adopt(membershipId: number, by: By, what?: { withAccount: boolean }): Promise<Adopted>;
-  /**
-   * From now on the membership counts as not ours: the member stays, whatever ends.
-   *
-   * @param managedDomains an account with an address of these domains is ours, whatever is decided
-   * @throws AppError `not_found`, or `conflict` where there is no member to release or an account is in doubt
-   */
-  release(membershipId: number, managedDomains: readonly string[], by: By): Promise<'released'>;
-  orphans(filter: OrphanFilter): Promise<OrphanedMembership[]>;
-  /**
-   * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
-   * longer orphaned are left alone, and those whose trainer is wanted in the same group.
-   *
-   * @param tools the configured tools
-   */
-  retire(orphans: OrphanedMembership[], tools: ReadonlySet<string>, by: By): Promise<Retired>;
-}
+// The SQL of deciding whose a membership is: adopted, released, or retired with its configuration.
 
 /** Whether they stay in, or will be removed now. */
 export type Adopted = 'kept' | 'removing';
@@ -63,73 +39,102 @@ export interface Retired {
   kept: number;
 }
 
-export function createOwnershipStore(
-  database: Database,
-  { retractRemovals }: Pick<MembershipStore, 'retractRemovals'>,
-): OwnershipStore {
-  return {
-    adopt: (id, by, { withAccount } = { withAccount: false }) =>
-      inTransaction(database, async (tx) => {
-        const membership = await findOne(database, tx, id);
-        refuseAdopting(membership, withAccount);
-        const { tool, memberId } = membership;
-        if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
-        const isKept = membership.wanted;
-        await change(tx, membership, by.at, {
-          isOurs: true,
-          releasedBy: null,
-          ...(!isKept && toRemoval(membership, by.at)),
-        });
-        const action = withAccount ? 'members adopt --account' : 'members adopt';
-        await writeAudit(tx, by, action, `membership ${id}`);
-        return isKept ? 'kept' : 'removing';
-      }),
+/**
+ * From now on the membership counts as ours, and the member is removed like any other: at once, where no reason for
+ * them stands any more.
+ *
+ * @param what whether the account counts as ours too, so that it may be ended or changed
+ * @throws AppError `not_found`, or `conflict` where there is no member to adopt
+ */
+export function adoptMember(
+  ctx: Storage,
+  id: number,
+  by: By,
+  { withAccount }: { withAccount: boolean } = { withAccount: false },
+): Promise<Adopted> {
+  return inTransaction(ctx.database, async (tx) => {
+    const membership = await findOne(ctx.database, tx, id);
+    refuseAdopting(membership, withAccount);
+    const { tool, memberId } = membership;
+    if (withAccount && memberId !== null) await adoptAccount(tx, tool, memberId, by.at);
+    const isKept = membership.wanted;
+    await change(tx, membership, by.at, {
+      isOurs: true,
+      releasedBy: null,
+      ...(!isKept && toRemoval(membership, by.at)),
+    });
+    const action = withAccount ? 'members adopt --account' : 'members adopt';
+    await writeAudit(tx, by, action, `membership ${id}`);
+    return isKept ? 'kept' : 'removing';
+  });
+}
 
-    release: (id, managedDomains, by) =>
-      inTransaction(database, async (tx) => {
-        const membership = await findOne(database, tx, id);
-        await refuseReleasing(tx, membership, managedDomains);
-        const isKept = membership.wanted;
-        // A removal that the brake released and that was not executed must not be counted.
-        if (!isKept) await retractRemovals(tx, [id]);
-        await endGivenAddresses(tx, id, by.at);
-        await change(tx, membership, by.at, { isOurs: false, releasedBy: 'operator', ...(!isKept && letGo) });
-        await writeAudit(tx, by, 'members release', `membership ${id}`);
-        return 'released' as const;
-      }),
+/**
+ * From now on the membership counts as not ours: the member stays, whatever ends.
+ *
+ * @param managedDomains an account with an address of these domains is ours, whatever is decided
+ * @throws AppError `not_found`, or `conflict` where there is no member to release or an account is in doubt
+ */
+export function releaseMember(
+  ctx: Storage,
+  id: number,
+  managedDomains: readonly string[],
+  by: By,
+): Promise<'released'> {
+  return inTransaction(ctx.database, async (tx) => {
+    const membership = await findOne(ctx.database, tx, id);
+    await refuseReleasing(tx, membership, managedDomains);
+    const isKept = membership.wanted;
+    // A removal that the brake released and that was not executed must not be counted.
+    if (!isKept) await retractRemovals(tx, [id]);
+    await endGivenAddresses(tx, id, by.at);
+    await change(tx, membership, by.at, { isOurs: false, releasedBy: 'operator', ...(!isKept && letGo) });
+    await writeAudit(tx, by, 'members release', `membership ${id}`);
+    return 'released' as const;
+  });
+}
 
-    async orphans({ install, tool }) {
-      let orphans = database.kysely
-        .selectFrom('membership')
-        .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
-        .where('state', '=', 'orphaned');
-      if (install !== undefined) orphans = orphans.where('install', '=', install);
-      if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
-      const rows = await orphans.orderBy('id').execute();
-      const findTwins = await loadTwins(database);
-      const listed: OrphanedMembership[] = [];
-      for (const row of rows) {
-        listed.push({ ...row, wantedBy: await findWantedBeside(database.kysely, row, findTwins) });
-      }
-      return listed;
-    },
+export async function listOrphans(ctx: Storage, { install, tool }: OrphanFilter): Promise<OrphanedMembership[]> {
+  let orphans = ctx.database.kysely
+    .selectFrom('membership')
+    .select(['id', 'install', 'tool', 'groupId', 'trainerId'])
+    .where('state', '=', 'orphaned');
+  if (install !== undefined) orphans = orphans.where('install', '=', install);
+  if (tool !== undefined) orphans = orphans.where('tool', '=', tool);
+  const rows = await orphans.orderBy('id').execute();
+  const findTwins = await loadTwins(ctx);
+  const listed: OrphanedMembership[] = [];
+  for (const row of rows) {
+    listed.push({ ...row, wantedBy: await findWantedBeside(ctx.database.kysely, row, findTwins) });
+  }
+  return listed;
+}
 
-    async retire(orphans, tools, by) {
-      const retired: Retired = { removing: 0, released: 0, kept: 0 };
-      const findTwins = await loadTwins(database);
-      for (const { id, tool } of orphans) {
-        const outcome = await inTransaction(database, async (tx) => {
-          const membership = await findOne(database, tx, id);
-          if (membership.state !== 'orphaned') return null;
-          const isReachable = tools.has(tool);
-          if (isReachable && (await findWantedBeside(tx, membership, findTwins)) !== null) return 'kept';
-          return await retireOne(tx, membership, isReachable, by);
-        });
-        if (outcome !== null) retired[outcome] += 1;
-      }
-      return retired;
-    },
-  };
+/**
+ * Ends orphaned memberships: those of a configured tool are removed, others released. Memberships that are no
+ * longer orphaned are left alone, and those whose trainer is wanted in the same group.
+ *
+ * @param tools the configured tools
+ */
+export async function retireOrphans(
+  ctx: Storage,
+  orphans: OrphanedMembership[],
+  tools: ReadonlySet<string>,
+  by: By,
+): Promise<Retired> {
+  const retired: Retired = { removing: 0, released: 0, kept: 0 };
+  const findTwins = await loadTwins(ctx);
+  for (const { id, tool } of orphans) {
+    const outcome = await inTransaction(ctx.database, async (tx) => {
+      const membership = await findOne(ctx.database, tx, id);
+      if (membership.state !== 'orphaned') return null;
+      const isReachable = tools.has(tool);
+      if (isReachable && (await findWantedBeside(tx, membership, findTwins)) !== null) return 'kept';
+      return await retireOne(tx, membership, isReachable, by);
+    });
+    if (outcome !== null) retired[outcome] += 1;
+  }
+  return retired;
 }
 
 async function retireOne(
@@ -149,8 +154,8 @@ async function retireOne(
 type FindTwins = (tool: string) => string[];
 
 /** All names of a tool's server, as far as they were ever configured. */
-async function loadTwins(database: Database): Promise<FindTwins> {
-  const bindings = await createToolBindingStore(database).list();
+async function loadTwins(ctx: Storage): Promise<FindTwins> {
+  const bindings = await listToolBindings(ctx);
   return (tool) => {
     const own = bindings.find((one) => one.tool === tool);
     const twins = own === undefined ? [] : bindings.filter((one) => isSameServer(own, one)).map((one) => one.tool);

@@ -1,6 +1,7 @@
 import type { Adapter, AdapterLink } from '../adapters/adapter.ts';
 import type { LinkEvidence } from '../domain/evidence.ts';
 import { provisioningOf } from '../domain/evidence-status.ts';
+import type { RoutedLink } from '../domain/route.ts';
 
 /** The configuration of the walls around customers. */
 export interface Walls {
@@ -16,8 +17,6 @@ interface RoutedInstall {
   /** Project ids, or `prefix*`: the wall around a customer (docs/design.md, Memberships). */
   projects: readonly string[];
 }
-
-export type RoutedLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'externalProjectName'>;
 
 /**
  * Why a link gives no access: its provisioning mode is unknown; a tool could resolve its id to another project; the

@@ -1,18 +1,25 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { AlertNotice } from '../domain/notice.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { AlertKind, Alerts } from '../lib/alerts.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { maskText } from '../lib/mask.ts';
 import { alertRules, ruleOf } from './alert-rules.ts';
-import type { AlertStore, FoundAlert, StoredAlert } from './alert-store.ts';
+import {
+  type FoundAlert,
+  findAlert,
+  listStandingAlerts,
+  lockAlert,
+  lockAlertAgain,
+  type StoredAlert,
+  updateAlert,
+} from './alert-store.ts';
 import { aboutOf, digestOf, pickIds } from './alert-subject.ts';
 import type { NoticeStore } from './notice-store.ts';
 
-export interface AlertNoticesDeps {
-  database: Database;
-  alertStore: AlertStore;
-  notices: Pick<NoticeStore, 'addAlert'>;
+export interface AlertNoticesDeps extends Storage {
+  notices: NoticeStore;
   /** After what time an alert that still stands is announced again, as a reminder. */
   repeatMs: number;
   logger: Logger;
@@ -70,17 +77,17 @@ function scopeOf(kind: AlertKind, fields: object): string {
 }
 
 async function keepRaised(deps: AlertNoticesDeps, found: FoundAlert): Promise<void> {
-  const { database, alertStore } = deps;
-  const known = await alertStore.find(found.digest);
+  const { database } = deps;
+  const known = await findAlert(deps, found.digest);
   if (known !== undefined && isKept(known, found.at)) return;
   await inTransaction(database, async (tx) => {
-    const row = await alertStore.lock(tx, found);
+    const row = await lockAlert(deps, tx, found);
     const { about, message, at } = found;
     const isOver = row.overAt !== null;
     const news = { about, message, seenAt: at, ...(isOver && { raisedAt: at, isAnnounced: false, overAt: null }) };
-    await alertStore.update(tx, row.id, news);
+    await updateAlert(tx, row.id, news);
     await announceStanding(deps, tx, { ...row, ...news });
-    if (alertRules[found.kind].over === 'at_once') await alertStore.update(tx, row.id, { overAt: at });
+    if (alertRules[found.kind].over === 'at_once') await updateAlert(tx, row.id, { overAt: at });
   });
 }
 
@@ -91,14 +98,14 @@ function isKept({ overAt, isAnnounced, seenAt }: StoredAlert, at: string): boole
 
 /** Adds the notice that is due about an alert that stands. The caller has locked its row. */
 export async function announceStanding(deps: AlertNoticesDeps, tx: Transaction, row: StoredAlert): Promise<void> {
-  const { alertStore, repeatMs, clock } = deps;
+  const { repeatMs, clock } = deps;
   const rule = ruleOf(row.kind);
   if (rule === undefined || rule.isNoticedElsewhere === true) return;
   const now = clock.now();
   const what = decideAnnouncement(row, { now, quietMs: rule.quietMs ?? 0, repeatMs });
   if (what === null) return;
   const announcedAt = toInstant(now);
-  await alertStore.update(tx, row.id, { isAnnounced: true, announcedAt });
+  await updateAlert(tx, row.id, { isAnnounced: true, announcedAt });
   const endsAtOnce = rule.over === 'at_once';
   await deps.notices.addAlert(tx, { ...toNotice(row, announcedAt), isRepeat: what === 'reminder', endsAtOnce });
 }
@@ -116,8 +123,8 @@ interface Observed {
 }
 
 async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at }: Observed): Promise<void> {
-  const { database, alertStore } = deps;
-  const known = await alertStore.standing({ kind, scope: scopeOf(kind, scope) });
+  const { database } = deps;
+  const known = await listStandingAlerts(deps, { kind, scope: scopeOf(kind, scope) });
   if (known.length === 0) return;
   const digests = new Set(
     standing.map((fields) => digestOf(kind, pickIds({ ...scope, ...fields }, alertRules[kind].subject))),
@@ -128,8 +135,7 @@ async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at 
     if (!digests.has(row.digest)) await endAlert(deps, row);
     else if (!isKept(row, at)) {
       await inTransaction(database, async (tx) => {
-        if ((await alertStore.lockAgain(tx, row.id))?.overAt === null)
-          await alertStore.update(tx, row.id, { seenAt: at });
+        if ((await lockAlertAgain(deps, tx, row.id))?.overAt === null) await updateAlert(tx, row.id, { seenAt: at });
       });
     }
   }
@@ -140,12 +146,12 @@ async function keepObserved(deps: AlertNoticesDeps, { kind, scope, standing, at 
  * never announced ends in silence.
  */
 export async function endAlert(deps: AlertNoticesDeps, { id, seenAt }: StoredAlert): Promise<void> {
-  const { database, alertStore, notices, clock } = deps;
+  const { database, notices, clock } = deps;
   await inTransaction(database, async (tx) => {
-    const row = await alertStore.lockAgain(tx, id);
+    const row = await lockAlertAgain(deps, tx, id);
     if (row === undefined || row.overAt !== null || row.seenAt !== seenAt) return;
     const overAt = toInstant(clock.now());
-    await alertStore.update(tx, id, { overAt });
+    await updateAlert(tx, id, { overAt });
     if (row.isAnnounced) await notices.addAlert(tx, { ...toNotice(row, overAt), isOver: true });
   });
 }

@@ -1,10 +1,30 @@
 import { statusOfContract, statusOfLink } from '../domain/evidence-status.ts';
+import { findGuideline } from '../guidelines/guideline-store.ts';
 import { isBlocked } from '../guidelines/sync-install.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import { outsideOf, usageScopeOf, type Walls } from '../memberships/wall.ts';
-import type { SuspectStore } from '../reconcile/runs/suspect-store.ts';
+import { listSuspects, suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 import type { AlertSubject } from './alert-subject.ts';
-import type { Standing, StandingStore } from './standing-store.ts';
+import {
+  areManualsUnread,
+  doAddressesDiffer,
+  hasUsageTrouble,
+  isBudgetNotified,
+  isEndpointTroubled,
+  isFeedFailing,
+  isMailRefused,
+  isPaymentPending,
+  isPlanOpen,
+  isReadingFailing,
+  isScopeFailing,
+  isToolTroubled,
+  type Standing,
+  standingContract,
+  standingLink,
+  standingMembership,
+  wasAddedAfter,
+} from './standing-store.ts';
 
 /**
  * How each kind of alert is known to be over (docs/alerts.md). The question is asked again and again, about what is
@@ -32,10 +52,8 @@ export interface AlertRule {
 }
 
 /** What the questions are asked of. */
-export interface Asked {
-  store: StandingStore;
+export interface Asked extends Storage {
   walls: Walls;
-  suspects: SuspectStore;
   /** Why a large delivery of the install would not be stored now. */
   deferralOf(install: string): Promise<'stored_bytes' | 'disk_reserve' | undefined>;
   now: Date;
@@ -50,28 +68,28 @@ const settledStates: ReadonlySet<string> = new Set([...outStates, 'active', 'inv
 /** A trainer who is to be out, and is not known to be. */
 const isStillToGo = membershipOf(({ wanted, state }) => !wanted && !outStates.has(state));
 
-const isInstallUnread: Question = async ({ store, walls }, { install = '' }) =>
-  walls.installs.has(install) && (await store.isUnread(install));
+const isInstallUnread: Question = async (ctx, { install = '' }) =>
+  ctx.walls.installs.has(install) && (await isReadingFailing(ctx, install));
 
 const isInstallConfigured: Question = async ({ walls }, { install = '' }) => walls.installs.has(install);
 
 const isToolConfigured: Question = async ({ walls }, { tool = '' }) => walls.adapters.has(tool);
 
 export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
-  removals_held: asked(['install', 'plan'], ({ store }, { plan }) => store.isPlanOpen(Number(plan))),
+  removals_held: asked(['install', 'plan'], (ctx, { plan }) => isPlanOpen(ctx, Number(plan))),
   contract_disputed: asked(['install', 'contract'], isDisputed),
   link_outside: asked(['install', 'link'], isLinkOutside),
   tool_left_alone: {
     ...asked(['tool'], async (all, subject) => {
-      return (await isToolConfigured(all, subject, '')) && (await all.store.isToolTroubled(subject['tool'] ?? ''));
+      return (await isToolConfigured(all, subject, '')) && (await isToolTroubled(all, subject['tool'] ?? ''));
     }),
     quietMs: hourMs,
   },
   absence_unproven: asked(['membership'], isStillToGo),
   marketplace_refuses: asked(['install'], isInstallUnread),
   job_unread: observed(['install', 'job'], ['install'], isInstallConfigured),
-  feed_unread: asked(['install'], async ({ store, walls }, { install = '' }) => {
-    return walls.installs.has(install) && (await store.isFeedFailing(install));
+  feed_unread: asked(['install'], async (ctx, { install = '' }) => {
+    return ctx.walls.installs.has(install) && (await isFeedFailing(ctx, install));
   }),
   token_expires: observed(['install'], ['install'], isInstallConfigured),
   other_customer: asked(['install'], isInstallUnread),
@@ -84,8 +102,8 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     ['membership'],
     membershipOf(({ doubtedId, state }) => doubtedId !== null || !settledStates.has(state)),
   ),
-  address_disagreement: asked(['tool', 'trainer'], ({ store }, { tool = '', trainer = '' }) =>
-    store.doAddressesDiffer(tool, trainer),
+  address_disagreement: asked(['tool', 'trainer'], (ctx, { tool = '', trainer = '' }) =>
+    doAddressesDiffer(ctx, tool, trainer),
   ),
   contract_suspect: asked(['install', 'contract'], isSuspected),
   evidence_held: observed(['install', 'contract', 'trainer'], ['install'], isInstallConfigured),
@@ -95,21 +113,19 @@ export const alertRules: Readonly<Record<AlertKind, AlertRule>> = {
     quietMs: hourMs,
   },
   clock_set_back: { subject: [], over: 'at_once', quietMs: hourMs },
-  invitation_refused: asked(['tool', 'membership'], ({ store }, { membership }) =>
-    store.isMailRefused(Number(membership)),
-  ),
+  invitation_refused: asked(['tool', 'membership'], (ctx, { membership }) => isMailRefused(ctx, Number(membership))),
   endpoint_disabled: { subject: ['install', 'endpointId'], over: 'at_once', quietMs: hourMs },
   endpoint_trouble: {
-    ...asked(['install'], async ({ store, walls }, { install = '' }) => {
-      return walls.installs.has(install) && (await store.isEndpointTroubled(install));
+    ...asked(['install'], async (ctx, { install = '' }) => {
+      return ctx.walls.installs.has(install) && (await isEndpointTroubled(ctx, install));
     }),
     quietMs: hourMs,
   },
   usage_unread: asked(['install', 'link', 'tool', 'scope'], isWorkUnread),
-  usage_held: asked(['install', 'reason'], ({ store }, { install = '', reason }) =>
-    store.hasUsageTrouble(install, reason === 'lowering' ? 'lowering' : 'work'),
+  usage_held: asked(['install', 'reason'], (ctx, { install = '', reason }) =>
+    hasUsageTrouble(ctx, install, reason === 'lowering' ? 'lowering' : 'work'),
   ),
-  usage_refused: asked(['install'], ({ store }, { install = '' }) => store.hasUsageTrouble(install, 'refused')),
+  usage_refused: asked(['install'], (ctx, { install = '' }) => hasUsageTrouble(ctx, install, 'refused')),
   guideline_unwritten: asked(['install', 'tool', 'project'], isGuidelineUnwritten),
   budget_low: { ...budgetIs('low'), isNoticedElsewhere: true },
   budget_depleted: { ...budgetIs('depleted'), isNoticedElsewhere: true },
@@ -137,35 +153,31 @@ function observed(subject: readonly string[], scope: readonly string[], stands: 
 }
 
 function membershipOf(stands: (membership: Standing) => boolean): Question {
-  return async ({ store }, { membership }) => {
-    const known = await store.membership(Number(membership));
+  return async (ctx, { membership }) => {
+    const known = await standingMembership(ctx, Number(membership));
     return known !== undefined && stands(known);
   };
 }
 
-async function isDisputed({ store }: Asked, { install = '', contract = '' }: AlertSubject): Promise<boolean> {
-  const known = await store.contract(install, contract);
+async function isDisputed(ctx: Asked, { install = '', contract = '' }: AlertSubject): Promise<boolean> {
+  const known = await standingContract(ctx, install, contract);
   return known !== undefined && statusOfContract(known) === 'disputed';
 }
 
 /** The question behind `link_outside`, without the links that are gone. */
-async function isLinkOutside({ store, walls }: Asked, { install = '', link = '' }: AlertSubject): Promise<boolean> {
-  const known = await store.link(install, link);
-  if (known === undefined || !walls.installs.has(install)) return false;
+async function isLinkOutside(ctx: Asked, { install = '', link = '' }: AlertSubject): Promise<boolean> {
+  const known = await standingLink(ctx, install, link);
+  if (known === undefined || !ctx.walls.installs.has(install)) return false;
   const status = statusOfLink(known);
-  return status !== 'removed' && status !== 'absent' && outsideOf(walls, known) !== null;
+  return status !== 'removed' && status !== 'absent' && outsideOf(ctx.walls, known) !== null;
 }
 
 /** They are added back, and must stay in for a day. */
-async function hasVanishedLately(
-  { store, now }: Asked,
-  { membership }: AlertSubject,
-  seenAt: string,
-): Promise<boolean> {
-  const known = await store.membership(Number(membership));
+async function hasVanishedLately(ctx: Asked, { membership }: AlertSubject, seenAt: string): Promise<boolean> {
+  const known = await standingMembership(ctx, Number(membership));
   if (known === undefined || !known.wanted || outStates.has(known.state)) return false;
-  const since = new Date(now.getTime() - dayMs).toISOString();
-  return seenAt > since || !settledStates.has(known.state) || (await store.wasAddedAfter(Number(membership), since));
+  const since = new Date(ctx.now.getTime() - dayMs).toISOString();
+  return seenAt > since || !settledStates.has(known.state) || (await wasAddedAfter(ctx, Number(membership), since));
 }
 
 async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: string): Promise<boolean> {
@@ -174,43 +186,43 @@ async function isConfiguredAndWanted(all: Asked, subject: AlertSubject, seenAt: 
 }
 
 /** An alert without a contract is about all of the install: they were too many to name each. */
-async function isSuspected({ suspects, walls }: Asked, { install = '', contract }: AlertSubject): Promise<boolean> {
-  if (!walls.installs.has(install)) return false;
+async function isSuspected(ctx: Asked, { install = '', contract }: AlertSubject): Promise<boolean> {
+  if (!ctx.walls.installs.has(install)) return false;
   const found =
-    contract === undefined ? suspects.list([install], 1) : suspects.among([{ install, contractId: contract }]);
+    contract === undefined ? listSuspects(ctx, [install], 1) : suspectsAmong(ctx, [{ install, contractId: contract }]);
   return (await found).length > 0;
 }
 
 /** Either a scope cannot be read, or a link has none. */
-async function isWorkUnread({ store, walls }: Asked, subject: AlertSubject): Promise<boolean> {
+async function isWorkUnread(ctx: Asked, subject: AlertSubject): Promise<boolean> {
   const { install, link = '', tool = '', scope } = subject;
-  const adapter = walls.adapters.get(tool);
+  const adapter = ctx.walls.adapters.get(tool);
   if (adapter === undefined) return false;
-  if (scope !== undefined) return await store.isScopeFailing(tool, scope);
-  const known = await store.link(install ?? '', link);
-  if (known === undefined || walls.installs.get(known.install)?.tool !== tool) return false;
+  if (scope !== undefined) return await isScopeFailing(ctx, tool, scope);
+  const known = await standingLink(ctx, install ?? '', link);
+  if (known === undefined || ctx.walls.installs.get(known.install)?.tool !== tool) return false;
   return statusOfLink(known) === 'live' && usageScopeOf(adapter, known) === undefined;
 }
 
 /** Either a project does not show what is published, or the manuals of an install cannot be read. */
-async function isGuidelineUnwritten({ store, walls, now }: Asked, subject: AlertSubject): Promise<boolean> {
+async function isGuidelineUnwritten(ctx: Asked, subject: AlertSubject): Promise<boolean> {
   const { install, tool = '', project = '' } = subject;
   // What no one looks at any more, because it is not wanted any more, is over.
-  const since = new Date(now.getTime() - dayMs).toISOString();
-  if (install !== undefined) return walls.installs.has(install) && (await store.areManualsUnread(install, since));
-  const known = await store.guideline(tool, project);
-  return known !== undefined && walls.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
+  const since = new Date(ctx.now.getTime() - dayMs).toISOString();
+  if (install !== undefined) return ctx.walls.installs.has(install) && (await areManualsUnread(ctx, install, since));
+  const known = await findGuideline(ctx, { tool, project });
+  return known !== undefined && ctx.walls.installs.has(known.install) && isBlocked(known) && known.lookedAt > since;
 }
 
 function budgetIs(state: 'low' | 'depleted'): AlertRule {
-  return asked(['install', 'contract'], ({ store, walls }, { install = '', contract = '' }) =>
-    walls.installs.has(install) ? store.isBudget(install, contract, state) : Promise.resolve(false),
+  return asked(['install', 'contract'], (ctx, { install = '', contract = '' }) =>
+    ctx.walls.installs.has(install) ? isBudgetNotified(ctx, install, contract, state) : Promise.resolve(false),
   );
 }
 
 /** An alert without a payment is about all of the install: they were too many to name each. */
-async function isPaymentWaiting({ store, walls }: Asked, { install = '', payment }: AlertSubject): Promise<boolean> {
-  return walls.installs.has(install) && (await store.isPaymentWaiting(install, payment));
+async function isPaymentWaiting(ctx: Asked, { install = '', payment }: AlertSubject): Promise<boolean> {
+  return ctx.walls.installs.has(install) && (await isPaymentPending(ctx, install, payment));
 }
 
 function isDeferredFor(reason: 'stored_bytes' | 'disk_reserve'): Question {

@@ -1,22 +1,10 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { lockRows } from '../db/lease.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { AlertKind } from '../lib/alerts.ts';
 import type { AlertSubject } from './alert-subject.ts';
 
-/** The SQL of alerts: one row for each subject, however often it is raised. */
-export interface AlertStore {
-  find(digest: string): Promise<StoredAlert | undefined>;
-  /** Adds the row if there is none, and locks it until the transaction ends. */
-  lock(tx: Transaction, found: FoundAlert): Promise<StoredAlert>;
-  /** Locks a row that is known; undefined if it was deleted. */
-  lockAgain(tx: Transaction, id: number): Promise<StoredAlert | undefined>;
-  update(tx: Transaction, id: number, changes: AlertChanges): Promise<void>;
-  /** Those that stand: of one kind and scope, or a page of all. Ordered by id. */
-  standing(which: StandingAlerts): Promise<StoredAlert[]>;
-  countStanding(): Promise<{ kind: string; count: number }[]>;
-  /** Deletes up to `limit` that were over before `before`. */
-  purge(before: string, limit: number): Promise<number>;
-}
+// The SQL of alerts: one row for each subject, however often it is raised.
 
 export type StandingAlerts = { kind: AlertKind; scope: string } | { after: number; limit: number };
 
@@ -49,84 +37,94 @@ export interface StoredAlert {
 
 export type AlertChanges = Partial<Omit<StoredAlert, 'id' | 'kind' | 'digest' | 'subject'>>;
 
-export function createAlertStore(database: Database): AlertStore {
-  const { kysely } = database;
-  const select = (db: Transaction) =>
-    db
-      .selectFrom('alert')
-      .select(['id', 'kind', 'digest', 'subject', 'about', 'message'])
-      .select(['raisedAt', 'seenAt', 'isAnnounced', 'announcedAt', 'overAt']);
-  return {
-    async find(digest) {
-      const row = await select(kysely).where('digest', '=', digest).executeTakeFirst();
-      return row && toStored(row);
-    },
+export async function findAlert(ctx: Storage, digest: string): Promise<StoredAlert | undefined> {
+  const row = await select(ctx.database.kysely).where('digest', '=', digest).executeTakeFirst();
+  return row && toStored(row);
+}
 
-    async lock(tx, { kind, digest, scope, message, at, ...rest }) {
-      const [subject, about] = [JSON.stringify(rest.subject), JSON.stringify(rest.about)];
-      await tx
-        .insertInto('alert')
-        .values({
-          kind,
-          digest,
-          scope,
-          subject,
-          about,
-          message,
-          raisedAt: at,
-          seenAt: at,
-          announcedAt: null,
-          overAt: null,
-        })
-        .onConflict((conflict) => conflict.column('digest').doNothing())
-        .execute();
-      const row = lockRows(database, select(tx).where('digest', '=', digest));
-      return toStored(await row.executeTakeFirstOrThrow());
-    },
+/** Adds the row if there is none, and locks it until the transaction ends. */
+export async function lockAlert(
+  ctx: Storage,
+  tx: Transaction,
+  { kind, digest, scope, message, at, ...rest }: FoundAlert,
+): Promise<StoredAlert> {
+  const [subject, about] = [JSON.stringify(rest.subject), JSON.stringify(rest.about)];
+  await tx
+    .insertInto('alert')
+    .values({
+      kind,
+      digest,
+      scope,
+      subject,
+      about,
+      message,
+      raisedAt: at,
+      seenAt: at,
+      announcedAt: null,
+      overAt: null,
+    })
+    .onConflict((conflict) => conflict.column('digest').doNothing())
+    .execute();
+  const row = lockRows(ctx.database, select(tx).where('digest', '=', digest));
+  return toStored(await row.executeTakeFirstOrThrow());
+}
 
-    async lockAgain(tx, id) {
-      const row = await lockRows(database, select(tx).where('id', '=', id)).executeTakeFirst();
-      return row && toStored(row);
-    },
+/** Locks a row that is known; undefined if it was deleted. */
+export async function lockAlertAgain(ctx: Storage, tx: Transaction, id: number): Promise<StoredAlert | undefined> {
+  const row = await lockRows(ctx.database, select(tx).where('id', '=', id)).executeTakeFirst();
+  return row && toStored(row);
+}
 
-    async update(tx, id, { about, ...changes }) {
-      await tx
-        .updateTable('alert')
-        .set({ ...changes, ...(about && { about: JSON.stringify(about) }) })
-        .where('id', '=', id)
-        .execute();
-    },
+export async function updateAlert(tx: Transaction, id: number, { about, ...changes }: AlertChanges): Promise<void> {
+  await tx
+    .updateTable('alert')
+    .set({ ...changes, ...(about && { about: JSON.stringify(about) }) })
+    .where('id', '=', id)
+    .execute();
+}
 
-    async standing(which) {
-      const all = select(kysely).where('overAt', 'is', null).orderBy('id');
-      const some =
-        'kind' in which
-          ? all.where('kind', '=', which.kind).where('scope', '=', which.scope)
-          : all.where('id', '>', which.after).limit(which.limit);
-      return (await some.execute()).map(toStored);
-    },
+/** Those that stand: of one kind and scope, or a page of all. Ordered by id. */
+export async function listStandingAlerts(ctx: Storage, which: StandingAlerts): Promise<StoredAlert[]> {
+  const all = select(ctx.database.kysely).where('overAt', 'is', null).orderBy('id');
+  const some =
+    'kind' in which
+      ? all.where('kind', '=', which.kind).where('scope', '=', which.scope)
+      : all.where('id', '>', which.after).limit(which.limit);
+  return (await some.execute()).map(toStored);
+}
 
-    async countStanding() {
-      const rows = await kysely
-        .selectFrom('alert')
-        .select((eb) => ['kind', eb.fn.countAll<number>().as('count')])
-        .where('overAt', 'is', null)
-        .groupBy('kind')
-        .orderBy('kind')
-        .execute();
-      return rows.map(({ kind, count }) => ({ kind, count: Number(count) }));
-    },
+export async function countStandingAlerts(ctx: Storage): Promise<{ kind: string; count: number }[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('alert')
+    .select((eb) => ['kind', eb.fn.countAll<number>().as('count')])
+    .where('overAt', 'is', null)
+    .groupBy('kind')
+    .orderBy('kind')
+    .execute();
+  return rows.map(({ kind, count }) => ({ kind, count: Number(count) }));
+}
 
-    async purge(before, limit) {
-      const old = kysely.selectFrom('alert').select('id').where('overAt', '<', before).orderBy('overAt').limit(limit);
-      const ids = (await old.execute()).map(({ id }) => id);
-      if (ids.length === 0) return 0;
-      await inTransaction(database, (tx) =>
-        tx.deleteFrom('alert').where('id', 'in', ids).where('overAt', '<', before).execute(),
-      );
-      return ids.length;
-    },
-  };
+/** Deletes up to `limit` that were over before `before`. */
+export async function purgeAlerts(ctx: Storage, before: string, limit: number): Promise<number> {
+  const old = ctx.database.kysely
+    .selectFrom('alert')
+    .select('id')
+    .where('overAt', '<', before)
+    .orderBy('overAt')
+    .limit(limit);
+  const ids = (await old.execute()).map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await inTransaction(ctx.database, (tx) =>
+    tx.deleteFrom('alert').where('id', 'in', ids).where('overAt', '<', before).execute(),
+  );
+  return ids.length;
+}
+
+function select(db: Transaction) {
+  return db
+    .selectFrom('alert')
+    .select(['id', 'kind', 'digest', 'subject', 'about', 'message'])
+    .select(['raisedAt', 'seenAt', 'isAnnounced', 'announcedAt', 'overAt']);
 }
 
 interface AlertRow extends Omit<StoredAlert, 'subject' | 'about'> {

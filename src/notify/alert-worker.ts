@@ -3,7 +3,7 @@ import { toInstant } from '../lib/clock.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import { type AlertNoticesDeps, announceStanding, endAlert } from './alert-notices.ts';
 import { type Asked, ruleOf } from './alert-rules.ts';
-import type { StoredAlert } from './alert-store.ts';
+import { listStandingAlerts, lockAlertAgain, type StoredAlert } from './alert-store.ts';
 
 export interface AlertWorkerDeps extends AlertNoticesDeps, Polling {
   asked: Omit<Asked, 'now'>;
@@ -37,7 +37,7 @@ export function createAlertWorker(deps: AlertWorkerDeps): Loop {
 export async function askAlerts(deps: AlertWorkerDeps, signal: AbortSignal, beat: () => void): Promise<void> {
   let after = 0;
   while (!signal.aborted) {
-    const page = await deps.alertStore.standing({ after, limit: pageSize });
+    const page = await listStandingAlerts(deps, { after, limit: pageSize });
     for (const row of page) {
       if (signal.aborted) return;
       await askAlert(deps, row);
@@ -68,11 +68,11 @@ async function isOver({ asked, clock }: AlertWorkerDeps, { kind, subject, seenAt
 
 /** Mostly nothing is due, and then no row is locked. */
 async function remind(deps: AlertWorkerDeps, row: StoredAlert): Promise<void> {
-  const { database, alertStore, repeatMs, clock } = deps;
+  const { database, repeatMs, clock } = deps;
   const isRecent = Date.parse(toInstant(clock.now())) - Date.parse(row.announcedAt ?? '') < repeatMs;
   if (row.isAnnounced && isRecent) return;
   await inTransaction(database, async (tx) => {
-    const current = await alertStore.lockAgain(tx, row.id);
+    const current = await lockAlertAgain(deps, tx, row.id);
     if (current?.overAt === null) await announceStanding(deps, tx, current);
   });
 }

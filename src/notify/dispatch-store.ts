@@ -1,4 +1,4 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { takeTurn } from '../db/lease.ts';
 import type {
   AlertNotice,
@@ -9,26 +9,11 @@ import type {
   NewNotice,
   NoticeKind,
 } from '../domain/notice.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Message } from './channel.ts';
 
-/**
- * The SQL of notices that are being sent. A claim is a lease with a token, and gives the message its id for good: an
- * instance that lost the lease settles nothing, and the next one sends the same message.
- */
-export interface DispatchStore {
-  /** The message that is due in a channel; null where none is. */
-  claim(order: DispatchOrder): Promise<DispatchClaim | null>;
-  /** @returns whether the claim still held */
-  settle(claim: Pick<DispatchClaim, 'token'>, settlement: Settlement): Promise<boolean>;
-  /** Ends dispatches that are older than `overdueSince` and whose channel is none of these. */
-  endUnconfigured(channels: readonly string[], overdueSince: string, now: string): Promise<ChannelCount[]>;
-  /** Deletes up to `limit` that were settled before `before`. @returns how many */
-  purge(before: string, limit: number): Promise<number>;
-  /** Dispatches that were tried and did not arrive yet. */
-  countTroubled(): Promise<ChannelCount[]>;
-  /** The newest first. */
-  list(filter: DispatchFilter): Promise<ListedDispatch[]>;
-}
+// The SQL of notices that are being sent. A claim is a lease with a token, and gives the message its id for good: an
+// instance that lost the lease settles nothing, and the next one sends the same message.
 
 export interface DispatchOrder {
   channel: string;
@@ -66,77 +51,91 @@ export interface DispatchFilter {
   limit: number;
 }
 
-export function createDispatchStore(database: Database): DispatchStore {
-  return {
-    async claim(order) {
-      // Mostly there is none, and then no other writer is blocked.
-      if ((await findDue(database.kysely, order)) === undefined) return null;
-      // Durable: after a power cut it would be sent again with another id.
-      const write = (tx: Transaction) => claimOne(database, tx, order);
-      return await inTransaction(database, write, { isDurable: true });
-    },
+/** The message that is due in a channel; null where none is. */
+export async function claimDispatch(ctx: Storage, order: DispatchOrder): Promise<DispatchClaim | null> {
+  // Mostly there is none, and then no other writer is blocked.
+  if ((await findDue(ctx.database.kysely, order)) === undefined) return null;
+  // Durable: after a power cut it would be sent again with another id.
+  const write = (tx: Transaction) => claimOne(ctx, tx, order);
+  return await inTransaction(ctx.database, write, { isDurable: true });
+}
 
-    async settle({ token }, { state, now, nextAttemptAt, failure }) {
-      const settledAt = nextAttemptAt === null ? now : null;
-      const write = (tx: Transaction) =>
-        tx
-          .updateTable('dispatch')
-          .set({ state, nextAttemptAt, failure, settledAt, leaseToken: null })
-          .where('leaseToken', '=', token)
-          .executeTakeFirst();
-      // Durable: after a power cut it would be sent again.
-      const { numUpdatedRows } = await inTransaction(database, write, { isDurable: true });
-      return numUpdatedRows > 0n;
-    },
+/** @returns whether the claim still held */
+export async function settleDispatch(
+  ctx: Storage,
+  { token }: Pick<DispatchClaim, 'token'>,
+  { state, now, nextAttemptAt, failure }: Settlement,
+): Promise<boolean> {
+  const settledAt = nextAttemptAt === null ? now : null;
+  const write = (tx: Transaction) =>
+    tx
+      .updateTable('dispatch')
+      .set({ state, nextAttemptAt, failure, settledAt, leaseToken: null })
+      .where('leaseToken', '=', token)
+      .executeTakeFirst();
+  // Durable: after a power cut it would be sent again.
+  const { numUpdatedRows } = await inTransaction(ctx.database, write, { isDurable: true });
+  return numUpdatedRows > 0n;
+}
 
-    async endUnconfigured(channels, overdueSince, now) {
-      const ended = await inTransaction(database, (tx) => {
-        const query = tx
-          .updateTable('dispatch')
-          .set({ state: 'failed', nextAttemptAt: null, settledAt: now, leaseToken: null })
-          .set({ failure: 'the channel is no longer configured' })
-          .where('nextAttemptAt', '<=', overdueSince);
-        const others = channels.length === 0 ? query : query.where('channel', 'not in', channels);
-        return others.returning('channel').execute();
-      });
-      const byChannel = Map.groupBy(ended, ({ channel }) => channel);
-      return [...byChannel].map(([channel, rows]) => ({ channel, count: rows.length }));
-    },
+/** Ends dispatches that are older than `overdueSince` and whose channel is none of these. */
+export async function endUnconfiguredDispatches(
+  ctx: Storage,
+  channels: readonly string[],
+  overdueSince: string,
+  now: string,
+): Promise<ChannelCount[]> {
+  const ended = await inTransaction(ctx.database, (tx) => {
+    const query = tx
+      .updateTable('dispatch')
+      .set({ state: 'failed', nextAttemptAt: null, settledAt: now, leaseToken: null })
+      .set({ failure: 'the channel is no longer configured' })
+      .where('nextAttemptAt', '<=', overdueSince);
+    const others = channels.length === 0 ? query : query.where('channel', 'not in', channels);
+    return others.returning('channel').execute();
+  });
+  const byChannel = Map.groupBy(ended, ({ channel }) => channel);
+  return [...byChannel].map(([channel, rows]) => ({ channel, count: rows.length }));
+}
 
-    async purge(before, limit) {
-      const old = await database.kysely
-        .selectFrom('dispatch')
-        .select(['id', 'noticeId'])
-        .where('settledAt', '<', before)
-        .orderBy('settledAt')
-        .limit(limit)
-        .execute();
-      if (old.length > 0) await inTransaction(database, (tx) => deleteAll(tx, old));
-      return old.length;
-    },
+/** Deletes up to `limit` that were settled before `before`. @returns how many */
+export async function purgeDispatches(ctx: Storage, before: string, limit: number): Promise<number> {
+  const old = await ctx.database.kysely
+    .selectFrom('dispatch')
+    .select(['id', 'noticeId'])
+    .where('settledAt', '<', before)
+    .orderBy('settledAt')
+    .limit(limit)
+    .execute();
+  if (old.length > 0) await inTransaction(ctx.database, (tx) => deleteAll(tx, old));
+  return old.length;
+}
 
-    async countTroubled() {
-      const rows = await database.kysely
-        .selectFrom('dispatch')
-        .select(['channel', database.kysely.fn.countAll<number>().as('count')])
-        .where('nextAttemptAt', 'is not', null)
-        .where('failure', 'is not', null)
-        .groupBy('channel')
-        .orderBy('channel')
-        .execute();
-      return rows.map(({ channel, count }) => ({ channel, count: Number(count) }));
-    },
+/** Dispatches that were tried and did not arrive yet. */
+export async function countTroubledDispatches(ctx: Storage): Promise<ChannelCount[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('dispatch')
+    .select((eb) => ['channel', eb.fn.countAll<number>().as('count')])
+    .where('nextAttemptAt', 'is not', null)
+    .where('failure', 'is not', null)
+    .groupBy('channel')
+    .orderBy('channel')
+    .execute();
+  return rows.map(({ channel, count }) => ({ channel, count: Number(count) }));
+}
 
-    async list({ state, before, limit }) {
-      let query = selectWithNotice(database.kysely)
-        .select(['dispatch.id', 'channel', 'state', 'messageId', 'attempts'])
-        .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
-      if (state !== undefined) query = query.where('state', '=', state);
-      if (before !== undefined) query = query.where('dispatch.id', '<', before);
-      const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
-      return rows.map(toListed);
-    },
-  };
+/** The newest first. */
+export async function listDispatches(
+  ctx: Storage,
+  { state, before, limit }: DispatchFilter,
+): Promise<ListedDispatch[]> {
+  let query = selectWithNotice(ctx.database.kysely)
+    .select(['dispatch.id', 'channel', 'state', 'messageId', 'attempts'])
+    .select(['nextAttemptAt', 'failure', 'createdAt', 'settledAt']);
+  if (state !== undefined) query = query.where('state', '=', state);
+  if (before !== undefined) query = query.where('dispatch.id', '<', before);
+  const rows = await query.orderBy('dispatch.id', 'desc').limit(limit).execute();
+  return rows.map(toListed);
 }
 
 function toListed({ budget, alert, isRepeat, install, contractId, ...row }: ListedRow): ListedDispatch {
@@ -169,13 +168,9 @@ async function findDue(tx: Transaction, { channel, now }: DispatchOrder) {
     .executeTakeFirst();
 }
 
-async function claimOne(
-  database: Pick<Database, 'dialect'>,
-  tx: Transaction,
-  order: DispatchOrder,
-): Promise<DispatchClaim | null> {
+async function claimOne(ctx: Storage, tx: Transaction, order: DispatchOrder): Promise<DispatchClaim | null> {
   // Without it, two instances at the same time would each take a part of one message.
-  await takeTurn(database, tx, `notify ${order.channel}`);
+  await takeTurn(ctx.database, tx, `notify ${order.channel}`);
   const first = await findDue(tx, order);
   if (first === undefined) return null;
   const together = await findTogether(tx, order, first.messageId);

@@ -1,14 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
-import type { AlertStore } from './alert-store.ts';
-import type { DispatchStore } from './dispatch-store.ts';
+import { purgeAlerts } from './alert-store.ts';
+import { endUnconfiguredDispatches, purgeDispatches } from './dispatch-store.ts';
 
-export interface NoticePurgeDeps {
-  dispatches: DispatchStore;
-  alertStore: Pick<AlertStore, 'purge'>;
+export interface NoticePurgeDeps extends Storage {
   /** The channels that are configured. */
   channels: readonly string[];
   metrics: Metrics;
@@ -41,14 +40,14 @@ export function createNoticePurgeWorker(deps: NoticePurgeDeps): Loop {
 }
 
 export async function purgeNotices(deps: NoticePurgeDeps): Promise<'more' | 'idle'> {
-  const { dispatches, channels, metrics, logger, clock } = deps;
+  const { channels, metrics, logger, clock } = deps;
   const now = toInstant(clock.now());
   const uncaredSince = instantIn(clock, -uncaredMs);
-  for (const { channel, count } of await dispatches.endUnconfigured(channels, uncaredSince, now)) {
+  for (const { channel, count } of await endUnconfiguredDispatches(deps, channels, uncaredSince, now)) {
     metrics.notifications.inc({ channel, outcome: 'unconfigured' }, count);
     logger.warn({ channel, notices: count }, 'Notices were given up: no instance has their channel');
   }
   const before = instantIn(clock, -keptMs);
-  const purged = (await dispatches.purge(before, chunkSize)) + (await deps.alertStore.purge(before, chunkSize));
+  const purged = (await purgeDispatches(deps, before, chunkSize)) + (await purgeAlerts(deps, before, chunkSize));
   return purged === 0 ? 'idle' : 'more';
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { backoffMs } from '../lib/backoff.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -7,11 +8,10 @@ import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { createOutbox } from '../lib/outbox.ts';
 import type { Channel, Message, MessageResult } from './channel.ts';
-import type { DispatchClaim, DispatchStore, Settlement } from './dispatch-store.ts';
+import { claimDispatch, type DispatchClaim, type Settlement, settleDispatch } from './dispatch-store.ts';
 
-export interface NotifyDeps extends Polling {
+export interface NotifyDeps extends Storage, Polling {
   channel: Channel;
-  dispatches: DispatchStore;
   metrics: Metrics;
   alerts: Alerts;
   logger: Logger;
@@ -26,11 +26,11 @@ export function createNotifyWorker(deps: NotifyDeps): Loop {
 
 /** Sends what is due, one message per call. */
 export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Promise<'more' | 'idle'> {
-  const { channel, dispatches, clock } = deps;
+  const { channel, clock } = deps;
   const { name, maxNotices, longestSendMs, send } = channel;
   return createOutbox<DispatchClaim, MessageResult>({
     claim: (lease) =>
-      dispatches.claim({
+      claimDispatch(deps, {
         ...lease,
         channel: name,
         maxNotices,
@@ -46,10 +46,10 @@ export function createNotifying(deps: NotifyDeps): (signal: AbortSignal) => Prom
 }
 
 async function settle(deps: NotifyDeps, claim: DispatchClaim, sent: MessageResult): Promise<void> {
-  const { channel, dispatches, metrics, clock } = deps;
+  const { channel, metrics, clock } = deps;
   metrics.notifications.inc({ channel: channel.name, outcome: sent.outcome });
   const settlement = settleMessage(claim, sent, clock.now());
-  const isOurs = await dispatches.settle(claim, settlement);
+  const isOurs = await settleDispatch(deps, claim, settlement);
   logOutcome(deps, claim, sent, isOurs ? settlement : null);
 }
 

@@ -1,11 +1,11 @@
-import { type BudgetStore, createBudgetStore } from '../budget/budget-store.ts';
-import { createReaderStore } from '../budget/reader-store.ts';
-import type { Database } from '../db/database.ts';
+import { countBudgetsByState, countFailingBudgets } from '../budget/budget-store.ts';
+import { listFailingReaders } from '../budget/reader-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { ifAny, worryingFailures } from './attention.ts';
 
 /** What `gangway status` says of budgets: those of active contracts. */
 export interface BudgetStatus {
-  counts: Awaited<ReturnType<BudgetStore['countByState']>>;
+  counts: Awaited<ReturnType<typeof countBudgetsByState>>;
   /** Contracts whose budget cannot be read although the install answers. */
   failing: number;
   /** Installs that do not answer. */
@@ -14,16 +14,15 @@ export interface BudgetStatus {
 
 /** @param configured the existing installs: for others nothing is read any more */
 export async function loadBudgets(
-  database: Database,
+  ctx: Storage,
   configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
 ): Promise<BudgetStatus> {
-  const budgets = createBudgetStore(database);
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
-  const failing = (await budgets.countFailing(worryingFailures)).filter(isConfigured);
+  const failing = (await countFailingBudgets(ctx, worryingFailures)).filter(isConfigured);
   return {
-    counts: (await budgets.countByState()).filter(isConfigured),
+    counts: (await countBudgetsByState(ctx)).filter(isConfigured),
     failing: failing.reduce((total, { count }) => total + count, 0),
-    silent: (await createReaderStore(database).listFailing(worryingFailures)).filter(isConfigured),
+    silent: (await listFailingReaders(ctx, worryingFailures)).filter(isConfigured),
   };
 }
 

@@ -1,8 +1,9 @@
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { createDatabaseClock } from '../db/database-clock.ts';
-import { createInstanceStore } from '../db/instance-store.ts';
+import { listInstances } from '../db/instance-store.ts';
 import { readSetting } from '../db/setting-store.ts';
 import { type Instance, isInstanceRunning, silentSince } from '../domain/instance.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Clock } from '../lib/clock.ts';
 import { loadTools, type ToolStanding } from './about-tools.ts';
 import type { Attention } from './attention.ts';
@@ -21,13 +22,14 @@ export interface ShownInstance extends Omit<Instance, 'id'> {
   silentForSeconds: number;
 }
 
-export async function loadRunning(database: Database, local: Clock): Promise<Running> {
+export async function loadRunning(ctx: Storage, local: Clock): Promise<Running> {
+  const { database } = ctx;
   const clock = createDatabaseClock(database, local);
   await clock.correct();
   const now = clock.now();
-  const instances = await createInstanceStore(database).list();
+  const instances = await listInstances(database.kysely);
   const lastAliveAt = await inTransaction(database, (tx) => readSetting(tx, 'last_alive_at'));
-  const { tools, attention } = await loadTools(database, now);
+  const { tools, attention } = await loadTools(ctx, now);
   const isAnyRunning = instances.some((instance) => isInstanceRunning(instance, now));
   return {
     instances: instances.map((instance) => toShown(instance, now)),

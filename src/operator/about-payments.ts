@@ -1,7 +1,7 @@
-import { createPaymentStore } from '../budget/payment-store.ts';
+import { listFailingPayments, listPendingPayments } from '../budget/payment-store.ts';
 import { mostNamed } from '../budget/payment-worker.ts';
-import type { Database } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Attention, worryingFailures } from './attention.ts';
 
 /**
@@ -10,13 +10,12 @@ import { type Attention, worryingFailures } from './attention.ts';
  * @param configured the existing installs: for others nothing is read any more
  */
 export async function aboutPayments(
-  database: Database,
+  ctx: Storage,
   configured: Pick<ReadonlyMap<string, unknown>, 'has'>,
 ): Promise<Attention[]> {
-  const payments = createPaymentStore(database);
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
-  const waiting = (await payments.list()).filter(isConfigured);
-  const failing = (await payments.listFailing(worryingFailures)).filter(isConfigured);
+  const waiting = (await listPendingPayments(ctx)).filter(isConfigured);
+  const failing = (await listFailingPayments(ctx, worryingFailures)).filter(isConfigured);
   return [
     ...waiting.slice(0, mostNamed).map(toAttention),
     ...aboutOthers(waiting.length - mostNamed),

@@ -1,7 +1,12 @@
 import { isOfHiddenMembers } from '../converge/converge-steps.ts';
-import { createToolTroubleStore, type WaitingMemberships } from '../converge/tool-trouble-store.ts';
-import type { Database } from '../db/database.ts';
+import {
+  listToolTroubles,
+  listWaitingOfTools,
+  nameWaitingOfTool,
+  type WaitingMemberships,
+} from '../converge/tool-trouble-store.ts';
 import { adviseOnTrouble, describeToolTrouble, isTroubleCurrent, type ToolTrouble } from '../domain/tool-trouble.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Attention } from './attention.ts';
 
 /** What running instances know of the tools, and which trainers wait for a tool. */
@@ -22,20 +27,16 @@ export interface ToolStanding {
 export const patienceMs = 2 * 60_000;
 const named = 3;
 
-export async function loadTools(
-  database: Database,
-  now: Date,
-): Promise<{ tools: ToolStanding[]; attention: Attention[] }> {
-  const store = createToolTroubleStore(database);
-  const troubles = (await store.list()).filter((trouble) => isTroubleCurrent(trouble, now));
-  const waiting = Map.groupBy(await store.listWaiting(), ({ tool }) => tool);
+export async function loadTools(ctx: Storage, now: Date): Promise<{ tools: ToolStanding[]; attention: Attention[] }> {
+  const troubles = (await listToolTroubles(ctx)).filter((trouble) => isTroubleCurrent(trouble, now));
+  const waiting = Map.groupBy(await listWaitingOfTools(ctx), ({ tool }) => tool);
   const names = [...new Set([...troubles.map(({ tool }) => tool), ...waiting.keys()])].sort();
   const tools: ToolStanding[] = [];
   const attention: Attention[] = [];
   for (const tool of names) {
     const trouble = troubles.find((one) => one.tool === tool) ?? null;
     const all = waiting.get(tool) ?? [];
-    const trainers = all.length === 0 ? [] : await store.nameWaiting(tool, named);
+    const trainers = all.length === 0 ? [] : await nameWaitingOfTool(ctx, tool, named);
     const standing = toStanding({ tool, trouble, trainers }, all);
     tools.push(standing);
     attention.push(...aboutTool(standing, all, now));

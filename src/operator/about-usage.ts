@@ -1,8 +1,8 @@
-import type { Database } from '../db/database.ts';
 import type { Row } from '../db/schema.ts';
-import { createScopeStore } from '../usage/read/scope-store.ts';
-import { createWorkStore, type FallenTotal } from '../usage/read/work-store.ts';
-import { createLoweringStore } from '../usage/report/lowering-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { listScopes } from '../usage/read/scope-store.ts';
+import { type FallenTotal, listFallenTotals } from '../usage/read/work-store.ts';
+import { countHeldDays } from '../usage/report/lowering-store.ts';
 import { type Attention, worryingFailures } from './attention.ts';
 
 /**
@@ -11,12 +11,12 @@ import { type Attention, worryingFailures } from './attention.ts';
  * @param configured the existing installs
  */
 export async function aboutUsage(
-  database: Database,
+  ctx: Storage,
   configured: ReadonlyMap<string, { tool: string }>,
 ): Promise<Attention[]> {
   const tools = new Set([...configured.values()].map(({ tool }) => tool));
-  const scopes = await createScopeStore(database).list();
-  const held = await createLoweringStore(database).countHeld();
+  const scopes = await listScopes(ctx);
+  const held = await countHeldDays(ctx);
   return [
     ...held
       .filter(({ install }) => configured.has(install))
@@ -27,7 +27,7 @@ export async function aboutUsage(
       })),
     ...aboutCounts(
       scopes.filter(({ tool }) => tools.has(tool)),
-      await createWorkStore(database).listFallen(),
+      await listFallenTotals(ctx),
     ),
     ...aboutScopes(scopes.filter(({ tool }) => tools.has(tool))),
   ];

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { By } from '../db/audit-store.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { findOpenPlan } from '../removals/plan-store.ts';
 import { type Approval, type Approved, type ApprovePlanDeps, approvePlan } from './approve-plan.ts';
 
 /**
@@ -47,7 +48,7 @@ export function createApprovals(logger: Logger): Approvals {
   return {
     async begin(deps, planId, all, wish) {
       if (wish.only?.length === 0) throw new AppError('invalid', 'Choose at least one person');
-      await deps.plans.findOpen(planId);
+      await findOpenPlan(deps.database.kysely, planId);
       const id = randomBytes(8).toString('hex');
       const approval = { id, plan: planId, by: deps.by, outcome: null, ended: Promise.resolve() };
       // The workers of this process carry it out.

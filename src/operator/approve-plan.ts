@@ -3,10 +3,11 @@ import { describeCause } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
 import type { ReconcileDeps } from '../reconcile/runs/reconcile-install.ts';
-import type { PlanWork } from '../reconcile/runs/run-store.ts';
+import { countPlanWork, type PlanWork } from '../reconcile/runs/run-store.ts';
 import type { Silence } from '../reconcile/runs/silence.ts';
-import type { PlanItem, PlanResult } from '../removals/plan-store.ts';
-import { type DecidePlanDeps, decidePlan } from './decide-plan.ts';
+import { findOpenPlan, installsOfPlan, listPlanItems, type PlanItem, type PlanResult } from '../removals/plan-store.ts';
+import type { Acting } from './acting.ts';
+import { decidePlan } from './decide-plan.ts';
 import { type Patience, type WorkDeps, workUntil } from './do-work.ts';
 import { readNow } from './reconcile-now.ts';
 
@@ -15,7 +16,9 @@ import { readNow } from './reconcile-now.ts';
  * `start`, on the same database: it stores decisions and leaves acting on them to the workers.
  */
 
-export type ApprovePlanDeps = WorkDeps & DecidePlanDeps & ReconcileDeps & { silence: Silence };
+export interface ApprovePlanDeps extends Acting, WorkDeps, ReconcileDeps {
+  silence: Silence;
+}
 
 export interface Approved extends PlanResult, PlanWork {
   /** Whether the marketplace was asked before, so that its current word was considered. */
@@ -55,9 +58,9 @@ export async function approvePlan(
   all: readonly string[],
   approval: Approval,
 ): Promise<Approved> {
-  const { silence, plans, runs, clock } = deps;
+  const { silence, clock } = deps;
   const { patience, only, isUnread = false } = approval;
-  await plans.findOpen(planId);
+  await findOpenPlan(deps.database.kysely, planId);
   await silence.check();
   const isRead = !isUnread && (await readFor(deps, planId, all, approval));
   // The decision comes after the reading, so that it counts as newer.
@@ -65,8 +68,8 @@ export async function approvePlan(
   const how = isUnread ? ' --without-reading' : '';
   const decided = await decidePlan({ ...deps, by }, 'approve', planId, { only, how });
   const isAsked = createIsAsked(only);
-  const dropped = (await plans.show(planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
-  const countPlan = () => runs.countPlan(planId);
+  const dropped = (await listPlanItems(deps, planId)).filter((item) => item.isStale && isAsked(item)).map(toDropped);
+  const countPlan = () => countPlanWork(deps, planId);
   const done = await workUntil(deps, patience, ({ left }) => left, countPlan);
   return { ...decided, isRead, dropped, ...done };
 }
@@ -84,13 +87,13 @@ async function readFor(
   { patience, only, readWithinMs = usualReadMs }: Approval,
 ): Promise<boolean> {
   const isAsked = createIsAsked(only);
-  const { install: own } = await deps.plans.findOpen(planId);
-  const items = (await deps.plans.show(planId)).filter(
+  const { install: own } = await findOpenPlan(deps.database.kysely, planId);
+  const items = (await listPlanItems(deps, planId)).filter(
     (item) => item.outcome === null && !item.isStale && isAsked(item),
   );
   // Retired trainers are removed because the operator decided so. No reading matters.
   if (items.every(({ cause }) => cause === 'retired')) return false;
-  const asked = (await deps.plans.installsOf(planId, only)).filter(
+  const asked = (await installsOfPlan(deps, planId, only)).filter(
     ({ install }) => install === own || all.includes(install),
   );
   const revoked = new Set(asked.filter(({ isRevoked }) => isRevoked).map(({ install }) => install));

@@ -1,19 +1,13 @@
-import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import { type ContractEvidence, emptyContract, emptyEvidence } from '../domain/evidence.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
-import type { ContractStore } from '../evidence/contract-store.ts';
-import type { EvidenceStore } from '../evidence/evidence-store.ts';
-import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
-
-export interface DecideContractDeps {
-  database: Database;
-  contracts: ContractStore;
-  evidence: EvidenceStore;
-  installStates: Pick<InstallStateStore, 'wantRead'>;
-  by: By;
-}
+import { findContracts } from '../evidence/contract-store.ts';
+import { lockEvidence, mergeEvidence } from '../evidence/evidence-store.ts';
+import { postponeTouchedTrainers } from '../memberships/touched-store.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
+import type { Acting } from './acting.ts';
 
 export type ContractDecision = 'end' | 'reopen';
 
@@ -25,32 +19,31 @@ export type ContractDecision = 'end' | 'reopen';
  * @throws AppError `not_found`, or `conflict` where the word would change nothing
  */
 export async function decideContract(
-  { database, contracts, evidence, installStates, by }: DecideContractDeps,
+  ctx: Acting,
   decision: ContractDecision,
   contractId: string,
   install: string | undefined,
 ): Promise<ContractEvidence> {
-  return await inTransaction(database, async (tx) => {
-    await evidence.lock(tx);
-    const contract = await findOneContract(contracts, tx, contractId, install);
+  return await inTransaction(ctx.database, async (tx) => {
+    await lockEvidence(ctx, tx);
+    const contract = await findOneContract(tx, contractId, install);
     refuseIdle(contract, decision);
-    const said = toWord(contract, decision, by.at);
-    const changed = await evidence.merge(tx, { ...emptyEvidence(), contracts: [said] });
-    await evidence.postponeTrainersOf(tx, changed, '');
-    if (decision === 'reopen') await installStates.wantRead(tx, [contract.install], by.at, 'operator');
-    await writeAudit(tx, by, `contracts ${decision}`, `${contract.install}/${contractId}`);
+    const said = toWord(contract, decision, ctx.by.at);
+    const changed = await mergeEvidence(ctx, tx, { ...emptyEvidence(), contracts: [said] });
+    await postponeTouchedTrainers(tx, changed, '');
+    if (decision === 'reopen') await wantRead(tx, [contract.install], ctx.by.at, 'operator');
+    await writeAudit(tx, ctx.by, `contracts ${decision}`, `${contract.install}/${contractId}`);
     return contract;
   });
 }
 
 /** @throws AppError `not_found`, or `conflict` where several installs have one of this id */
 export async function findOneContract(
-  contracts: ContractStore,
   tx: Transaction,
   contractId: string,
   install: string | undefined,
 ): Promise<ContractEvidence> {
-  const [contract, ...others] = await contracts.find(tx, contractId, install);
+  const [contract, ...others] = await findContracts(tx, contractId, install);
   if (contract === undefined) {
     const of = install === undefined ? '' : ` of ${install}`;
     throw new AppError('not_found', `There is no contract ${contractId}${of}`);

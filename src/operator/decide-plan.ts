@@ -1,15 +1,9 @@
-import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import type { EvidenceStore } from '../evidence/evidence-store.ts';
-import type { PlanResult, PlanStore } from '../removals/plan-store.ts';
-
-export interface DecidePlanDeps {
-  database: Database;
-  plans: PlanStore;
-  evidence: Pick<EvidenceStore, 'lock'>;
-  by: By;
-}
+import { lockEvidence } from '../evidence/evidence-store.ts';
+import { approvePlanItems, type PlanResult, rejectPlanItems } from '../removals/plan-store.ts';
+import type { Acting } from './acting.ts';
 
 export type PlanDecision = 'approve' | 'reject';
 
@@ -21,18 +15,19 @@ export type PlanDecision = 'approve' | 'reject';
  * @throws AppError `not_found`, or `conflict` where it was decided before
  */
 export async function decidePlan(
-  { database, plans, evidence, by }: DecidePlanDeps,
+  ctx: Acting,
   decision: PlanDecision,
   planId: number,
   { only, how = '' }: { only?: readonly number[] | undefined; how?: string } = {},
 ): Promise<PlanResult> {
   if (only?.length === 0) throw new AppError('invalid', 'Choose at least one person');
-  return await inTransaction(database, async (tx) => {
+  return await inTransaction(ctx.database, async (tx) => {
     // Deriving memberships must not change them between the look and the write.
-    await evidence.lock(tx);
-    const decided = await plans[decision](tx, planId, by.at, only);
+    await lockEvidence(ctx, tx);
+    const decide = decision === 'approve' ? approvePlanItems : rejectPlanItems;
+    const decided = await decide(ctx, tx, planId, ctx.by.at, only);
     const which = only === undefined ? '' : `, memberships ${only.join(', ')}`;
-    await writeAudit(tx, by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
+    await writeAudit(tx, ctx.by, `plans ${decision}${how}`, `plan ${planId}${which}`, sayChange(decision, decided));
     return decided;
   });
 }

@@ -2,13 +2,15 @@ import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractKey } from '../domain/evidence.ts';
-import { type CompareDeps, compareContract } from '../usage/compare/compare-work.ts';
+import { compareContract } from '../usage/compare/compare-work.ts';
+import { dropHeldDifference } from '../usage/compare/comparison-store.ts';
+import type { ReportDeps } from '../usage/report/report-deps.ts';
 import { reportUsage } from '../usage/report/report-usage.ts';
 import { decideHeld } from '../usage/show/decide-held.ts';
 
 interface DecideWorkDeps {
   database: Database;
-  usage: CompareDeps;
+  usage: ReportDeps;
   by: By;
 }
 
@@ -28,7 +30,7 @@ export async function decideHeldWork(
   const { contracts } = await decideHeld(usage, id, contractId, trainerId);
   const decision = contractId === null ? 'discarded' : `assigned to ${contractId}`;
   await inTransaction(database, (tx) => writeAudit(tx, by, 'usage held', `${id} ${decision}`));
-  await usage.comparisons.dropHeld(id);
+  await dropHeldDifference(usage, id);
   for (const one of contracts) await compareContract(usage, one);
   return decision;
 }

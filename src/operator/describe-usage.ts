@@ -1,10 +1,10 @@
 import type { Database } from '../db/database.ts';
 import { AppError, toAppError } from '../domain/errors.ts';
 import type { Counts } from '../domain/usage.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
+import { findContracts } from '../evidence/contract-store.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Source } from '../sources/source.ts';
-import { createImportStore } from '../usage/import/import-store.ts';
+import { findImport } from '../usage/import/import-store.ts';
 import type { ReportDeps } from '../usage/report/report-deps.ts';
 import { type ConsumedExplanation, explainConsumed } from '../usage/show/explain-consumed.ts';
 import { type ContractGaps, type GapDeps, showGaps } from '../usage/show/show-gaps.ts';
@@ -38,7 +38,7 @@ export async function describeUsage(
   { contract: id, install: named }: { contract: string; install?: string | undefined },
   signal: AbortSignal,
 ): Promise<DescribedUsage> {
-  const [contract, other] = await createContractStore(database).find(database.kysely, id, named);
+  const [contract, other] = await findContracts(database.kysely, id, named);
   if (contract === undefined) throw new AppError('not_found', `There is no contract ${id}`);
   if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${id}: name one`);
   const { install } = contract;
@@ -51,11 +51,10 @@ export async function describeUsage(
 
 async function nameFiles(database: Database, days: readonly ShownDay[]): Promise<Record<string, string>> {
   const seenBy = new Set(days.flatMap(({ observations }) => observations.map(({ source }) => source)));
-  const imports = createImportStore(database);
   const files: Record<string, string> = {};
   for (const source of seenBy) {
     const id = /^import:(\d+)$/.exec(source)?.[1];
-    const found = id === undefined ? undefined : await imports.find(database.kysely, Number(id));
+    const found = id === undefined ? undefined : await findImport(database.kysely, Number(id));
     if (found !== undefined) files[source] = found.fileName;
   }
   return files;

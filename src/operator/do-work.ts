@@ -1,14 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
 import { emptyEvidence } from '../domain/evidence.ts';
-import { type ApplyDeps, applyEvidence } from '../evidence/apply-evidence.ts';
+import { applyEvidence } from '../evidence/apply-evidence.ts';
+import { lockEvidence } from '../evidence/evidence-store.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { RunStore, RunWork, Since } from '../reconcile/runs/run-store.ts';
+import { hasPostponed } from '../memberships/derivation-store.ts';
+import type { DeriveDeps } from '../memberships/derive-memberships.ts';
+import { countRunWork, type RunWork, type Since } from '../reconcile/runs/run-store.ts';
 
-export interface WorkDeps extends ApplyDeps {
-  database: Database;
-  runs: RunStore;
+export interface WorkDeps extends DeriveDeps {
   clock: Clock;
   /** The brake and the converge workers. */
   loops: readonly Loop[];
@@ -83,25 +84,25 @@ export async function workUntil<T>(
 
 /** What did not fit into one transaction. */
 async function deriveAll(deps: WorkDeps, signal: AbortSignal): Promise<void> {
-  const { database, evidence, memberships, clock } = deps;
-  while (!signal.aborted && (await memberships.hasPostponed())) {
+  const { database, clock } = deps;
+  while (!signal.aborted && (await hasPostponed(deps))) {
     await inTransaction(database, async (tx) => {
-      await evidence.lock(tx);
+      await lockEvidence(deps, tx);
       await applyEvidence(deps, tx, emptyEvidence(), toInstant(clock.now()));
     });
   }
 }
 
 async function countWork(
-  { runs, clock }: WorkDeps,
+  ctx: WorkDeps,
   installs: readonly string[],
   since: Since,
   until: string,
 ): Promise<Map<string, RunWork>> {
-  const now = toInstant(clock.now());
+  const now = toInstant(ctx.clock.now());
   const counted = new Map<string, RunWork>();
   for (const install of installs) {
-    counted.set(install, await runs.count(install, since, now, until));
+    counted.set(install, await countRunWork(ctx, install, since, now, until));
   }
   return counted;
 }

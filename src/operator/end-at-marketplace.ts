@@ -1,24 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction } from '../db/database.ts';
+import { writeAudit } from '../db/audit-store.ts';
+import { inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
 import type { ContractEvidence } from '../domain/evidence.ts';
-import type { ContractStore } from '../evidence/contract-store.ts';
-import type { InstallStateStore } from '../reconcile/read/install-state-store.ts';
+import { wantRead } from '../reconcile/read/install-state-store.ts';
 import { isGranted } from '../sources/scopes.ts';
 import type { EndApproval, Source } from '../sources/source.ts';
+import type { Acting } from './acting.ts';
 import { findOneContract } from './decide-contract.ts';
 
 /**
  * Asks the marketplace to end a contract, and follows the approval that a person there must confirm. What becomes of
  * the contract here follows from the reading alone, which is requested at the end.
  */
-export interface EndAtMarketplaceDeps {
-  database: Database;
-  contracts: ContractStore;
-  installStates: Pick<InstallStateStore, 'wantRead'>;
+export interface EndAtMarketplaceDeps extends Acting {
   sources: ReadonlyMap<string, Source>;
-  by: By;
   /** Shows what is about to end. @returns whether the operator typed the id of the contract */
   confirm(contract: ContractEvidence): Promise<boolean>;
   /** Called once, where a person at the marketplace must confirm the end. */
@@ -53,8 +49,8 @@ export async function endAtMarketplace(
   follows: boolean,
   signal: AbortSignal,
 ): Promise<EndedAtMarketplace> {
-  const { database, contracts, sources, by } = deps;
-  const contract = await findOneContract(contracts, database.kysely, id, named);
+  const { database, sources, by } = deps;
+  const contract = await findOneContract(database.kysely, id, named);
   const { install } = contract;
   const source = sources.get(install);
   if (source?.endContract === undefined) {
@@ -110,6 +106,6 @@ function toOutcome({ status }: EndApproval): EndedAtMarketplace['outcome'] {
   return status === 'confirmed' ? 'ended' : status;
 }
 
-async function wantReading({ database, installStates, by }: EndAtMarketplaceDeps, install: string): Promise<void> {
-  await inTransaction(database, (tx) => installStates.wantRead(tx, [install], by.at));
+async function wantReading(ctx: Acting, install: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) => wantRead(tx, [install], ctx.by.at));
 }

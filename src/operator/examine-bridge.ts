@@ -1,6 +1,6 @@
 import { warningsOf } from '../config/cross-checks.ts';
-import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
-import type { Database } from '../db/database.ts';
+import { listWaitingOfTools } from '../converge/tool-trouble-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Check, checkChannels, checkShown, checkTool, ok, warning } from './doctor-checks.ts';
 import { type Examined, examine } from './examine.ts';
 import { type ExaminedMarketplace, examineMarketplace } from './examine-marketplace.ts';
@@ -14,7 +14,7 @@ export async function examineBridge(subject: ExaminedBridge, signal: AbortSignal
   const { publicUrl } = config.receiver;
   const asked = { sources, publicUrl, schedule: config.reconcile.schedule };
   const [tools, marketplace, stored] = await Promise.all([
-    examineTools(subject, signal),
+    examineTools(subject, subject, signal),
     examineMarketplace(asked, signal),
     examine(subject),
   ]);
@@ -30,17 +30,18 @@ export async function examineBridge(subject: ExaminedBridge, signal: AbortSignal
 
 /** Without a database, what each tool is bound to is not known. */
 export async function examineTools(
-  { config, adapters, database }: Pick<Examined, 'config' | 'adapters'> & { database?: Database | undefined },
+  ctx: Storage | undefined,
+  { config, adapters }: Pick<Examined, 'config' | 'adapters'>,
   signal: AbortSignal,
 ): Promise<Check[]> {
-  const waiting = database === undefined ? [] : await createToolTroubleStore(database).listWaiting();
+  const waiting = ctx === undefined ? [] : await listWaitingOfTools(ctx);
   const configured = new Set(config.tools.keys());
   const checks = [...adapters].map(async ([tool, adapter]) => {
     const { settings = {} } = config.tools.get(tool) ?? {};
     return [
       ...(await checkTool(tool, adapter, signal)),
       ...checkShown(tool, waiting),
-      ...(database === undefined ? [] : await checkServer(database, { tool, adapter, settings }, configured, signal)),
+      ...(ctx === undefined ? [] : await checkServer(ctx, { tool, adapter, settings }, configured, signal)),
     ];
   });
   return (await Promise.all(checks)).flat();

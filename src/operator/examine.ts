@@ -1,45 +1,39 @@
 import type { Adapter } from '../adapters/adapter.ts';
 import type { Config } from '../config/config-schema.ts';
-import type { Database } from '../db/database.ts';
-import { createLinkStore } from '../evidence/link-store.ts';
-import type { Install } from '../installs/install.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import type { Install } from '../domain/install.ts';
+import { listLiveLinks } from '../evidence/link-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
-import { createAddressStore } from '../memberships/address-store.ts';
 import { findOrphans } from '../memberships/find-orphans.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
-import { createMembershipStore } from '../memberships/membership-store.ts';
-import { createOrphanStore } from '../memberships/orphan-store.ts';
 import { describeSharedAccounts, findSharedAccounts } from '../tools/account-rules.ts';
 import { loadRunning } from './about-instances.ts';
 import { type Check, checkClock, checkOrphaned, checkWalls, ok, warning } from './doctor-checks.ts';
 import { loadPresent, toMailed } from './load-status.ts';
 
-export interface Examined {
+export interface Examined extends Storage {
   config: Config;
   /** All installs, of the configuration and of the database. */
   installs: ReadonlyMap<string, Install>;
-  database: Database;
-  box: SecretBox;
   adapters: ReadonlyMap<string, Adapter>;
   clock: Clock;
 }
 
 /** Checks the database and the configuration. Changes nothing. */
 export async function examine(subject: Examined): Promise<Check[]> {
-  const { installs, adapters, database, clock } = subject;
+  const { installs, adapters, database } = subject;
   return [
-    await checkClock(database, clock),
-    ...(await checkRunning(database, clock)),
+    await checkClock(database, subject.clock),
+    ...(await checkRunning(subject)),
     checkOrphaned(await findOrphans(toOrphanDeps(subject))),
-    ...checkWalls({ installs, adapters }, await createLinkStore(database).live()),
+    ...checkWalls({ installs, adapters }, await listLiveLinks(subject)),
     ...checkAccounts(subject),
     ...(await checkWork(subject)),
   ];
 }
 
-async function checkRunning(database: Database, clock: Clock): Promise<Check[]> {
-  const { instances, attention } = await loadRunning(database, clock);
+async function checkRunning(ctx: Examined): Promise<Check[]> {
+  const { instances, attention } = await loadRunning(ctx, ctx.clock);
   const running = instances.filter(({ state }) => state === 'running');
   const names = running.map(({ name, version }) => `${name} (${version})`).join(', ');
   return [
@@ -48,14 +42,11 @@ async function checkRunning(database: Database, clock: Clock): Promise<Check[]> 
   ];
 }
 
-function toOrphanDeps({ config, installs, database, box, adapters }: Examined) {
+function toOrphanDeps(ctx: Examined) {
   return {
-    database,
-    orphans: createOrphanStore(database),
-    memberships: createMembershipStore(database),
-    addresses: createAddressStore(box),
-    managedDomains: config.marketplace.managedDomains,
-    rules: { routeLink: createLinkRouter(installs, adapters), gracePeriods: config.removals },
+    ...ctx,
+    managedDomains: ctx.config.marketplace.managedDomains,
+    rules: { routeLink: createLinkRouter(ctx.installs, ctx.adapters), gracePeriods: ctx.config.removals },
   };
 }
 
@@ -70,9 +61,9 @@ function checkAccounts({ config, installs, adapters }: Examined): Check[] {
   );
 }
 
-async function checkWork({ config, installs, database, clock }: Examined): Promise<Check[]> {
-  const now = toInstant(clock.now());
-  const { attention } = await loadPresent(database, installs, toMailed(config, now));
+async function checkWork(ctx: Examined): Promise<Check[]> {
+  const now = toInstant(ctx.clock.now());
+  const { attention } = await loadPresent(ctx, ctx.installs, toMailed(ctx.config, now));
   if (attention.length === 0) return [ok('work', 'nothing waits for an operator')];
   return attention.map(({ says, action }) => warning('work', says, action));
 }

@@ -1,6 +1,6 @@
-import { createBudgetStore } from '../budget/budget-store.ts';
-import type { Database } from '../db/database.ts';
+import { findBudgets } from '../budget/budget-store.ts';
 import type { BudgetState, NotifiedBudgetState } from '../domain/budget.ts';
+import type { Storage } from '../keys/storage.ts';
 
 /** What is known of a contract's budget, since when, and the last notice of it. */
 export interface ExplainedBudget {
@@ -21,8 +21,8 @@ export interface ExplainedBudget {
 }
 
 /** One budget per install that has a contract of this id; empty where nothing is known. */
-export async function explainBudgets(database: Database, contractId: string): Promise<ExplainedBudget[]> {
-  const rows = await createBudgetStore(database).find(contractId);
+export async function explainBudgets(ctx: Storage, contractId: string): Promise<ExplainedBudget[]> {
+  const rows = await findBudgets(ctx, contractId);
   return rows.map(({ notifiedState, notifiedAt, ...row }) => {
     const { install, state, fundedVolume, consumedVolume, remainingVolume } = row;
     const { consumedFraction, askedAt, nextReadAt, failure } = row;

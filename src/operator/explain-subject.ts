@@ -1,16 +1,13 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import type { Database } from '../db/database.ts';
 import type { PairEvidence } from '../domain/evidence.ts';
-import type { Install } from '../installs/install.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
-import { type Bearing, createExplainStore } from '../memberships/explain-store.ts';
+import type { Install } from '../domain/install.ts';
+import type { Storage } from '../keys/storage.ts';
+import { type Bearing, loadBearing } from '../memberships/explain-store.ts';
 import { createLinkRouter } from '../memberships/link-router.ts';
 import type { ToolStanding } from './about-tools.ts';
 import { type Explanation, explain } from './explain.ts';
 
-export interface ExplainDeps {
-  database: Database;
-  box: SecretBox;
+export interface ExplainDeps extends Storage {
   installs: ReadonlyMap<string, Install>;
   adapters: ReadonlyMap<string, Adapter>;
   managedDomains: readonly string[];
@@ -24,12 +21,13 @@ export interface ExplainDeps {
  * @param isAsked which contracts with which links are explained; by default all
  */
 export async function explainSubject(
-  { database, box, installs, adapters, managedDomains, tools }: ExplainDeps,
+  ctx: ExplainDeps,
   subject: string,
   isAsked: (pair: PairEvidence) => boolean = () => true,
 ): Promise<{ bearing: Bearing; explanations: Explanation[] }> {
+  const { installs, adapters, managedDomains, tools } = ctx;
   const routeLink = createLinkRouter(installs, adapters);
-  const bearing = await createExplainStore(database, box).load(subject);
+  const bearing = await loadBearing(ctx, subject);
   const troubles = new Map(tools.flatMap(({ tool, trouble }) => (trouble === null ? [] : [[tool, trouble] as const])));
   return {
     bearing,

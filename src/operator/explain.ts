@@ -1,11 +1,11 @@
 import type { Row } from '../db/schema.ts';
 import type { ContractEvidence, LinkEvidence } from '../domain/evidence.ts';
 import { isOperatorContradicted, provisioningOf, statusOfContract } from '../domain/evidence-status.ts';
+import type { RouteLink } from '../domain/route.ts';
 import { findEnds, type RemovalCause } from '../domain/standing.ts';
 import type { ToolTrouble } from '../domain/tool-trouble.ts';
 import { maskText } from '../lib/mask.ts';
 import type { Bearing, ExplainedPerson } from '../memberships/explain-store.ts';
-import type { RouteLink } from '../memberships/link-router.ts';
 import { outsideOf, type Walls } from '../memberships/wall.ts';
 import { explainAddress } from './explain-address.ts';
 import { explainCrossing } from './explain-crossing.ts';

@@ -1,13 +1,8 @@
-import type { Database } from '../db/database.ts';
 import type { BudgetState } from '../domain/budget.ts';
 import { type ContractStatus, shownStatusOf } from '../domain/evidence-status.ts';
-import {
-  type ContractPosition,
-  type CountedContract,
-  createContractStore,
-  pageSize,
-} from '../evidence/contract-store.ts';
-import { createSuspectStore } from '../reconcile/runs/suspect-store.ts';
+import { type ContractPosition, type CountedContract, pageContracts, pageSize } from '../evidence/contract-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { suspectsAmong } from '../reconcile/runs/suspect-store.ts';
 
 export interface ContractListFilter {
   install?: string | undefined;
@@ -36,17 +31,15 @@ export interface ListedContract extends ContractPosition {
 }
 
 /** Those with the least of their budget left come first. */
-export async function listContracts(database: Database, filter: ContractListFilter): Promise<ListedContract[]> {
+export async function listContracts(ctx: Storage, filter: ContractListFilter): Promise<ListedContract[]> {
   const { install, status, budget, suspects = false, after, limit } = filter;
   const wanted = { install, budget, mayBe: status, isUnlisted: suspects };
-  const contracts = createContractStore(database);
-  const store = createSuspectStore(database);
   const isAskedFor = (one: ListedContract) =>
     (status === undefined || one.status === status) && (!suspects || one.suspectSince !== null);
   const listed: ListedContract[] = [];
   // The status follows from the registers and is stored in no column.
-  for (let rows = await contracts.page(wanted, after); ; rows = await contracts.page(wanted, rows.at(-1))) {
-    const since = new Map((await store.among(rows)).map((one) => [keyOf(one), one.since]));
+  for (let rows = await pageContracts(ctx, wanted, after); ; rows = await pageContracts(ctx, wanted, rows.at(-1))) {
+    const since = new Map((await suspectsAmong(ctx, rows)).map((one) => [keyOf(one), one.since]));
     const found = rows.map((row) => toListed(row, since.get(keyOf(row)) ?? null));
     listed.push(...found.filter(isAskedFor));
     if (rows.length < pageSize || listed.length >= limit) return listed.slice(0, limit);

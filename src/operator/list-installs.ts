@@ -1,11 +1,11 @@
-import { createToolTroubleStore } from '../converge/tool-trouble-store.ts';
-import type { Database } from '../db/database.ts';
+import { listToolTroubles } from '../converge/tool-trouble-store.ts';
+import type { Install } from '../domain/install.ts';
 import { describeToolTrouble, isTroubleCurrent } from '../domain/tool-trouble.ts';
-import type { Install } from '../installs/install.ts';
-import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
+import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { toInstant } from '../lib/clock.ts';
 import { maskText } from '../lib/mask.ts';
-import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
+import { type InstallState, listInstallStates } from '../reconcile/read/install-state-store.ts';
 import { patienceMs } from './about-tools.ts';
 import { countPeopleInTrouble, type PeopleInTrouble } from './install-people-store.ts';
 
@@ -23,14 +23,14 @@ export interface ListedInstall extends Pick<Install, 'livesIn' | 'tool'> {
 
 /** @param installs these, in this order */
 export async function listInstalls(
-  database: Database,
+  ctx: Storage,
   installs: Iterable<[string, Install]>,
   now: Date,
 ): Promise<ListedInstall[]> {
-  const states = new Map((await createInstallStateStore(database).list()).map((state) => [state.install, state]));
-  const endpoints = await createSubscriptionStore(database).listTroubled();
-  const tools = (await createToolTroubleStore(database).list()).filter((trouble) => isTroubleCurrent(trouble, now));
-  const people = await countPeopleInTrouble(database, toInstant(new Date(now.getTime() - patienceMs)));
+  const states = new Map((await listInstallStates(ctx)).map((state) => [state.install, state]));
+  const endpoints = await listTroubledSubscriptions(ctx);
+  const tools = (await listToolTroubles(ctx)).filter((trouble) => isTroubleCurrent(trouble, now));
+  const people = await countPeopleInTrouble(ctx.database, toInstant(new Date(now.getTime() - patienceMs)));
   return [...installs].map(([install, { livesIn, tool, projects }]) => {
     const state = states.get(install);
     const isOf = (one: { install: string }) => one.install === install;

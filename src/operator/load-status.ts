@@ -4,18 +4,18 @@ import { countReceipts } from '../converge/receipt-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { readSetting } from '../db/setting-store.ts';
 import type { MembershipState } from '../domain/membership.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
+import { countDisputedContracts } from '../evidence/contract-store.ts';
 import { countDeliveries, countTroubled } from '../inbox/delivery-count-store.ts';
-import { createSubscriptionStore } from '../installs/subscription/subscription-store.ts';
+import { listTroubledSubscriptions } from '../installs/subscription/subscription-store.ts';
 import type { Trouble } from '../installs/subscription/troubles.ts';
+import type { Storage } from '../keys/storage.ts';
 import { countCleared } from '../memberships/clearance-store.ts';
-import { countUndecided } from '../memberships/membership-list-store.ts';
-import { createMembershipStore, type MembershipStore } from '../memberships/membership-store.ts';
-import { createDispatchStore } from '../notify/dispatch-store.ts';
-import { createInstallStateStore, type InstallState } from '../reconcile/read/install-state-store.ts';
-import { createSuspectStore, type Suspect } from '../reconcile/runs/suspect-store.ts';
-import { createPlanStore, type Plan } from '../removals/plan-store.ts';
-import { createLoweringStore, type InstallDays } from '../usage/report/lowering-store.ts';
+import { countByState, countUndecided } from '../memberships/membership-list-store.ts';
+import { countTroubledDispatches } from '../notify/dispatch-store.ts';
+import { type InstallState, listInstallStates } from '../reconcile/read/install-state-store.ts';
+import { listSuspects, type Suspect } from '../reconcile/runs/suspect-store.ts';
+import { listPlans, type Plan } from '../removals/plan-store.ts';
+import { countReportedDays, type InstallDays } from '../usage/report/lowering-store.ts';
 import { aboutBudgets, type BudgetStatus, loadBudgets } from './about-budgets.ts';
 import { aboutPayments } from './about-payments.ts';
 import { aboutUsage } from './about-usage.ts';
@@ -25,7 +25,7 @@ import { waitsFor } from './list-waiting.ts';
 
 /** How it is now, whatever happened before. */
 export interface Present {
-  memberships: Awaited<ReturnType<MembershipStore['countByState']>>;
+  memberships: Rows<typeof countByState>;
   installs: InstallState[];
   plans: Plan[];
   /** Active contracts, by install and by the last read state of their budget. */
@@ -51,53 +51,53 @@ type Rows<Count extends (...args: never[]) => unknown> = Awaited<ReturnType<Coun
  * @param mailed the domains that mail may reach; null where no mail is configured
  */
 export async function loadStatus(
-  database: Database,
+  ctx: Storage,
   since: string,
   configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null = null,
 ): Promise<Status> {
-  const { kysely } = database;
+  const { kysely } = ctx.database;
   return {
     since,
-    ...(await loadPresent(database, configured, mailed)),
+    ...(await loadPresent(ctx, configured, mailed)),
     deliveries: await countDeliveries(kysely, since),
     receipts: await countReceipts(kysely, since),
     removals: await countCleared(kysely, since),
-    lowered: await createLoweringStore(database).countReported(since),
+    lowered: await countReportedDays(ctx, since),
   };
 }
 
 /** The part of the status that needs no count of what happened lately. */
 export async function loadPresent(
-  database: Database,
+  ctx: Storage,
   configured: ReadonlyMap<string, { tool: string; guidelines?: boolean }>,
   mailed: Mailed | null,
 ): Promise<Present> {
   const isConfigured = ({ install }: { install: string }) => configured.has(install);
-  const budgets = await loadBudgets(database, configured);
+  const budgets = await loadBudgets(ctx, configured);
   const present = {
     budgets: budgets.counts,
-    memberships: (await createMembershipStore(database).countByState()).sort(byToolAndState),
-    installs: (await createInstallStateStore(database).list()).filter(isConfigured),
-    plans: await createPlanStore(database).list({ state: 'open' }),
+    memberships: (await countByState(ctx.database.kysely)).sort(byToolAndState),
+    installs: (await listInstallStates(ctx)).filter(isConfigured),
+    plans: await listPlans(ctx, { state: 'open' }),
   };
-  const disputed = await createContractStore(database).countDisputed();
-  const troubled = await countTroubled(database.kysely);
-  const undecided = await countUndecided(database.kysely);
-  const endpoints = (await createSubscriptionStore(database).listTroubled()).filter(isConfigured);
-  const suspects = await createSuspectStore(database).list([...configured.keys()], mostSuspects);
+  const disputed = await countDisputedContracts(ctx);
+  const troubled = await countTroubled(ctx.database.kysely);
+  const undecided = await countUndecided(ctx.database.kysely);
+  const endpoints = (await listTroubledSubscriptions(ctx)).filter(isConfigured);
+  const suspects = await listSuspects(ctx, [...configured.keys()], mostSuspects);
   const attention = [
     ...(configured.size === 0 ? [noInstall] : []),
     ...findAttention(present, disputed, troubled, endpoints),
     ...aboutUndecided(undecided),
     ...aboutSuspects(suspects),
-    ...(await aboutInvitations(database, mailed)),
+    ...(await aboutInvitations(ctx.database, mailed)),
     ...aboutBudgets(budgets),
-    ...(await aboutPayments(database, configured)),
-    ...(await aboutUsage(database, configured)),
-    ...(await aboutGuidelines(database, configured)),
-    ...(await aboutNotices(database)),
-    ...aboutClock(await loadClockDrift(database)),
+    ...(await aboutPayments(ctx, configured)),
+    ...(await aboutUsage(ctx, configured)),
+    ...(await aboutGuidelines(ctx, configured)),
+    ...(await aboutNotices(ctx)),
+    ...aboutClock(await loadClockDrift(ctx.database)),
   ];
   return { ...present, attention };
 }
@@ -261,8 +261,8 @@ function sum(rows: { count: number }[]): number {
 }
 
 /** Channels that have not accepted their notices yet: shown long before the notices are given up. */
-async function aboutNotices(database: Database): Promise<Attention[]> {
-  const troubled = await createDispatchStore(database).countTroubled();
+async function aboutNotices(ctx: Storage): Promise<Attention[]> {
+  const troubled = await countTroubledDispatches(ctx);
   return troubled.map(({ channel, count }) => ({
     says: `notices that the channel ${channel} has not taken yet: ${count}`,
     action: `gangway notifications list --state waiting says why; after mending it: gangway notifications test --channel ${channel}`,

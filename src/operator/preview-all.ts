@@ -4,7 +4,7 @@ import { maskText } from '../lib/mask.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
 import { findOrphans, type OrphanDeps } from '../memberships/find-orphans.ts';
 import { type PreviewDeps, type PreviewedChange, previewInstall } from '../reconcile/runs/preview-install.ts';
-import { createPreviewStore } from '../reconcile/runs/preview-store.ts';
+import { openPlanOf } from '../reconcile/runs/run-store.ts';
 import type { Reconciled } from './reconcile-now.ts';
 
 export type { PreviewedChange };
@@ -14,7 +14,7 @@ export interface Previewed extends Reconciled {
   changes: PreviewedChange[];
 }
 
-export type PreviewAllDeps = Omit<PreviewDeps, 'previews'> & OrphanDeps;
+export interface PreviewAllDeps extends PreviewDeps, OrphanDeps {}
 
 /**
  * Says what reconciling these installs would do, one after the other. Changes nothing.
@@ -22,14 +22,13 @@ export type PreviewAllDeps = Omit<PreviewDeps, 'previews'> & OrphanDeps;
  * @throws AppError `conflict` where reconciling would
  */
 export async function previewAll(
-  given: PreviewAllDeps,
+  deps: PreviewAllDeps,
   installs: readonly string[],
   signal: AbortSignal,
   onProgress: (says: string) => void,
 ): Promise<Previewed[]> {
-  const deps = { ...given, previews: createPreviewStore(given.database) };
   // It reports problems itself, and so writes nothing.
-  if ((await findOrphans(given)).length > 0) await checkOrphans(given, false);
+  if ((await findOrphans(deps)).length > 0) await checkOrphans(deps, false);
   const previewed: Previewed[] = [];
   for (const install of installs) {
     onProgress(`${previewed.length} of ${installs.length} installs are read`);
@@ -50,7 +49,7 @@ async function preview(deps: PreviewDeps, install: string, signal: AbortSignal):
       ...numbers,
       changes,
       failure: null,
-      plan: await deps.runs.openPlan(install),
+      plan: await openPlanOf(deps, install),
       outcome: outcome === 'applied' ? 'pending' : outcome,
     };
   } catch (error) {

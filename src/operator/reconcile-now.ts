@@ -1,18 +1,23 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../db/database.ts';
+import type { DatabaseClock } from '../db/database-clock.ts';
 import { outcomeOfRun, type RunNumbers, type RunOutcome } from '../domain/run.ts';
 import { toInstant } from '../lib/clock.ts';
 import { checkOrphans } from '../memberships/check-orphans.ts';
-import type { OrphanDeps } from '../memberships/find-orphans.ts';
-import { type ClockWorkerDeps, mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
+import { retryFailedOfInstalls } from '../memberships/membership-store.ts';
+import { mendAfterSetBack } from '../reconcile/read/clock-worker.ts';
+import { findInstallState, wantRead } from '../reconcile/read/install-state-store.ts';
 import { type ReconcileDeps, reconcileNext } from '../reconcile/runs/reconcile-install.ts';
-import type { Since } from '../reconcile/runs/run-store.ts';
+import { endRun, lastReceiptId, listOpenRuns, type Since } from '../reconcile/runs/run-store.ts';
 import { createAliveWorker, type Silence } from '../reconcile/runs/silence.ts';
 import { doWork, type Patience, type WorkDeps } from './do-work.ts';
 
-export type ReconcileNowDeps = ReconcileDeps &
-  OrphanDeps &
-  WorkDeps & { silence: Silence } & Pick<ClockWorkerDeps, 'clock' | 'memberships' | 'installs'>;
+export interface ReconcileNowDeps extends ReconcileDeps, WorkDeps {
+  clock: DatabaseClock;
+  /** By name. The Map always has what was loaded last. */
+  installs: ReadonlyMap<string, unknown>;
+  silence: Silence;
+}
 
 /** The outcome of reconciling one install. */
 export interface Reconciled extends RunNumbers {
@@ -41,10 +46,10 @@ export async function reconcileNow(
   patience: Patience,
   acceptsOrphans = false,
 ): Promise<Reconciled[]> {
-  const { silence, runs, logger, clock } = deps;
+  const { silence, logger, clock } = deps;
   await checkOrphans(deps, acceptsOrphans);
   await mendAfterSetBack(deps);
-  const since = { at: toInstant(clock.now()), afterReceipt: await runs.lastReceipt() };
+  const since = { at: toInstant(clock.now()), afterReceipt: await lastReceiptId(deps) };
   // The reading may take hours, in which this process counts as a running instance.
   const alive = createAliveWorker(silence, clock, logger);
   await silence.check();
@@ -62,15 +67,15 @@ async function reconcileAll(
   since: Since,
   patience: Patience,
 ): Promise<Reconciled[]> {
-  const { database, memberships, runs, clock } = deps;
+  const { database, clock } = deps;
   // A refusal of a tool may be mended by now, and the operator is not to wait for the next hour.
-  await inTransaction(database, (tx) => memberships.retryFailed(tx, installs, since.at));
+  await inTransaction(database, (tx) => retryFailedOfInstalls(tx, installs, since.at));
   const failures = await readNow(deps, installs, patience);
   const work = await doWork(deps, installs, since, patience);
-  for (const run of await runs.listOpen()) {
+  for (const run of await listOpenRuns(deps)) {
     const done = work.get(run.install);
     const isOurs = run.readAt !== null && run.beganAt >= since.at;
-    if (done !== undefined && isOurs) await runs.end(run.id, done, toInstant(clock.now()));
+    if (done !== undefined && isOurs) await endRun(deps, run.id, done, toInstant(clock.now()));
   }
   return [...work].map(([install, { plan, left, ...numbers }]) => {
     const failure = failures.get(install) ?? null;
@@ -94,9 +99,9 @@ export async function readNow(
   installs: readonly string[],
   { signal, onProgress }: Omit<Patience, 'waitMs'>,
 ): Promise<Map<string, string>> {
-  const { database, installStates, clock } = deps;
+  const { database, clock } = deps;
   const now = toInstant(clock.now());
-  await inTransaction(database, (tx) => installStates.wantRead(tx, installs, now, 'command'));
+  await inTransaction(database, (tx) => wantRead(tx, installs, now, 'command'));
   const failures = new Map<string, string>();
   const waiting = [...installs];
   let read = 0;
@@ -123,7 +128,7 @@ async function readOne(
   while (!signal.aborted) {
     onProgress(`${install} is being read from the marketplace`);
     const isTaken = await reconcileNext(deps, signal, { only: install });
-    const state = await deps.installStates.find(install);
+    const state = await findInstallState(deps, install);
     if (state?.readBeganAt && state.readBeganAt >= wantedAt) return null;
     if (state !== undefined && state.attempts > 0) return state.failure;
     if (!isTaken) await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);

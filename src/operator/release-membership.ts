@@ -1,9 +1,7 @@
 import type { By } from '../db/audit-store.ts';
-import type { Database } from '../db/database.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
-import { createDoubtStore } from '../memberships/doubt-store.ts';
-import type { MembershipStore } from '../memberships/membership-store.ts';
-import { createOwnershipStore } from '../memberships/ownership-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { releaseDoubted } from '../memberships/doubt-store.ts';
+import { releaseMember } from '../memberships/ownership-store.ts';
 
 export interface Release {
   membership: number;
@@ -11,10 +9,7 @@ export interface Release {
   doubted: boolean;
 }
 
-interface ReleaseDeps {
-  database: Database;
-  box: SecretBox;
-  memberships: MembershipStore;
+interface ReleaseDeps extends Storage {
   managedDomains: readonly string[];
 }
 
@@ -25,10 +20,10 @@ interface ReleaseDeps {
  *   has to be decided first
  */
 export async function releaseMembership(
-  { database, box, memberships, managedDomains }: ReleaseDeps,
+  ctx: ReleaseDeps,
   { membership, doubted }: Release,
   by: By,
 ): Promise<'let_go' | 'released'> {
-  if (doubted) return await createDoubtStore(database, box).release(membership, by);
-  return await createOwnershipStore(database, memberships).release(membership, managedDomains, by);
+  if (doubted) return await releaseDoubted(ctx, membership, by);
+  return await releaseMember(ctx, membership, ctx.managedDomains, by);
 }

@@ -1,13 +1,8 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
-import type { DeliveryFilter } from '../inbox/delivery-list-store.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
-
-export interface ReplayDeps {
-  database: Database;
-  inbox: InboxStore;
-  by: By;
-}
+import { inTransaction, type Transaction } from '../db/database.ts';
+import { type DeliveryFilter, listDeliveryIds } from '../inbox/delivery-list-store.ts';
+import { replayDeliveriesIn, replayFailedDeliveries } from '../inbox/inbox-store.ts';
+import type { Acting } from './acting.ts';
 
 export interface Replayed {
   /** Deliveries that are looked at again. */
@@ -32,25 +27,25 @@ export const mostReplayed = 1000;
 const mostNoted = 50;
 
 /** Has deliveries looked at again. One that cannot be replayed stays as it is, and keeps no other from it. */
-export async function replayDeliveries({ database, inbox, by }: ReplayDeps, wish: ReplayWish): Promise<Replayed> {
-  return await inTransaction(database, async (tx) => {
-    const named = await inbox.replay(tx, wish.ids, by.at);
+export async function replayDeliveries(ctx: Acting, wish: ReplayWish): Promise<Replayed> {
+  return await inTransaction(ctx.database, async (tx) => {
+    const named = await replayDeliveriesIn(tx, wish.ids, ctx.by.at);
     const isNamed = new Set(named);
     const left = wish.ids.filter((id) => !isNamed.has(id));
-    const failed = wish.failed === true ? await inbox.replayFailed(tx, by.at) : [];
+    const failed = wish.failed === true ? await replayFailedDeliveries(tx, ctx.by.at) : [];
     const replayed = [...named, ...failed.filter((id) => !isNamed.has(id))];
-    return { replayed, left, act: await keepAct(tx, by, wish, { replayed, left }) };
+    return { replayed, left, act: await keepAct(tx, ctx.by, wish, { replayed, left }) };
   });
 }
 
 /** Has the newest deliveries looked at again that match a filter, 1,000 at most. */
 export async function replayMatching(
-  deps: ReplayDeps,
+  ctx: Acting,
   filter: Omit<DeliveryFilter, 'limit'>,
   chosenBy: string,
 ): Promise<Replayed> {
-  const ids = await deps.inbox.listIds({ ...filter, limit: mostReplayed });
-  return await replayDeliveries(deps, { ids, chosenBy });
+  const ids = await listDeliveryIds(ctx.database.kysely, { ...filter, limit: mostReplayed });
+  return await replayDeliveries(ctx, { ids, chosenBy });
 }
 
 async function keepAct(

@@ -1,7 +1,7 @@
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { AppError } from '../domain/errors.ts';
-import { createContractStore } from '../evidence/contract-store.ts';
+import { findContracts } from '../evidence/contract-store.ts';
 import { compareContract } from '../usage/compare/compare-work.ts';
 import type { Usage } from '../usage/create-usage.ts';
 import { type ReportPatience, reportNow } from '../usage/report/report-now.ts';
@@ -39,6 +39,6 @@ export async function refuseUnknownContract(
   install: string | undefined,
 ): Promise<void> {
   if (id === undefined) return;
-  const found = await createContractStore(database).find(database.kysely, id, install);
+  const found = await findContracts(database.kysely, id, install);
   if (found.length === 0) throw new AppError('not_found', `There is no contract ${id}`);
 }

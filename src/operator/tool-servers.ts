@@ -2,9 +2,10 @@ import type { Adapter } from '../adapters/adapter.ts';
 import { type By, writeAudit } from '../db/audit-store.ts';
 import { type Database, inTransaction } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
+import type { Storage } from '../keys/storage.ts';
 import { askServer, describeOtherServer, describeTwin, findTwin, locationOf } from '../tools/bind-tool.ts';
 import { callTool } from '../tools/call-tool.ts';
-import { createToolBindingStore } from '../tools/tool-binding-store.ts';
+import { findToolBinding, listToolBindings, setToolBinding } from '../tools/tool-binding-store.ts';
 import { type Check, failure } from './doctor-checks.ts';
 
 /** Which server each tool is bound to, and how an operator binds it to another. */
@@ -26,10 +27,10 @@ export interface ToolServer {
 }
 
 export async function listServers(
-  database: Database,
+  ctx: Storage,
   tools: Iterable<[string, { settings: object }]>,
 ): Promise<ToolServer[]> {
-  const bindings = await createToolBindingStore(database).list();
+  const bindings = await listToolBindings(ctx);
   return [...tools].map(([tool, { settings }]) => {
     const found = bindings.find((one) => one.tool === tool);
     const bound = found === undefined ? null : { identity: found.identity, location: found.location };
@@ -49,7 +50,7 @@ export async function acceptServer(
 ): Promise<Server> {
   const server = await ask(adapter, settings, signal);
   await inTransaction(database, async (tx) => {
-    await createToolBindingStore(database).bind(tx, tool, server);
+    await setToolBinding(tx, tool, server);
     await writeAudit(tx, by, 'tools accept', tool);
   });
   return server;
@@ -57,19 +58,19 @@ export async function acceptServer(
 
 /** Empty where the tool does not answer: another check reports that. */
 export async function checkServer(
-  database: Database,
+  ctx: Storage,
   { tool, adapter, settings }: ConfiguredTool,
   configured: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<Check[]> {
-  const bound = await createToolBindingStore(database).find(tool);
+  const bound = await findToolBinding(ctx, tool);
   const server = await ask(adapter, settings, signal).catch(() => undefined);
   if (server === undefined) return [];
   const fail = (why: string) => [
     failure(`tool ${tool}`, new Error(why), 'until then no member is added or removed in it'),
   ];
   if (bound !== undefined && isOtherServer(bound, server)) return fail(describeOtherServer(tool, bound, server));
-  const twin = await findTwin({ database, configured }, tool, server);
+  const twin = await findTwin(ctx, configured, tool, server);
   return twin === undefined ? [] : fail(describeTwin(tool, twin));
 }
 

@@ -1,27 +1,37 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type By, writeAudit } from '../db/audit-store.ts';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { workEmailContext } from '../db/seal-contexts.ts';
 import { AppError } from '../domain/errors.ts';
-import type { InboxStore } from '../inbox/inbox-store.ts';
-import type { SecretBox } from '../keys/secret-box.ts';
+import { lockEvidence } from '../evidence/evidence-store.ts';
+import { openBody, type PagedDelivery, pageDeliveries, removeDeliveries } from '../inbox/inbox-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
 import { maskEmail } from '../lib/mask.ts';
 import { stripBom } from '../lib/strip-bom.ts';
 import { clearFindingTraces, countFindingTraces } from '../reconcile/drift/finding-trace-store.ts';
 import { clearWorkTraces, countWorkTraces } from '../usage/read/work-trace-store.ts';
-import type { PersonStore } from './person-store.ts';
+import {
+  clearToolTraces,
+  countToolTraces,
+  findPeopleByDigest,
+  installsOfPerson,
+  isPersonKnown,
+  peopleOf,
+} from './person-store.ts';
 import { type ForgetPlan, type Need, type PersonOnRecord, planForget } from './plan-forget.ts';
-import type { RetentionStore } from './retention-store.ts';
+import {
+  clearInvitations,
+  clearPeople,
+  clearTitles,
+  forgetPeople,
+  forgottenOf,
+  retainedContractsOf,
+  retainedMembershipsOf,
+  retainedReasonsOf,
+} from './retention-store.ts';
 
-export interface ForgetDeps {
-  database: Database;
-  box: SecretBox;
-  inbox: InboxStore;
-  people: PersonStore;
-  retention: RetentionStore;
-  /** As `EvidenceStore.lock`: the evidence must not change between the decision and the write. */
-  lockEvidence(tx: Transaction): Promise<void>;
+export interface ForgetDeps extends Storage {
   clock: Clock;
   signal: AbortSignal;
 }
@@ -71,15 +81,16 @@ export async function forgetPerson(
 ): Promise<Forgotten> {
   const { database } = deps;
   const trainerId = await findTrainer(deps, who, install);
-  const foreseen = planForget(await loadPerson(deps, database.kysely, trainerId), install);
+  const foreseen = planForget(await loadPerson(database.kysely, trainerId), install);
   // Deliveries are cleared first, chunk by chunk. After a crash they are found again by the addresses, which are cleared
   // last.
   const scope = await collectNames(deps, trainerId, { install, ...foreseen });
   const deliveries = await clearDeliveries(deps, scope, dryRun);
 
   const cleared = await inTransaction(database, async (tx) => {
-    await deps.lockEvidence(tx);
-    const known = await loadPerson(deps, tx, trainerId);
+    // The evidence must not change between the decision and the write.
+    await lockEvidence(deps, tx);
+    const known = await loadPerson(tx, trainerId);
     // A trainer who was hired meanwhile must not be half forgotten.
     for (const one of foreseen.cleared) planForget(known, one);
     const plan = planForget(known, install);
@@ -91,38 +102,38 @@ export async function forgetPerson(
 }
 
 async function clearKnown(
-  { people, retention, clock }: ForgetDeps,
+  deps: ForgetDeps,
   tx: Transaction,
   { trainerId, contracts }: PersonOnRecord,
   { cleared, membershipIds, keptMembershipIds }: ForgetPlan,
   dryRun: boolean,
 ): Promise<Pick<Forgotten, 'people' | 'titles' | 'toolTraces'>> {
   const isCleared = ({ install }: { install: string }) => cleared.includes(install);
-  const named = (await people.peopleOf(tx, trainerId)).filter(
+  const named = (await peopleOf(tx, trainerId)).filter(
     (person) => isCleared(person) && (person.displayName !== null || person.workEmail !== null),
   );
   const titled = contracts.filter((one) => isCleared(one) && one.title !== null);
   const ofWork = await countWorkTraces(tx, trainerId, keptMembershipIds);
   const ofListings = await countFindingTraces(tx, trainerId, cleared);
-  const toolTraces = ofWork + ofListings + (await people.countToolTraces(tx, membershipIds));
+  const toolTraces = ofWork + ofListings + (await countToolTraces(tx, membershipIds));
   if (!dryRun) {
     await clearFindingTraces(tx, trainerId, cleared);
-    await retention.clearPeople(tx, named);
-    await retention.clearTitles(tx, titled);
+    await clearPeople(tx, named);
+    await clearTitles(tx, titled);
     await clearWorkTraces(tx, trainerId, keptMembershipIds);
-    await people.clearToolTraces(tx, membershipIds);
-    await retention.clearInvitations(tx, membershipIds);
+    await clearToolTraces(tx, membershipIds);
+    await clearInvitations(tx, membershipIds);
     const forgotten = cleared.map((install) => ({ install, trainerId }));
-    await retention.forget(tx, forgotten, toInstant(clock.now()));
+    await forgetPeople(tx, forgotten, toInstant(deps.clock.now()));
   }
   return { people: named.length, titles: titled.length, toolTraces };
 }
 
-async function findTrainer({ people, box }: ForgetDeps, who: string, install: string | undefined): Promise<string> {
-  if (await people.isKnown(who)) return who;
+async function findTrainer(ctx: Storage, who: string, install: string | undefined): Promise<string> {
+  if (await isPersonKnown(ctx, who)) return who;
   if (!who.includes('@')) throw new AppError('not_found', `There is no trainer ${who}`);
-  const digest = box.digest(who.trim().toLowerCase());
-  const [trainerId, ...others] = await people.findByDigest(digest, install);
+  const digest = ctx.box.digest(who.trim().toLowerCase());
+  const [trainerId, ...others] = await findPeopleByDigest(ctx, digest, install);
   if (trainerId === undefined) {
     throw new AppError('not_found', `No person is known by the address ${maskEmail(who)}`);
   }
@@ -131,21 +142,17 @@ async function findTrainer({ people, box }: ForgetDeps, who: string, install: st
   throw new AppError('conflict', `Several trainers have that address: name one by id (${ids})`);
 }
 
-async function loadPerson(
-  { people, retention }: ForgetDeps,
-  tx: Transaction,
-  trainerId: string,
-): Promise<PersonOnRecord> {
-  const memberships = await retention.membershipsOf(tx, [trainerId]);
+async function loadPerson(tx: Transaction, trainerId: string): Promise<PersonOnRecord> {
+  const memberships = await retainedMembershipsOf(tx, [trainerId]);
   const ids = memberships.map(({ id }) => id);
-  const forgotten = await retention.forgottenOf(tx, [trainerId]);
+  const forgotten = await forgottenOf(tx, [trainerId]);
   return {
     trainerId,
     memberships,
-    installs: await people.installsOf(tx, trainerId),
+    installs: await installsOfPerson(tx, trainerId),
     forgottenBy: new Set(forgotten.map(({ install }) => install)),
-    contracts: await retention.contractsOf(tx, [trainerId]),
-    reasons: await retention.reasonsOf(tx, ids),
+    contracts: await retainedContractsOf(tx, [trainerId]),
+    reasons: await retainedReasonsOf(tx, ids),
   };
 }
 
@@ -154,18 +161,18 @@ type NamesIn = (install: string) => Names | undefined;
 
 /** For each install only its own addresses: an address that another install made up may belong to another person. */
 async function collectNames(
-  { database, box, people, retention }: ForgetDeps,
+  ctx: Storage,
   trainerId: string,
   { install: only, neededBy }: Pick<ForgetPlan, 'neededBy'> & Pick<ForgetWish, 'install'>,
 ): Promise<NamesIn> {
-  const known = await people.peopleOf(database.kysely, trainerId);
-  const contracts = await retention.contractsOf(database.kysely, [trainerId]);
+  const known = await peopleOf(ctx.database.kysely, trainerId);
+  const contracts = await retainedContractsOf(ctx.database.kysely, [trainerId]);
   const kept = new Set(neededBy.map(({ install }) => install));
   return (install) => {
     if (only === undefined ? kept.has(install) : install !== only) return undefined;
     const sealed = known.find((person) => person.install === install)?.workEmail ?? null;
     const context = workEmailContext({ install, trainerId });
-    const addresses = sealed === null ? [] : [box.open(sealed, context).toString('utf8')];
+    const addresses = sealed === null ? [] : [ctx.box.open(sealed, context).toString('utf8')];
     const theirs = contracts.filter((contract) => contract.install === install);
     return {
       trainerId,
@@ -176,35 +183,36 @@ async function collectNames(
 }
 
 /** Page by page, so that transactions stay short. Deliveries that are not handled yet are left and counted. */
-async function clearDeliveries({ inbox, signal }: ForgetDeps, namesIn: NamesIn, dryRun: boolean) {
+async function clearDeliveries(deps: ForgetDeps, namesIn: NamesIn, dryRun: boolean) {
   let [deliveries, deliveriesLeft] = [0, 0];
   const names = new Map<string, Names | undefined>();
   for (let lastId = 0; ; ) {
-    const page = await inbox.page(lastId, pageSize);
+    const page = await pageDeliveries(deps, lastId, pageSize);
     const theirs = page.filter((delivery) => {
       const { install } = delivery;
       if (!names.has(install)) names.set(install, namesIn(install));
-      return isAbout(inbox, delivery, names.get(install));
+      return isAbout(deps, delivery, names.get(install));
     });
     const settled = theirs.filter(({ nextAttemptAt }) => nextAttemptAt === null);
-    const removed = dryRun ? settled.length : await inbox.remove(settled.map(({ id }) => id));
+    const removed = dryRun
+      ? settled.length
+      : await removeDeliveries(
+          deps,
+          settled.map(({ id }) => id),
+        );
     deliveries += removed;
     deliveriesLeft += theirs.length - removed;
     if (page.length < pageSize) return { deliveries, deliveriesLeft };
     lastId = page.at(-1)?.id ?? 0;
-    await wait(restMs, undefined, { signal });
+    await wait(restMs, undefined, { signal: deps.signal });
   }
 }
 
 /** A body that cannot be opened names no one. */
-function isAbout(
-  inbox: InboxStore,
-  delivery: Parameters<InboxStore['openBody']>[0],
-  names: Names | undefined,
-): boolean {
+function isAbout(ctx: Storage, delivery: PagedDelivery, names: Names | undefined): boolean {
   if (names === undefined) return false;
   try {
-    return namesPerson(inbox.openBody(delivery), names);
+    return namesPerson(openBody(ctx, delivery), names);
   } catch {
     return false;
   }

@@ -2,43 +2,19 @@ import { type RawBuilder, sql } from 'kysely';
 import { forgetPasswords } from '../converge/intent-store.ts';
 import { dropInvitations } from '../converge/invitation-store.ts';
 import { clearReceiptMessages } from '../converge/receipt-store.ts';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { keyIn } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
 import type { Row } from '../db/schema.ts';
 import type { ContractKey } from '../domain/evidence.ts';
 import { clearContractTitles, clearPersonalData } from '../evidence/personal-data-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { forgetMailed } from '../mail/mail-count-store.ts';
 import { dropEndedAddresses } from '../memberships/address-store.ts';
 import { clearFailures } from '../memberships/trace-store.ts';
 import type { RetainedContract } from './retention.ts';
 
-/** The only SQL of how long data is kept. It reads page by page, by key, so that no query is long. */
-export interface RetentionStore {
-  /** Contracts with something to note or to clear. */
-  pageContracts(after: ContractKey | null, limit: number): Promise<ContractKey[]>;
-  /** Trainers with personal data. */
-  pagePeople(after: PersonKey | null, limit: number): Promise<PersonKey[]>;
-  contractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]>;
-  /** All contracts and memberships of these trainers, in every install. */
-  contractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]>;
-  membershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]>;
-  /** The reasons of these memberships, with the install of each. */
-  reasonsOf(tx: Transaction, membershipIds: number[]): Promise<{ membershipId: number; install: string }[]>;
-  forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]>;
-  noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void>;
-  dropNotes(tx: Transaction, contracts: ContractKey[]): Promise<void>;
-  /** @returns how many had one */
-  clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<number>;
-  /** @returns how many had something */
-  clearPeople(tx: Transaction, people: PersonKey[]): Promise<number>;
-  /** What tools have said about the trainers, which may quote a name. */
-  clearMessages(tx: Transaction, membershipIds: number[]): Promise<void>;
-  /** Invitations that will not be handed over any more. */
-  clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void>;
-  remember(tx: Transaction, people: PersonKey[]): Promise<void>;
-  forget(tx: Transaction, people: PersonKey[], now: string): Promise<void>;
-}
+// The only SQL of how long data is kept. It reads page by page, by key, so that no query is long.
 
 export interface PersonKey {
   install: string;
@@ -47,135 +23,149 @@ export interface PersonKey {
 
 export type PersonContract = RetainedContract & { trainerId: string };
 
-export function createRetentionStore({ kysely }: Pick<Database, 'kysely'>): RetentionStore {
-  return {
-    async pageContracts(after, limit) {
-      let query = kysely
-        .selectFrom('contract')
-        .select(['install', 'contractId'])
-        .orderBy('install')
-        .orderBy('contractId')
-        .limit(limit);
-      if (after !== null) query = query.where(isAfter(['install', 'contractId'], after));
-      return await query.execute();
-    },
+/** Contracts with something to note or to clear. */
+export async function pageRetainedContracts(
+  ctx: Storage,
+  after: ContractKey | null,
+  limit: number,
+): Promise<ContractKey[]> {
+  let query = ctx.database.kysely
+    .selectFrom('contract')
+    .select(['install', 'contractId'])
+    .orderBy('install')
+    .orderBy('contractId')
+    .limit(limit);
+  if (after !== null) query = query.where(isAfter(['install', 'contractId'], after));
+  return await query.execute();
+}
 
-    async pagePeople(after, limit) {
-      let query = kysely
-        .selectFrom('person')
+/** Trainers with personal data. */
+export async function pageRetainedPeople(ctx: Storage, after: PersonKey | null, limit: number): Promise<PersonKey[]> {
+  let query = ctx.database.kysely
+    .selectFrom('person')
+    .select(['install', 'trainerId'])
+    .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
+    .orderBy('install')
+    .orderBy('trainerId')
+    .limit(limit);
+  if (after !== null) query = query.where(isAfter(['install', 'trainerId'], after));
+  return await query.execute();
+}
+
+export async function retainedContractsByKey(tx: Transaction, keys: ContractKey[]): Promise<RetainedContract[]> {
+  if (keys.length === 0) return [];
+  return await tx
+    .selectFrom('contract')
+    .selectAll('contract')
+    .select([endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
+    .where(keyIn(['install', 'contractId'], keys))
+    .execute();
+}
+
+/** All contracts and memberships of these trainers, in every install. */
+export async function retainedContractsOf(tx: Transaction, trainerIds: string[]): Promise<PersonContract[]> {
+  if (trainerIds.length === 0) return [];
+  return await tx
+    .selectFrom('participation')
+    .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
+    .selectAll('contract')
+    .select(['participation.trainerId', endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
+    .where('participation.trainerId', 'in', trainerIds)
+    .execute();
+}
+
+export async function retainedMembershipsOf(tx: Transaction, trainerIds: string[]): Promise<Row<'membership'>[]> {
+  return trainerIds.length === 0
+    ? []
+    : await tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute();
+}
+
+/** The reasons of these memberships, with the install of each. */
+export async function retainedReasonsOf(
+  tx: Transaction,
+  membershipIds: number[],
+): Promise<{ membershipId: number; install: string }[]> {
+  return membershipIds.length === 0
+    ? []
+    : await tx
+        .selectFrom('reason')
+        .select(['membershipId', 'install'])
+        .distinct()
+        .where('membershipId', 'in', membershipIds)
+        .execute();
+}
+
+export async function forgottenOf(tx: Transaction, trainerIds: string[]): Promise<PersonKey[]> {
+  return trainerIds.length === 0
+    ? []
+    : await tx
+        .selectFrom('forgottenPerson')
         .select(['install', 'trainerId'])
-        .where((eb) => eb.or([eb('displayName', 'is not', null), eb('workEmail', 'is not', null)]))
-        .orderBy('install')
-        .orderBy('trainerId')
-        .limit(limit);
-      if (after !== null) query = query.where(isAfter(['install', 'trainerId'], after));
-      return await query.execute();
-    },
-
-    async contractsByKey(tx, keys) {
-      if (keys.length === 0) return [];
-      return await tx
-        .selectFrom('contract')
-        .selectAll('contract')
-        .select([endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
-        .where(keyIn(['install', 'contractId'], keys))
+        .where('trainerId', 'in', trainerIds)
         .execute();
-    },
+}
 
-    async contractsOf(tx, trainerIds) {
-      if (trainerIds.length === 0) return [];
-      return await tx
-        .selectFrom('participation')
-        .innerJoin('contract', onSame('contract', 'participation', ['install', 'contractId']))
-        .selectAll('contract')
-        .select(['participation.trainerId', endSeenAt.as('endSeenAt'), isUnlinked.as('isUnlinked')])
-        .where('participation.trainerId', 'in', trainerIds)
-        .execute();
-    },
+export async function noteEnds(tx: Transaction, contracts: ContractKey[], seenAt: string): Promise<void> {
+  if (contracts.length === 0) return;
+  const rows = contracts.map(({ install, contractId }) => ({ install, contractId, seenAt }));
+  await tx
+    .insertInto('contractEnd')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
 
-    membershipsOf: async (tx, trainerIds) =>
-      trainerIds.length === 0
-        ? []
-        : await tx.selectFrom('membership').selectAll().where('trainerId', 'in', trainerIds).execute(),
+export async function dropEndNotes(tx: Transaction, contracts: ContractKey[]): Promise<void> {
+  if (contracts.length === 0) return;
+  await tx
+    .deleteFrom('contractEnd')
+    .where(keyIn(['install', 'contractId'], contracts))
+    .execute();
+}
 
-    reasonsOf: async (tx, membershipIds) =>
-      membershipIds.length === 0
-        ? []
-        : await tx
-            .selectFrom('reason')
-            .select(['membershipId', 'install'])
-            .distinct()
-            .where('membershipId', 'in', membershipIds)
-            .execute(),
+/** @returns how many had one */
+export async function clearTitles(tx: Transaction, contracts: ContractKey[]): Promise<number> {
+  if (contracts.length === 0) return 0;
+  return await clearContractTitles(tx, contracts);
+}
 
-    forgottenOf: async (tx, trainerIds) =>
-      trainerIds.length === 0
-        ? []
-        : await tx
-            .selectFrom('forgottenPerson')
-            .select(['install', 'trainerId'])
-            .where('trainerId', 'in', trainerIds)
-            .execute(),
+/** @returns how many had something */
+export async function clearPeople(tx: Transaction, people: PersonKey[]): Promise<number> {
+  if (people.length === 0) return 0;
+  await dropEndedAddresses(tx, people);
+  return await clearPersonalData(tx, people);
+}
 
-    async noteEnds(tx, contracts, seenAt) {
-      if (contracts.length === 0) return;
-      const rows = contracts.map(({ install, contractId }) => ({ install, contractId, seenAt }));
-      await tx
-        .insertInto('contractEnd')
-        .values(rows)
-        .onConflict((conflict) => conflict.doNothing())
-        .execute();
-    },
+/** What tools have said about the trainers, which may quote a name. */
+export async function clearMessages(tx: Transaction, membershipIds: number[]): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await clearFailures(tx, membershipIds);
+  await clearReceiptMessages(tx, membershipIds);
+}
 
-    async dropNotes(tx, contracts) {
-      if (contracts.length === 0) return;
-      await tx
-        .deleteFrom('contractEnd')
-        .where(keyIn(['install', 'contractId'], contracts))
-        .execute();
-    },
+/** Invitations that will not be handed over any more. */
+export async function clearInvitations(tx: Transaction, membershipIds: number[]): Promise<void> {
+  if (membershipIds.length === 0) return;
+  await forgetPasswords(tx, membershipIds);
+  await dropInvitations(tx, membershipIds);
+  await forgetMailed(tx, membershipIds);
+}
 
-    async clearTitles(tx, contracts) {
-      if (contracts.length === 0) return 0;
-      return await clearContractTitles(tx, contracts);
-    },
+export async function rememberPeople(tx: Transaction, people: PersonKey[]): Promise<void> {
+  if (people.length === 0) return;
+  await tx
+    .deleteFrom('forgottenPerson')
+    .where(keyIn(['install', 'trainerId'], people))
+    .execute();
+}
 
-    async clearPeople(tx, people) {
-      if (people.length === 0) return 0;
-      await dropEndedAddresses(tx, people);
-      return await clearPersonalData(tx, people);
-    },
-
-    async clearMessages(tx, membershipIds) {
-      if (membershipIds.length === 0) return;
-      await clearFailures(tx, membershipIds);
-      await clearReceiptMessages(tx, membershipIds);
-    },
-
-    async clearInvitations(tx, membershipIds) {
-      if (membershipIds.length === 0) return;
-      await forgetPasswords(tx, membershipIds);
-      await dropInvitations(tx, membershipIds);
-      await forgetMailed(tx, membershipIds);
-    },
-
-    async remember(tx, people) {
-      if (people.length === 0) return;
-      await tx
-        .deleteFrom('forgottenPerson')
-        .where(keyIn(['install', 'trainerId'], people))
-        .execute();
-    },
-
-    async forget(tx, people, forgottenAt) {
-      if (people.length === 0) return;
-      await tx
-        .insertInto('forgottenPerson')
-        .values(people.map(({ install, trainerId }) => ({ install, trainerId, forgottenAt })))
-        .onConflict((conflict) => conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }))
-        .execute();
-    },
-  };
+export async function forgetPeople(tx: Transaction, people: PersonKey[], forgottenAt: string): Promise<void> {
+  if (people.length === 0) return;
+  await tx
+    .insertInto('forgottenPerson')
+    .values(people.map(({ install, trainerId }) => ({ install, trainerId, forgottenAt })))
+    .onConflict((conflict) => conflict.columns(['install', 'trainerId']).doUpdateSet({ forgottenAt }))
+    .execute();
 }
 
 const endSeenAt = sql<string | null>`(select seen_at from contract_end

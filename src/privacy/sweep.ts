@@ -1,14 +1,27 @@
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { ContractKey } from '../domain/evidence.ts';
+import { lockEvidence } from '../evidence/evidence-store.ts';
+import type { Storage } from '../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
 import { isNoteStale, isOver, isPersonOver, mayBeInTool, mayBeRunning, needsNote } from './retention.ts';
-import type { PersonKey, RetentionStore } from './retention-store.ts';
+import {
+  clearInvitations,
+  clearMessages,
+  clearPeople,
+  clearTitles,
+  dropEndNotes,
+  forgottenOf,
+  noteEnds,
+  type PersonKey,
+  pageRetainedContracts,
+  pageRetainedPeople,
+  rememberPeople,
+  retainedContractsByKey,
+  retainedContractsOf,
+  retainedMembershipsOf,
+} from './retention-store.ts';
 
-export interface SweepPeopleDeps {
-  database: Database;
-  retention: RetentionStore;
-  /** As `EvidenceStore.lock`: the evidence must not change between the decision and the write. */
-  lockEvidence(tx: Transaction): Promise<void>;
+export interface SweepPeopleDeps extends Storage {
   /** How long trainers are kept after their last contract. */
   retentionMs: number;
   clock: Clock;
@@ -48,23 +61,23 @@ export function createSweep(deps: SweepPeopleDeps): Sweep {
 
 /** @returns where to go on; null at the end */
 async function sweepContracts(deps: SweepPeopleDeps, after: ContractKey | null): Promise<ContractKey | null> {
-  const { retention, clock } = deps;
-  const page = await retention.pageContracts(after, chunkSize);
+  const { clock } = deps;
+  const page = await pageRetainedContracts(deps, after, chunkSize);
   await changeWhereNeeded(
     deps,
     (tx) => planContracts(deps, tx, page),
     async (tx, plan) => {
-      await retention.noteEnds(tx, plan.ended, toInstant(clock.now()));
-      await retention.dropNotes(tx, plan.resumed);
-      await retention.clearTitles(tx, plan.over);
+      await noteEnds(tx, plan.ended, toInstant(clock.now()));
+      await dropEndNotes(tx, plan.resumed);
+      await clearTitles(tx, plan.over);
     },
   );
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planContracts({ retention, clock, retentionMs }: SweepPeopleDeps, tx: Transaction, page: ContractKey[]) {
-  const contracts = await retention.contractsByKey(tx, page);
-  const before = instantIn(clock, -retentionMs);
+async function planContracts(deps: SweepPeopleDeps, tx: Transaction, page: ContractKey[]) {
+  const contracts = await retainedContractsByKey(tx, page);
+  const before = instantIn(deps.clock, -deps.retentionMs);
   return {
     ended: contracts.filter(needsNote),
     resumed: contracts.filter(isNoteStale),
@@ -73,32 +86,31 @@ async function planContracts({ retention, clock, retentionMs }: SweepPeopleDeps,
 }
 
 async function sweepPeople(deps: SweepPeopleDeps, after: PersonKey | null): Promise<PersonKey | null> {
-  const { retention } = deps;
-  const page = await retention.pagePeople(after, chunkSize);
+  const page = await pageRetainedPeople(deps, after, chunkSize);
   await changeWhereNeeded(
     deps,
     (tx) => planPeople(deps, tx, page),
     async (tx, plan) => {
-      await retention.remember(tx, plan.remembered);
-      await retention.clearPeople(tx, plan.over);
-      await retention.clearMessages(tx, plan.membershipIds);
-      await retention.clearInvitations(tx, plan.membershipIds);
+      await rememberPeople(tx, plan.remembered);
+      await clearPeople(tx, plan.over);
+      await clearMessages(tx, plan.membershipIds);
+      await clearInvitations(tx, plan.membershipIds);
     },
   );
   return page.length < chunkSize ? null : (page.at(-1) ?? null);
 }
 
-async function planPeople({ retention, clock, retentionMs }: SweepPeopleDeps, tx: Transaction, page: PersonKey[]) {
+async function planPeople(deps: SweepPeopleDeps, tx: Transaction, page: PersonKey[]) {
   const trainerIds = trainersOf(page);
-  const contracts = await retention.contractsOf(tx, trainerIds);
-  const memberships = await retention.membershipsOf(tx, trainerIds);
-  const forgotten = await retention.forgottenOf(tx, trainerIds);
+  const contracts = await retainedContractsOf(tx, trainerIds);
+  const memberships = await retainedMembershipsOf(tx, trainerIds);
+  const forgotten = await forgottenOf(tx, trainerIds);
 
   // Each install is judged by itself: one install's word does not make others keep a trainer.
   const inTools = new Set(memberships.filter(mayBeInTool).map(keyOf));
   const running = new Set(contracts.filter(mayBeRunning).map(keyOf));
   const isForgotten = new Set(forgotten.map(keyOf));
-  const before = instantIn(clock, -retentionMs);
+  const before = instantIn(deps.clock, -deps.retentionMs);
   const isDue = (person: PersonKey) => {
     const key = keyOf(person);
     if (inTools.has(key)) return false;
@@ -131,14 +143,15 @@ function trainersOf(people: readonly PersonKey[]): string[] {
  * the lock.
  */
 async function changeWhereNeeded<Plan extends Record<string, readonly unknown[]>>(
-  { database, lockEvidence }: SweepPeopleDeps,
+  ctx: Storage,
   plan: (tx: Transaction) => Promise<Plan>,
   write: (tx: Transaction, plan: Plan) => Promise<void>,
 ): Promise<void> {
-  const glance = await plan(database.kysely);
+  const glance = await plan(ctx.database.kysely);
   if (Object.values(glance).every((rows) => rows.length === 0)) return;
-  await inTransaction(database, async (tx) => {
-    await lockEvidence(tx);
+  await inTransaction(ctx.database, async (tx) => {
+    // The evidence must not change between the decision and the write.
+    await lockEvidence(ctx, tx);
     await write(tx, await plan(tx));
   });
 }

@@ -8,10 +8,10 @@ import {
   isReadingOver,
   type ReasonInstall,
 } from '../domain/awaited-reading.ts';
+import type { RoutedLink } from '../domain/route.ts';
 import { type GracePeriods, isExplicit } from '../domain/standing.ts';
 import { toInstant } from '../lib/clock.ts';
 import type { InstallsReaching } from '../memberships/link-router.ts';
-import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**

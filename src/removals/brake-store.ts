@@ -1,5 +1,5 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
-import type { Database, Transaction } from '../db/database.ts';
+import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { isFree } from '../db/lease.ts';
 import type { Tables } from '../db/schema.ts';
@@ -12,28 +12,10 @@ import {
   deliveredWindowMs,
 } from '../domain/brake.ts';
 import { heldStates } from '../domain/membership.ts';
-import { type ClearedRemoval, clearRemovals, holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
+import type { Storage } from '../keys/storage.ts';
+import { holdRemovals, takeBackRemovals } from '../memberships/clearance-store.ts';
 
-/** The only SQL of the brake: removals that are due, cleared or held. */
-export interface BrakeStore {
-  /** Installs with removals that are due. */
-  installsDue(now: string): Promise<string[]>;
-  /** The ids of its removals that are due. */
-  due(install: string, now: string): Promise<number[]>;
-  /** Those of these that are (still) due. */
-  load(tx: Transaction, install: string, ids: readonly number[], now: string): Promise<DueMembership[]>;
-  counts(tx: Transaction, install: string, now: Date): Promise<BrakeCounts>;
-  /** Only that one of the counts. */
-  countDelivered(tx: Transaction, install: string, now: Date): Promise<number>;
-  /** Removals that were cleared within the window with one of these clearances and have not started. */
-  unstarted(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<UnstartedRemoval[]>;
-  clear(tx: Transaction, install: string, cleared: ClearedRemoval[], now: string): Promise<void>;
-  /** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
-  takeBack(tx: Transaction, install: string, clearances: readonly Clearance[], now: Date): Promise<DueMembership[]>;
-  /** @returns the id of the plan */
-  hold(tx: Transaction, install: string, held: HeldRemoval[], now: string): Promise<number>;
-  lastPlanAt(tx: Transaction, install: string): Promise<string | null>;
-}
+// The only SQL of the brake: removals that are due, cleared or held.
 
 export type HeldRemoval = Pick<DueRemoval, 'membershipId' | 'generation' | 'cause'>;
 
@@ -46,85 +28,94 @@ export interface UnstartedRemoval extends DueMembership {
   id: number;
 }
 
-export function createBrakeStore({ kysely }: Database): BrakeStore {
-  return {
-    async installsDue(now) {
-      const rows = await kysely
-        .selectFrom('membership')
-        .select('install')
-        .distinct()
-        .where(isRemovalDue(now))
-        .execute();
-      return rows.map((row) => row.install);
-    },
+/** Installs with removals that are due. */
+export async function installsWithRemovalsDue(ctx: Storage, now: string): Promise<string[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('membership')
+    .select('install')
+    .distinct()
+    .where(isRemovalDue(now))
+    .execute();
+  return rows.map((row) => row.install);
+}
 
-    async due(install, now) {
-      const rows = await kysely
-        .selectFrom('membership')
-        .select('id')
-        .where('install', '=', install)
-        .where(isRemovalDue(now))
-        .orderBy('id')
-        .execute();
-      return rows.map(({ id }) => id);
-    },
+/** The ids of its removals that are due. */
+export async function dueRemovals(ctx: Storage, install: string, now: string): Promise<number[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('membership')
+    .select('id')
+    .where('install', '=', install)
+    .where(isRemovalDue(now))
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
 
-    async load(tx, install, ids, now) {
-      const due: DueMembership[] = [];
-      for (const part of inParts(ids)) due.push(...(await loadDue(tx, install, part, now)));
-      return due;
-    },
+/** Those of these that are (still) due. */
+export async function loadDueRemovals(
+  tx: Transaction,
+  install: string,
+  ids: readonly number[],
+  now: string,
+): Promise<DueMembership[]> {
+  const due: DueMembership[] = [];
+  for (const part of inParts(ids)) due.push(...(await loadDue(tx, install, part, now)));
+  return due;
+}
 
-    counts: countRemovals,
-    countDelivered,
+/** Withdraws these clearances and returns the removals as due. If the limit is exceeded, all of them are held. */
+export async function takeBackClearances(
+  tx: Transaction,
+  install: string,
+  clearances: readonly Clearance[],
+  now: Date,
+): Promise<DueMembership[]> {
+  const rows = await findUnstarted(tx, install, clearances, now);
+  await takeBackRemovals(tx, rows);
+  return rows.map(({ id: _, ...removal }) => removal);
+}
 
-    clear: clearRemovals,
+/** @returns the id of the plan */
+export async function holdRemovalsInPlan(
+  tx: Transaction,
+  install: string,
+  held: HeldRemoval[],
+  now: string,
+): Promise<number> {
+  const { id: planId } = await tx
+    .insertInto('plan')
+    .values({ install, state: 'open', createdAt: now, decidedAt: null })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const part of inParts(held)) {
+    await tx
+      .insertInto('planItem')
+      .values(
+        part.map(({ membershipId, generation, cause }) => ({
+          planId,
+          membershipId,
+          generation,
+          cause,
+          outcome: null,
+        })),
+      )
+      .execute();
+    await holdRemovals(
+      tx,
+      part.map(({ membershipId }) => membershipId),
+      now,
+    );
+  }
+  return planId;
+}
 
-    unstarted: findUnstarted,
-
-    async takeBack(tx, install, clearances, now) {
-      const rows = await findUnstarted(tx, install, clearances, now);
-      await takeBackRemovals(tx, rows);
-      return rows.map(({ id: _, ...removal }) => removal);
-    },
-
-    async hold(tx, install, held, now) {
-      const { id: planId } = await tx
-        .insertInto('plan')
-        .values({ install, state: 'open', createdAt: now, decidedAt: null })
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      for (const part of inParts(held)) {
-        await tx
-          .insertInto('planItem')
-          .values(
-            part.map(({ membershipId, generation, cause }) => ({
-              planId,
-              membershipId,
-              generation,
-              cause,
-              outcome: null,
-            })),
-          )
-          .execute();
-        await holdRemovals(
-          tx,
-          part.map(({ membershipId }) => membershipId),
-          now,
-        );
-      }
-      return planId;
-    },
-
-    async lastPlanAt(tx, install) {
-      const plan = await tx
-        .selectFrom('plan')
-        .select((eb) => eb.fn.max('createdAt').as('at'))
-        .where('install', '=', install)
-        .executeTakeFirst();
-      return plan?.at ?? null;
-    },
-  };
+export async function lastPlanAt(tx: Transaction, install: string): Promise<string | null> {
+  const plan = await tx
+    .selectFrom('plan')
+    .select((eb) => eb.fn.max('createdAt').as('at'))
+    .where('install', '=', install)
+    .executeTakeFirst();
+  return plan?.at ?? null;
 }
 
 async function loadDue(
@@ -160,7 +151,7 @@ function wasApproved(eb: ExpressionBuilder<Tables, 'membership'>) {
   );
 }
 
-async function findUnstarted(
+export async function findUnstarted(
   tx: Transaction,
   install: string,
   clearances: readonly Clearance[],
@@ -204,7 +195,7 @@ function isRemovalDue(now: string) {
 }
 
 /** Counts what the brake decides by: an install's members, and its removed, cleared and held removals. */
-async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
+export async function countRemovals(tx: Transaction, install: string, now: Date): Promise<BrakeCounts> {
   const before = (ms: number) => new Date(now.getTime() - ms).toISOString();
   const since = before(brakeWindowMs);
   const held = await tx
@@ -244,7 +235,7 @@ async function countRemovals(tx: Transaction, install: string, now: Date): Promi
 }
 
 /** The delivered ends that were cleared in the last 10 minutes. */
-async function countDelivered(tx: Transaction, install: string, now: Date): Promise<number> {
+export async function countDelivered(tx: Transaction, install: string, now: Date): Promise<number> {
   const { n } = await tx
     .selectFrom('removal')
     .select((eb) => eb.fn.countAll<number>().as('n'))

@@ -2,8 +2,8 @@ import type { Transaction } from '../db/database.ts';
 import { inParts } from '../db/key-in.ts';
 import { onSame } from '../db/on-same.ts';
 import { statusOfContract } from '../domain/evidence-status.ts';
+import type { RoutedLink } from '../domain/route.ts';
 import { toInstant } from '../lib/clock.ts';
-import type { RoutedLink } from '../memberships/wall.ts';
 import type { DueMembership } from './brake-store.ts';
 
 /**

@@ -7,33 +7,10 @@ import type { PlanItemOutcome, PlanState } from '../domain/brake.ts';
 import { AppError } from '../domain/errors.ts';
 import { revokedGrant } from '../domain/evidence-status.ts';
 import type { RemovalCause } from '../domain/standing.ts';
+import type { Storage } from '../keys/storage.ts';
 import { approveRemovals } from '../memberships/clearance-store.ts';
 
-/** The only SQL of plans: held removals, and what an operator decides about them. */
-export interface PlanStore {
-  list(filter: { install?: string | undefined; state?: PlanState | undefined }): Promise<Plan[]>;
-  /** The newest first. */
-  page(filter: PlanPageFilter): Promise<Plan[]>;
-  find(planId: number): Promise<Plan | undefined>;
-  show(planId: number): Promise<PlanItem[]>;
-  /**
-   * The plan's own install, and all installs that have, or had, a reason for one of its memberships.
-   *
-   * @param only these memberships instead of all
-   */
-  installsOf(planId: number, only?: readonly number[]): Promise<PlanInstall[]>;
-  /** @throws AppError `not_found`, or `conflict` if it is already decided */
-  findOpen(planId: number): Promise<Plan>;
-  /**
-   * Makes the removals due whose membership has not changed since they were held. The others are stale.
-   *
-   * @param only these memberships; the rest stays in the open plan
-   * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
-   */
-  approve(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
-  /** Keeps the members in until there is new evidence. */
-  reject(tx: Transaction, planId: number, now: string, only?: readonly number[]): Promise<PlanResult>;
-}
+// The only SQL of plans: held removals, and what an operator decides about them.
 
 export interface PlanPageFilter {
   install?: string | undefined;
@@ -82,98 +59,123 @@ export interface PlanResult {
   open: number;
 }
 
-export function createPlanStore(database: Database): PlanStore {
-  const { kysely } = database;
-  return {
-    async list({ install, state }) {
-      let plans = selectPlans(kysely);
-      if (install !== undefined) plans = plans.where('install', '=', install);
-      if (state !== undefined) plans = plans.where('state', '=', state);
-      return (await plans.orderBy('id').execute()).map(toPlan);
-    },
+export async function listPlans(
+  ctx: Storage,
+  { install, state }: { install?: string | undefined; state?: PlanState | undefined },
+): Promise<Plan[]> {
+  let plans = selectPlans(ctx.database.kysely);
+  if (install !== undefined) plans = plans.where('install', '=', install);
+  if (state !== undefined) plans = plans.where('state', '=', state);
+  return (await plans.orderBy('id').execute()).map(toPlan);
+}
 
-    async page({ install, state, before, limit }) {
-      let plans = selectPlans(kysely);
-      if (install !== undefined) plans = plans.where('install', '=', install);
-      if (state !== undefined) plans = plans.where('state', '=', state);
-      if (before !== undefined) plans = plans.where('id', '<', before);
-      return (await plans.orderBy('id', 'desc').limit(limit).execute()).map(toPlan);
-    },
+/** The newest first. */
+export async function pagePlans(ctx: Storage, { install, state, before, limit }: PlanPageFilter): Promise<Plan[]> {
+  let plans = selectPlans(ctx.database.kysely);
+  if (install !== undefined) plans = plans.where('install', '=', install);
+  if (state !== undefined) plans = plans.where('state', '=', state);
+  if (before !== undefined) plans = plans.where('id', '<', before);
+  return (await plans.orderBy('id', 'desc').limit(limit).execute()).map(toPlan);
+}
 
-    async find(planId) {
-      const row = await selectPlans(kysely).where('id', '=', planId).executeTakeFirst();
-      return row && toPlan(row);
-    },
+export async function findPlan(ctx: Storage, planId: number): Promise<Plan | undefined> {
+  const row = await selectPlans(ctx.database.kysely).where('id', '=', planId).executeTakeFirst();
+  return row && toPlan(row);
+}
 
-    async show(planId) {
-      const rows = await kysely
-        .selectFrom('planItem')
-        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
-        .select([
-          'membershipId',
-          'tool',
-          'groupId',
-          'membership.trainerId',
-          'person.displayName',
-          'planItem.cause',
-          'outcome',
-          'membership.generation as currentGeneration',
-          'planItem.generation',
-          'membership.state',
-          'membership.wanted',
-          'membership.cause as currentCause',
-        ])
-        .where('planId', '=', planId)
-        .orderBy('membershipId')
-        .execute();
-      const contracts = await contractsOf(kysely, planId);
-      return rows.map(({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
-        ...item,
-        current: { state, wanted, cause: currentCause },
-        contractIds: contracts.get(item.membershipId) ?? [],
-        isStale: item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
-      }));
-    },
+export async function listPlanItems(ctx: Storage, planId: number): Promise<PlanItem[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('planItem')
+    .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+    .leftJoin('person', onSame('person', 'membership', ['install', 'trainerId']))
+    .select([
+      'membershipId',
+      'tool',
+      'groupId',
+      'membership.trainerId',
+      'person.displayName',
+      'planItem.cause',
+      'outcome',
+      'membership.generation as currentGeneration',
+      'planItem.generation',
+      'membership.state',
+      'membership.wanted',
+      'membership.cause as currentCause',
+    ])
+    .where('planId', '=', planId)
+    .orderBy('membershipId')
+    .execute();
+  const contracts = await contractsOf(ctx.database.kysely, planId);
+  return rows.map(({ generation, currentGeneration, state, wanted, currentCause, ...item }) => ({
+    ...item,
+    current: { state, wanted, cause: currentCause },
+    contractIds: contracts.get(item.membershipId) ?? [],
+    isStale: item.outcome === null ? generation !== currentGeneration : item.outcome === 'stale',
+  }));
+}
 
-    async installsOf(planId, only) {
-      const rows = await kysely
-        .selectFrom('planItem')
-        .innerJoin('reason', 'reason.membershipId', 'planItem.membershipId')
-        .select(['reason.install', 'planItem.membershipId'])
-        .distinct()
-        .where('planId', '=', planId)
-        .where('outcome', 'is', null)
-        .execute();
-      const reasons = rows.filter(isAmong(only));
-      const { install: own } = await findOpen(kysely, planId);
-      const installs = [...new Set([own, ...reasons.map(({ install }) => install)])].sort();
-      const grants = await kysely.selectFrom('installGrant').selectAll().where('install', 'in', installs).execute();
-      return installs.map((install) => {
-        const itsGrants = grants.filter((grant) => grant.install === install);
-        return { install, isRevoked: revokedGrant(itsGrants) !== null };
-      });
-    },
+/**
+ * The plan's own install, and all installs that have, or had, a reason for one of its memberships.
+ *
+ * @param only these memberships instead of all
+ */
+export async function installsOfPlan(ctx: Storage, planId: number, only?: readonly number[]): Promise<PlanInstall[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('planItem')
+    .innerJoin('reason', 'reason.membershipId', 'planItem.membershipId')
+    .select(['reason.install', 'planItem.membershipId'])
+    .distinct()
+    .where('planId', '=', planId)
+    .where('outcome', 'is', null)
+    .execute();
+  const reasons = rows.filter(isAmong(only));
+  const { install: own } = await findOpenPlan(ctx.database.kysely, planId);
+  const installs = [...new Set([own, ...reasons.map(({ install }) => install)])].sort();
+  const grants = await ctx.database.kysely
+    .selectFrom('installGrant')
+    .selectAll()
+    .where('install', 'in', installs)
+    .execute();
+  return installs.map((install) => {
+    const itsGrants = grants.filter((grant) => grant.install === install);
+    return { install, isRevoked: revokedGrant(itsGrants) !== null };
+  });
+}
 
-    findOpen: (planId) => findOpen(kysely, planId),
+/**
+ * Makes the removals due whose membership has not changed since they were held. The others are stale.
+ *
+ * @param only these memberships; the rest stays in the open plan
+ * @throws AppError `not_found`, or `conflict` if it, or one of these, is already decided
+ */
+export async function approvePlanItems(
+  ctx: Storage,
+  tx: Transaction,
+  planId: number,
+  now: string,
+  only?: readonly number[],
+): Promise<PlanResult> {
+  const { install } = await lockOpen(ctx.database, tx, planId);
+  const { standing, stale } = await sortItems(tx, planId, only);
+  await approveRemovals(tx, standing, now);
+  await setOutcomes(tx, planId, standing, 'approved');
+  const open = await closeDecided(tx, planId, 'approved', now);
+  return { install, decided: standing.length, stale, open };
+}
 
-    async approve(tx, planId, now, only) {
-      const { install } = await lockOpen(database, tx, planId);
-      const { standing, stale } = await sortItems(tx, planId, only);
-      await approveRemovals(tx, standing, now);
-      await setOutcomes(tx, planId, standing, 'approved');
-      const open = await closeDecided(tx, planId, 'approved', now);
-      return { install, decided: standing.length, stale, open };
-    },
-
-    async reject(tx, planId, now, only) {
-      const { install } = await lockOpen(database, tx, planId);
-      const { standing, stale } = await sortItems(tx, planId, only);
-      await setOutcomes(tx, planId, standing, 'rejected');
-      const open = await closeDecided(tx, planId, 'rejected', now);
-      return { install, decided: standing.length, stale, open };
-    },
-  };
+/** Keeps the members in until there is new evidence. */
+export async function rejectPlanItems(
+  ctx: Storage,
+  tx: Transaction,
+  planId: number,
+  now: string,
+  only?: readonly number[],
+): Promise<PlanResult> {
+  const { install } = await lockOpen(ctx.database, tx, planId);
+  const { standing, stale } = await sortItems(tx, planId, only);
+  await setOutcomes(tx, planId, standing, 'rejected');
+  const open = await closeDecided(tx, planId, 'rejected', now);
+  return { install, decided: standing.length, stale, open };
 }
 
 async function contractsOf(db: Transaction, planId: number): Promise<Map<number, string[]>> {
@@ -239,10 +241,11 @@ async function closeDecided(tx: Transaction, planId: number, decision: PlanState
 /** Locks the plan until the transaction ends, so that nothing of it is decided twice. */
 async function lockOpen(database: Database, tx: Transaction, planId: number): Promise<Plan> {
   await lockRows(database, tx.selectFrom('plan').select('id').where('id', '=', planId)).execute();
-  return await findOpen(tx, planId);
+  return await findOpenPlan(tx, planId);
 }
 
-async function findOpen(db: Transaction, planId: number): Promise<Plan> {
+/** @throws AppError `not_found`, or `conflict` if it is already decided */
+export async function findOpenPlan(db: Transaction, planId: number): Promise<Plan> {
   const plan = await selectPlans(db).where('id', '=', planId).executeTakeFirst();
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${planId}`);
   if (plan.state === 'open') return toPlan(plan);

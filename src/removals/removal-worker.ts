@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import { applyBrake, type BrakeDecision, type BrakeLimits, dependsOnCounts, nothingCounted } from '../domain/brake.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import { chunksOf } from '../lib/chunks.ts';
 import { type Clock, toInstant } from '../lib/clock.ts';
@@ -8,12 +9,21 @@ import type { Logger } from '../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../lib/loop.ts';
 import type { Metrics } from '../lib/metrics.ts';
 import { withSpan } from '../lib/tracing.ts';
+import { clearRemovals } from '../memberships/clearance-store.ts';
 import type { AwaitedReadingStore, PassingRemovals } from './awaited-reading-store.ts';
-import type { BrakeStore, DueMembership } from './brake-store.ts';
+import {
+  countDelivered,
+  countRemovals,
+  type DueMembership,
+  dueRemovals,
+  holdRemovalsInPlan,
+  installsWithRemovalsDue,
+  lastPlanAt,
+  loadDueRemovals,
+  takeBackClearances,
+} from './brake-store.ts';
 
-export interface RemovalWorkerDeps extends Polling {
-  database: Database;
-  brakes: BrakeStore;
+export interface RemovalWorkerDeps extends Storage, Polling {
   /** Keeps other instances from taking in evidence meanwhile. */
   lockEvidence(tx: Transaction): Promise<void>;
   limits: BrakeLimits;
@@ -63,7 +73,7 @@ export function createRemovalWorker(deps: RemovalWorkerDeps): Loop {
 
 /** Decides about all removals that are due, one install after the other. */
 export async function brakeDue(deps: RemovalWorkerDeps): Promise<void> {
-  const installs = await deps.brakes.installsDue(toInstant(deps.clock.now()));
+  const installs = await installsWithRemovalsDue(deps, toInstant(deps.clock.now()));
   for (const install of installs) {
     const attributes = { 'gangway.install': install };
     await withSpan('brake removals', { parent: null, attributes }, () => brake(deps, install));
@@ -78,8 +88,8 @@ interface BrakeResult {
 }
 
 async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
-  const { brakes, clock, metrics, alerts } = deps;
-  const due = await brakes.due(install, toInstant(clock.now()));
+  const { clock, metrics, alerts } = deps;
+  const due = await dueRemovals(deps, install, toInstant(clock.now()));
   const toHold = await findHeld(deps, install, due);
   const mostAtOnce = deps.mostAtOnce ?? usualMostAtOnce;
   const ready = due.length > mostAtOnce ? await findReady(deps, install, chunksOf(due, mostAtOnce), toHold) : due;
@@ -101,23 +111,23 @@ async function brake(deps: RemovalWorkerDeps, install: string): Promise<void> {
 /** No work is read for these before an operator approves them: it would delay the removals of other installs. */
 async function findHeld(deps: RemovalWorkerDeps, install: string, ids: readonly number[]): Promise<Set<number>> {
   const { kysely } = deps.database;
-  const due = await deps.brakes.load(kysely, install, ids, toInstant(deps.clock.now()));
+  const due = await loadDueRemovals(kysely, install, ids, toInstant(deps.clock.now()));
   const { held } = await askBrake(deps, kysely, install, due);
   return new Set(held.map(({ membershipId }) => membershipId));
 }
 
 async function askBrake(
-  { brakes, limits, canReturn, clock }: RemovalWorkerDeps,
+  ctx: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
   due: readonly DueMembership[],
 ): Promise<BrakeDecision> {
-  const now = clock.now();
-  const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: canReturn(tool) }));
-  const delivered = await brakes.countDelivered(tx, install, now);
-  const isCounted = dependsOnCounts(removals, delivered, limits);
-  const counts = isCounted ? await brakes.counts(tx, install, now) : { ...nothingCounted, delivered };
-  return applyBrake(removals, counts, limits);
+  const now = ctx.clock.now();
+  const removals = due.map(({ tool, ...removal }) => ({ ...removal, canReturn: ctx.canReturn(tool) }));
+  const delivered = await countDelivered(tx, install, now);
+  const isCounted = dependsOnCounts(removals, delivered, ctx.limits);
+  const counts = isCounted ? await countRemovals(tx, install, now) : { ...nothingCounted, delivered };
+  return applyBrake(removals, counts, ctx.limits);
 }
 
 /** Most of many removals wait for something. They are looked at in parts, and other work comes between these. */
@@ -152,19 +162,19 @@ async function inEvidence<T>(
 
 /** @returns those that wait for nothing (any more) */
 async function awaitReadings(
-  { brakes, clock, awaitedReadings, mayPass }: RemovalWorkerDeps,
+  ctx: RemovalWorkerDeps,
   tx: Transaction,
   install: string,
   ids: readonly number[],
   toHold: ReadonlySet<number>,
 ): Promise<PassingRemovals> {
-  const now = clock.now();
-  const all = await brakes.load(tx, install, ids, toInstant(now));
-  const read = await awaitedReadings.afterReading(tx, all, now);
+  const now = ctx.clock.now();
+  const all = await loadDueRemovals(tx, install, ids, toInstant(now));
+  const read = await ctx.awaitedReadings.afterReading(tx, all, now);
   const toRemove = read.map((one) => one.due).filter(({ membershipId }) => !toHold.has(membershipId));
-  const passing = await mayPass(tx, toRemove, now);
+  const passing = await ctx.mayPass(tx, toRemove, now);
   const ready = read.filter(({ due: { membershipId } }) => passing.has(membershipId) || toHold.has(membershipId));
-  return await awaitedReadings.afterLists(tx, ready, now);
+  return await ctx.awaitedReadings.afterLists(tx, ready, now);
 }
 
 async function decide(
@@ -174,7 +184,7 @@ async function decide(
   ids: readonly number[],
   toHold: ReadonlySet<number>,
 ): Promise<BrakeResult> {
-  const { brakes, clock } = deps;
+  const { clock } = deps;
   const now = clock.now();
   const { due, isListWanted } = await awaitReadings(deps, tx, install, ids, toHold);
   if (due.length === 0) return { cleared: [], held: 0, planId: null, isListWanted };
@@ -182,17 +192,17 @@ async function decide(
   const { held, exceeded } = decision;
   // Since the first question fewer are due, so the brake would clear these. The next run has their work read first.
   const cleared = decision.cleared.filter(({ removal }) => !toHold.has(removal.membershipId));
-  const holds = held.length > 0 && !(await hasJustPlanned(brakes, tx, install, now));
-  const takenBack = holds ? await brakes.takeBack(tx, install, exceeded, now) : [];
-  await brakes.clear(tx, install, cleared, toInstant(now));
+  const holds = held.length > 0 && !(await hasJustPlanned(tx, install, now));
+  const takenBack = holds ? await takeBackClearances(tx, install, exceeded, now) : [];
+  await clearRemovals(tx, install, cleared, toInstant(now));
   if (!holds) return { cleared, held: 0, planId: null, isListWanted };
   const planned = [...held, ...takenBack];
-  const planId = await brakes.hold(tx, install, planned, toInstant(now));
+  const planId = await holdRemovalsInPlan(tx, install, planned, toInstant(now));
   return { cleared, held: planned.length, planId, isListWanted };
 }
 
 /** The removals stay due meanwhile, and nothing clears them. */
-async function hasJustPlanned(brakes: BrakeStore, tx: Transaction, install: string, now: Date): Promise<boolean> {
-  const lastAt = await brakes.lastPlanAt(tx, install);
+async function hasJustPlanned(tx: Transaction, install: string, now: Date): Promise<boolean> {
+  const lastAt = await lastPlanAt(tx, install);
   return lastAt !== null && now.getTime() - Date.parse(lastAt) < planEveryMs;
 }

@@ -1,15 +1,14 @@
 import type { Adapter } from '../adapters/adapter.ts';
-import type { Database } from '../db/database.ts';
 import { isOtherServer, type Server } from '../domain/binding.ts';
 import { AppError } from '../domain/errors.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Alerts } from '../lib/alerts.ts';
 import type { Clock } from '../lib/clock.ts';
 import { dropTrailing } from '../lib/drop-trailing.ts';
 import { isSameServer } from './same-server.ts';
-import { createToolBindingStore } from './tool-binding-store.ts';
+import { findToolBinding, learnToolBinding, listToolBindings } from './tool-binding-store.ts';
 
-export interface BindToolDeps {
-  database: Database;
+export interface BindToolDeps extends Storage {
   alerts: Alerts;
   clock: Clock;
   /** The names of the configured tools. */
@@ -29,18 +28,17 @@ const believedForMs = 10 * 60_000;
  * @param location the configured URL or path
  */
 export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, location: string | null): Adapter {
-  const bindings = createToolBindingStore(deps.database);
   let believedUntilMs = Number.NEGATIVE_INFINITY;
   let isAlerted = false;
 
   async function verify(signal: AbortSignal): Promise<void> {
     if (deps.clock.now().getTime() < believedUntilMs) return;
     const server = await askServer(adapter, location, signal);
-    const bound = await bindings.find(tool);
+    const bound = await findToolBinding(deps, tool);
     if (bound !== undefined && isOtherServer(bound, server)) throw refuse(describeOtherServer(tool, bound, server));
-    const twin = await findTwin(deps, tool, server);
+    const twin = await findTwin(deps, deps.configured, tool, server);
     if (twin !== undefined) throw refuse(describeTwin(tool, twin));
-    if (!deps.isDry) await bindings.learn(tool, server);
+    if (!deps.isDry) await learnToolBinding(deps, tool, server);
     isAlerted = false;
     if (!deps.isDry) deps.alerts.observe('other_server', { tool }, []);
     believedUntilMs = deps.clock.now().getTime() + believedForMs;
@@ -60,11 +58,12 @@ export function bindTool(deps: BindToolDeps, tool: string, adapter: Adapter, loc
 
 /** @returns another configured tool that is bound to the same server */
 export async function findTwin(
-  { database, configured }: Pick<BindToolDeps, 'database' | 'configured'>,
+  ctx: Storage,
+  configured: ReadonlySet<string>,
   tool: string,
   server: Server,
 ): Promise<string | undefined> {
-  const bindings = await createToolBindingStore(database).list();
+  const bindings = await listToolBindings(ctx);
   return bindings.find((one) => one.tool !== tool && configured.has(one.tool) && isSameServer(one, server))?.tool;
 }
 

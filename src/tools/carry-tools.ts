@@ -1,20 +1,20 @@
-import { type Database, inTransaction } from '../db/database.ts';
+import { inTransaction } from '../db/database.ts';
+import type { Storage } from '../keys/storage.ts';
 import type { Logger } from '../lib/logger.ts';
 import { locationOf } from './bind-tool.ts';
 import { isSameServer } from './same-server.ts';
-import { createToolBindingStore } from './tool-binding-store.ts';
+import { listToolBindings, renameToolBinding } from './tool-binding-store.ts';
 
 /**
  * Gives what is stored of a tool to its new name: a tool is its server, so what is ours in it stays ours. Nothing is
  * carried to a name that was used before, nor where several names could be meant.
  */
 export async function carryTools(
-  database: Database,
+  ctx: Storage,
   tools: ReadonlyMap<string, { settings: object }>,
   logger: Logger,
 ): Promise<void> {
-  const bindings = createToolBindingStore(database);
-  const bound = await bindings.list();
+  const bound = await listToolBindings(ctx);
   const unused = bound.filter(({ tool }) => !tools.has(tool));
   if (unused.length === 0) return;
   const known = new Set(bound.map(({ tool }) => tool));
@@ -25,7 +25,7 @@ export async function carryTools(
     const [to, ...others] = added.filter((one) => isSameServer(server, one.server));
     if (to === undefined || others.length > 0) continue;
     if (unused.filter((one) => isSameServer(one, to.server)).length > 1) continue;
-    const isCarried = await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool));
+    const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));
     if (isCarried) logger.warn({ from, to: to.tool }, 'A tool has a new name: its members are carried over');
   }
 }

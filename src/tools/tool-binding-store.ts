@@ -1,62 +1,58 @@
 import { sql } from 'kysely';
-import { type Database, inTransaction, type Transaction } from '../db/database.ts';
+import { inTransaction, type Transaction } from '../db/database.ts';
 import type { Server } from '../domain/binding.ts';
+import type { Storage } from '../keys/storage.ts';
 
-/** The only SQL about which server each tool is bound to. */
-export interface ToolBindingStore {
-  find(tool: string): Promise<Server | undefined>;
-  list(): Promise<(Server & { tool: string })[]>;
-  /** Binds a tool to a server, whichever it was bound to. */
-  bind(tx: Transaction, tool: string, server: Server): Promise<void>;
-  /** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
-  learn(tool: string, server: Server): Promise<void>;
-  /**
-   * Changes the name of a tool in every table.
-   *
-   * @returns false if the new name has members already
-   */
-  rename(tx: Transaction, from: string, to: string): Promise<boolean>;
+// The only SQL about which server each tool is bound to.
+
+/** Binds a tool to a server, whichever it was bound to. */
+export async function setToolBinding(tx: Transaction, tool: string, server: Server): Promise<void> {
+  await tx
+    .insertInto('toolBinding')
+    .values({ tool, ...server })
+    .onConflict((conflict) => conflict.column('tool').doUpdateSet(server))
+    .execute();
 }
 
-export function createToolBindingStore(database: Database): ToolBindingStore {
-  const { kysely, dialect } = database;
-  const find = (db: Transaction, tool: string) =>
-    db.selectFrom('toolBinding').select(['identity', 'location']).where('tool', '=', tool).executeTakeFirst();
-  const bind = async (tx: Transaction, tool: string, server: Server) => {
-    await tx
-      .insertInto('toolBinding')
-      .values({ tool, ...server })
-      .onConflict((conflict) => conflict.column('tool').doUpdateSet(server))
-      .execute();
-  };
-  return {
-    bind,
-    find: (tool) => find(kysely, tool),
-    list: () => kysely.selectFrom('toolBinding').selectAll().orderBy('tool').execute(),
+export function findToolBinding(ctx: Storage, tool: string): Promise<Server | undefined> {
+  return ctx.database.kysely
+    .selectFrom('toolBinding')
+    .select(['identity', 'location'])
+    .where('tool', '=', tool)
+    .executeTakeFirst();
+}
 
-    async rename(tx, from, to) {
-      const used = await tx.selectFrom('membership').select('id').where('tool', '=', to).limit(1).executeTakeFirst();
-      if (used !== undefined) return false;
-      const tables = await tx.introspection.getTables();
-      // A PostgreSQL database may have tables of other programs in other schemas.
-      const schema = dialect === 'postgres' ? await currentSchema(tx) : undefined;
-      const own = tables.filter((table) => table.schema === schema && !table.isView);
-      for (const { name } of own.filter(({ columns }) => columns.some((column) => column.name === 'tool'))) {
-        await sql`update ${sql.table(name)} set tool = ${to} where tool = ${from}`.execute(tx);
-      }
-      return true;
-    },
+export function listToolBindings(ctx: Storage): Promise<(Server & { tool: string })[]> {
+  return ctx.database.kysely.selectFrom('toolBinding').selectAll().orderBy('tool').execute();
+}
 
-    async learn(tool, server) {
-      const bound = await find(kysely, tool);
-      const learnt: Server = {
-        identity: server.identity ?? bound?.identity ?? null,
-        location: server.location ?? bound?.location ?? null,
-      };
-      const isSame = bound?.identity === learnt.identity && bound.location === learnt.location;
-      if (!isSame) await inTransaction(database, (tx) => bind(tx, tool, learnt));
-    },
+/**
+ * Changes the name of a tool in every table.
+ *
+ * @returns false if the new name has members already
+ */
+export async function renameToolBinding(ctx: Storage, tx: Transaction, from: string, to: string): Promise<boolean> {
+  const used = await tx.selectFrom('membership').select('id').where('tool', '=', to).limit(1).executeTakeFirst();
+  if (used !== undefined) return false;
+  const tables = await tx.introspection.getTables();
+  // A PostgreSQL database may have tables of other programs in other schemas.
+  const schema = ctx.database.dialect === 'postgres' ? await currentSchema(tx) : undefined;
+  const own = tables.filter((table) => table.schema === schema && !table.isView);
+  for (const { name } of own.filter(({ columns }) => columns.some((column) => column.name === 'tool'))) {
+    await sql`update ${sql.table(name)} set tool = ${to} where tool = ${from}`.execute(tx);
+  }
+  return true;
+}
+
+/** Binds a tool that is not bound yet, and adds what was unknown or has moved. */
+export async function learnToolBinding(ctx: Storage, tool: string, server: Server): Promise<void> {
+  const bound = await findToolBinding(ctx, tool);
+  const learnt: Server = {
+    identity: server.identity ?? bound?.identity ?? null,
+    location: server.location ?? bound?.location ?? null,
   };
+  const isSame = bound?.identity === learnt.identity && bound.location === learnt.location;
+  if (!isSame) await inTransaction(ctx.database, (tx) => setToolBinding(tx, tool, learnt));
 }
 
 async function currentSchema(tx: Transaction): Promise<string | undefined> {

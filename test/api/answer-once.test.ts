@@ -1,42 +1,39 @@
-import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import { createAnswerPurgeWorker } from '../../src/api/answer-purge-worker.ts';
-import { createKeptAnswerStore } from '../../src/api/kept-answer-store.ts';
+import { beginAnswer, purgeAnswers } from '../../src/api/kept-answer-store.ts';
 import { answerOnce } from '../../src/api/serve-api.ts';
-import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { createLogLines } from '../support/log-lines.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
 const hourMs = 3_600_000;
-const key = randomBytes(32);
 
 describeAnyDatabase('an act with a key', (openFresh) => {
-  let database: Database;
+  let storage: Storage;
   let clock: FakeClock;
   let acts: number;
 
   beforeEach(async () => {
-    database = await openFresh();
+    storage = storageOf(await openFresh());
     clock = createFakeClock('2026-03-15T12:00:00.000Z');
     acts = 0;
   });
 
-  const storeOf = (box = createSecretBox(key)) => createKeptAnswerStore(database, box);
   const act = async () => {
     acts += 1;
     return { secret: 'open sesame', number: acts };
   };
-  const once = (given: { key?: string; request?: string; run?: () => Promise<unknown>; box?: never } = {}) =>
+  const once = (given: { key?: string; request?: string; run?: () => Promise<unknown> } = {}) =>
     answerOnce(
-      { answers: storeOf(), clock },
+      { ...storage, clock },
       { key: given.key ?? 'k1', request: given.request ?? 'approve 1' },
       given.run ?? act,
     );
-  const rows = () => database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
+  const rows = () => storage.database.kysely.selectFrom('keptAnswer').selectAll().orderBy('id').execute();
 
   it('is done once, and answered alike for a day', async () => {
     const first = await once();
@@ -66,7 +63,7 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     expect(await first).toMatchObject({ body: { number: 1 } });
     expect(await once()).toMatchObject({ body: { number: 1 }, isReplayed: true });
 
-    await storeOf().begin({ key: 'cut off', request: 'a' }, clock.now().toISOString(), '');
+    await beginAnswer(storage, { key: 'cut off', request: 'a' }, clock.now().toISOString(), '');
     await expect(once({ key: 'cut off', request: 'a' })).rejects.toMatchObject({ code: 'conflict' });
     expect(acts).toBe(1);
   });
@@ -118,10 +115,10 @@ describeAnyDatabase('an act with a key', (openFresh) => {
     clock.advance(12 * hourMs);
     await once({ key: 'k2' });
     clock.advance(12 * hourMs + 1);
-    const loop = createAnswerPurgeWorker({ answers: storeOf(), logger: createLogLines().logger, clock });
+    const loop = createAnswerPurgeWorker({ ...storage, logger: createLogLines().logger, clock });
     loop.start();
     await until('the first is gone', rows, ({ length }) => length === 1);
     await loop.stop();
-    expect(await storeOf().purge(clock.now().toISOString(), 10)).toBe(1);
+    expect(await purgeAnswers(storage, clock.now().toISOString(), 10)).toBe(1);
   });
 });

@@ -6,8 +6,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Adapter, Member } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../support/lifecycle-events.ts';
@@ -68,7 +69,7 @@ async function runRound(databases: BenchDatabase, round: number, marketplace: Ma
 /** The deliveries are stored before it starts, so that what is measured begins at one moment. */
 async function measure(
   what: string,
-  storage: Storage,
+  storage: OpenStorage,
   { tool, marketplace }: { tool: SlowTool; marketplace: Marketplace },
   type: ContractEvent['type'],
 ): Promise<void> {
@@ -97,7 +98,7 @@ async function measure(
   say(`${what.padEnd(9)} ${cells.join(' ')}`);
 }
 
-function createBenchApp(storage: Storage, adapter: Adapter, baseUrl: string): App {
+function createBenchApp(storage: OpenStorage, adapter: Adapter, baseUrl: string): App {
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0, drain: '0s' },
     console: { port: 0 },
@@ -110,7 +111,7 @@ function createBenchApp(storage: Storage, adapter: Adapter, baseUrl: string): Ap
   return createApp({ config, storage, logger, adapters: new Map([['studio', adapter]]) });
 }
 
-async function storeDeliveries({ inbox }: Storage, type: ContractEvent['type']): Promise<void> {
+async function storeDeliveries(ctx: OpenStorage, type: ContractEvent['type']): Promise<void> {
   const now = new Date().toISOString();
   const deliveries = Array.from({ length: members }, (_, index) => {
     const number = type === 'contract.started' ? index : members + index;
@@ -120,11 +121,11 @@ async function storeDeliveries({ inbox }: Storage, type: ContractEvent['type']):
     return newDelivery(body, { receivedAt: now, deliveryId: `dlv${number}` });
   });
   for (let begin = 0; begin < members; begin += 100) {
-    await inbox.append(deliveries.slice(begin, begin + 100));
+    await appendDeliveries(ctx, deliveries.slice(begin, begin + 100));
   }
 }
 
-async function untilSettled({ database }: Storage, state: 'active' | 'removed'): Promise<void> {
+async function untilSettled({ database }: OpenStorage, state: 'active' | 'removed'): Promise<void> {
   for (;;) {
     const { n } = await database.kysely
       .selectFrom('membership')

@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createDriftStore } from '../../src/reconcile/drift/drift-store.ts';
+import { comparedMembersOf } from '../../src/reconcile/drift/drift-store.ts';
 import { judgeDrift, judgeUnconfirmed } from '../../src/reconcile/drift/judge-drift.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { withBenchDatabases } from './bench-database.ts';
 import { createMadeRows } from './made-rows.ts';
 import { percentile } from './percentile.ts';
@@ -47,11 +48,11 @@ async function measure(url: string, memberships: number): Promise<number> {
   try {
     await migrate(database);
     await fill(database, memberships);
-    const drifts = createDriftStore(database);
+    const storage = storageOf(database);
     const times: number[] = [];
     for (let round = 0; round <= rounds; round += 1) {
       const begunAt = performance.now();
-      const known = await drifts.membersOf(database.kysely, group, listing);
+      const known = await comparedMembersOf(storage, database.kysely, group, listing);
       const verdicts = judgeDrift(known, listing.accounts);
       judgeUnconfirmed(known, listing.accounts);
       // The first is the one in which statements are prepared.

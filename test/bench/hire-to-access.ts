@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { takeFreePort } from '../../src/cli/try-command.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { invitationContext } from '../../src/db/seal-contexts.ts';
@@ -113,7 +113,7 @@ async function subscribe(employerBaseUrl: string, token: string, url: string): P
 }
 
 /** Resolves when they are a member; with what they get in with, or null where nothing is needed. */
-async function untilAccess({ database, box }: Storage, trainerId: string): Promise<InvitationContent | null> {
+async function untilAccess({ database, box }: OpenStorage, trainerId: string): Promise<InvitationContent | null> {
   const deadline = performance.now() + patienceMs;
   while (performance.now() < deadline) {
     const found = await database.kysely

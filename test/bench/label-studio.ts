@@ -3,8 +3,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createAdapter } from '../../src/adapters/create-adapter.ts';
 import { createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { newDelivery } from '../support/deliveries.ts';
 import { toBody } from '../support/lifecycle-events.ts';
@@ -82,7 +83,7 @@ async function run(databases: BenchDatabase, server: LabelStudioServer, concurre
   }
 }
 
-function createBenchApp(storage: Storage, { url, token }: { url: string; token: string }, concurrency: number) {
+function createBenchApp(storage: OpenStorage, { url, token }: { url: string; token: string }, concurrency: number) {
   const config = Config.parse({
     receiver: { host: '127.0.0.1', port: 0 },
     console: { port: 0 },
@@ -97,7 +98,7 @@ function createBenchApp(storage: Storage, { url, token }: { url: string; token: 
   return createApp({ config, storage, logger, adapters: new Map([['studio', adapter]]) });
 }
 
-async function storeHires({ inbox }: Storage, project: string): Promise<void> {
+async function storeHires(ctx: OpenStorage, project: string): Promise<void> {
   const now = new Date().toISOString();
   const deliveries = Array.from({ length: people }, (_, number) => {
     const [contract, trainer] = [`ctr${number}`, `usr${number}`];
@@ -105,10 +106,10 @@ async function storeHires({ inbox }: Storage, project: string): Promise<void> {
     const body = toBody({ type, number, contract, trainer, project, createdAt: now });
     return newDelivery(body, { receivedAt: now, deliveryId: `dlv${number}` });
   });
-  await inbox.append(deliveries);
+  await appendDeliveries(ctx, deliveries);
 }
 
-async function untilIn({ database }: Storage, deadline: number): Promise<number> {
+async function untilIn({ database }: OpenStorage, deadline: number): Promise<number> {
   for (;;) {
     const { n } = await database.kysely
       .selectFrom('membership')
@@ -120,7 +121,7 @@ async function untilIn({ database }: Storage, deadline: number): Promise<number>
   }
 }
 
-async function countFailures({ database }: Storage): Promise<number> {
+async function countFailures({ database }: OpenStorage): Promise<number> {
   const { n } = await database.kysely
     .selectFrom('receipt')
     .select((eb) => eb.fn.countAll<number>().as('n'))

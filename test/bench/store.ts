@@ -5,8 +5,9 @@ import { parseArgs } from 'node:util';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
-import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { fillInbox } from './fill-inbox.ts';
 import { startProfile, toProfileLines } from './profile.ts';
 
@@ -48,23 +49,24 @@ try {
 async function measure(name: string, url: string): Promise<void> {
   const database = openDatabase(url, { ownsThread: true });
   await migrate(database);
-  const store = createInboxStore(database, createSecretBox(randomBytes(32)));
-  await append(store, warmUpGroups);
+  const storage = { database, box: createSecretBox(randomBytes(32)) };
+  await append(storage, warmUpGroups);
   const [bytesBefore, processorBefore] = [readBytes(), process.cpuUsage()];
-  await append(store, groups);
+  await append(storage, groups);
   const [bytes, { user, system }] = [readBytes(), process.cpuUsage(processorBefore)];
   const each = (amount: number, unit: string) => `${(amount / (groups * size)).toFixed(0)} ${unit}`.padStart(10);
   const read = each(bytes.read - bytesBefore.read, 'B');
   const written = each(bytes.written - bytesBefore.written, 'B');
   say(`${name.padEnd(20)}${each(user, 'µs')}${each(system, 'µs')}${read}${written}`);
   const stop = await startProfile();
-  await append(store, groups);
+  await append(storage, groups);
   for (const line of toProfileLines(await stop(), groups * size)) say(line);
   await database.close();
 }
 
-async function append(store: InboxStore, count: number): Promise<void> {
-  for (let done = 0; done < count; done += 1) await store.append(Array.from({ length: size }, makeDelivery));
+async function append(storage: Storage, count: number): Promise<void> {
+  for (let done = 0; done < count; done += 1)
+    await appendDeliveries(storage, Array.from({ length: size }, makeDelivery));
 }
 
 function makeDelivery(): NewDelivery {

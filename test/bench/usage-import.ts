@@ -6,12 +6,12 @@ import path from 'node:path';
 import { finished } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { runCli } from '../../src/cli/cli.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
-import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
+import { mergeEvidence } from '../../src/evidence/evidence-store.ts';
 import { type BenchDatabase, withBenchDatabases } from './bench-database.ts';
 
 /**
@@ -61,7 +61,7 @@ async function main(databases: BenchDatabase, folder: string): Promise<void> {
   await storage.database.close();
 }
 
-async function measure(storage: Storage, configFile: string, key: Buffer) {
+async function measure(storage: OpenStorage, configFile: string, key: Buffer) {
   const begunAt = performance.now();
   const child = fork(import.meta.filename, ['--import', configFile], {
     env: { ...process.env, GANGWAY_SECRET_KEY: key.toString('base64') },
@@ -87,7 +87,7 @@ async function measure(storage: Storage, configFile: string, key: Buffer) {
 }
 
 /** @returns how long each of many small transactions took, in milliseconds */
-async function writeBeside({ database }: Storage, signal: AbortSignal): Promise<number[]> {
+async function writeBeside({ database }: OpenStorage, signal: AbortSignal): Promise<number[]> {
   const took: number[] = [];
   while (!signal.aborted) {
     const begunAt = performance.now();
@@ -128,8 +128,8 @@ function writeConfig(folder: string, url: string): string {
   return configFile;
 }
 
-async function hirePeople({ database, box }: Storage): Promise<void> {
-  const evidence = createEvidenceStore(database, box);
+async function hirePeople({ database, box }: OpenStorage): Promise<void> {
+  const storage = { database, box };
   const seenAt = new Date().toISOString();
   for (let begin = 0; begin < people; begin += 100) {
     const added = emptyEvidence();
@@ -148,7 +148,7 @@ async function hirePeople({ database, box }: Storage): Promise<void> {
         addressMissingVersion: null,
       });
     }
-    await inTransaction(database, (tx) => evidence.merge(tx, added));
+    await inTransaction(database, (tx) => mergeEvidence(storage, tx, added));
   }
 }
 

@@ -9,7 +9,6 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { keepHeapSmall } from '../../src/lib/small-heap.ts';
-import { createAddressStore } from '../../src/memberships/address-store.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { createUsage } from '../../src/usage/create-usage.ts';
@@ -88,9 +87,9 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
   const logger = createLogger({ level: 'error', destination: process.stderr });
   const metrics = createMetrics();
   const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
+  const storage = { database, box: createSecretBox(randomBytes(32)) };
   return createUsage({
-    database,
-    box: createSecretBox(randomBytes(32)),
+    ...storage,
     adapters,
     installs,
     logger,
@@ -98,8 +97,7 @@ function createBenchUsage(database: Database, market: { baseUrl: string; token: 
     links: new Map(),
     routeLink: createLinkRouter(installs, adapters),
     clock: systemClock,
-    addresses: createAddressStore(createSecretBox(randomBytes(32))),
-    otherObservations: [createImportObservations(database)],
+    otherObservations: [createImportObservations(storage)],
     alerts: createAlerts(logger, metrics),
     onAnswer: async () => undefined,
     usage: { schedule: '0 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction: 0.2, deletedTasks: 'keep' },

@@ -1,3 +1,4 @@
+import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 
@@ -22,7 +23,7 @@ export async function openBusySite(): Promise<BusySite> {
   await quiet();
   const [membership] = await journey.memberships();
   const idOf = ({ trainers }: typeof staying) => trainers[0]?.opentrainUserId ?? '';
-  const [{ id: deliveryId } = { id: 0 }] = await journey.storage.inbox.list({ limit: 1 });
+  const [{ id: deliveryId } = { id: 0 }] = await listDeliveries(journey.storage.database.kysely, { limit: 1 });
   const addresses: Record<string, string | undefined> = {
     '/access.csv': undefined,
     '/deliveries/:id': `/deliveries/${deliveryId}`,

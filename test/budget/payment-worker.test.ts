@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { claimPayments } from '../../src/budget/payment-store.ts';
+import type { PaymentDeps } from '../../src/budget/payment-worker.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { aboutPayments } from '../../src/operator/about-payments.ts';
 import { openPaymentWorld } from '../support/payment-world.ts';
@@ -7,6 +9,19 @@ import { describeAnyDatabase } from '../support/tries.ts';
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
+
+/** Something happens after the list was read, and before it is stored. */
+function afterList(deps: PaymentDeps, happens: () => Promise<void>): PaymentDeps {
+  const sources = [...deps.sources].map(([install, { listPendingPayments: list }]) => {
+    const listPendingPayments: typeof list = async (signal) => {
+      const listed = (await list?.(signal)) ?? [];
+      await happens();
+      return listed;
+    };
+    return [install, { listPendingPayments }] as const;
+  });
+  return { ...deps, sources: new Map(sources) };
+}
 
 describeAnyDatabase('what waits for money', (openFresh) => {
   const open = async () => await openPaymentWorld(await openFresh());
@@ -72,19 +87,11 @@ describeAnyDatabase('what waits for money', (openFresh) => {
   });
 
   it('is read again where an event asks while it is being read', async () => {
-    const { sandbox, contractId, deps, read, ask, waiting, payments } = await open();
-    const { keep } = payments;
-    const asking = {
-      ...deps,
-      payments: {
-        ...payments,
-        async keep(...given: Parameters<typeof keep>) {
-          sandbox.billContract(contractId);
-          await ask();
-          return await keep(...given);
-        },
-      },
-    };
+    const { sandbox, contractId, deps, read, ask, waiting } = await open();
+    const asking = afterList(deps, async () => {
+      sandbox.billContract(contractId);
+      await ask();
+    });
     await read(asking);
     expect(await waiting()).toEqual([]);
     expect(await read()).toBe(true);
@@ -92,24 +99,16 @@ describeAnyDatabase('what waits for money', (openFresh) => {
   });
 
   it('is stored by the process that has the lease, and not by one that lost it', async () => {
-    const { sandbox, contractId, engine, deps, read, waiting, payments } = await open();
-    const { keep } = payments;
-    const frozen = {
-      ...deps,
-      payments: {
-        ...payments,
-        async keep(...given: Parameters<typeof keep>) {
-          sandbox.billContract(contractId);
-          engine.clock.advance(2 * minuteMs);
-          expect(await read()).toBe(true);
-          return await keep(...given);
-        },
-      },
-    };
+    const { sandbox, contractId, engine, deps, read, waiting } = await open();
+    const frozen = afterList(deps, async () => {
+      sandbox.billContract(contractId);
+      engine.clock.advance(2 * minuteMs);
+      expect(await read()).toBe(true);
+    });
     await read(frozen);
     expect(await waiting()).toHaveLength(1);
     const now = toInstant(engine.clock.now());
-    expect(await payments.claim('acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
+    expect(await claimPayments(deps, 'acme', now, instantIn(engine.clock, minuteMs))).toBeUndefined();
   });
 
   it('is shown with where a person acts; a list that cannot be read is shown after three times', async () => {
@@ -117,7 +116,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     const configured = new Set(['acme']);
     const { id } = sandbox.billContract(contractId, { amountUsd: 50, paymentUrl: 'https://pay.example/inv?a=1' });
     await read();
-    const about = () => aboutPayments(engine.database, configured);
+    const about = () => aboutPayments(engine, configured);
     expect(await about()).toEqual([
       {
         says: expect.stringMatching(new RegExp(`^the payment ${id} of 50 USD for the job job_\\w+ of acme waits`)),
@@ -125,7 +124,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
         url: 'https://pay.example/inv?a=1',
       },
     ]);
-    expect(await aboutPayments(engine.database, new Set())).toEqual([]);
+    expect(await aboutPayments(engine, new Set())).toEqual([]);
     front.meddle(() => ({ status: 403, body: { error: 'no scope' } }));
     for (let count = 0; count < 3; count += 1) {
       engine.clock.advance(hourMs);
@@ -141,7 +140,7 @@ describeAnyDatabase('what waits for money', (openFresh) => {
     const { sandbox, contractId, engine, read } = await open();
     for (let count = 0; count < 520; count += 1) sandbox.billContract(contractId);
     await read();
-    const about = await aboutPayments(engine.database, new Set(['acme']));
+    const about = await aboutPayments(engine, new Set(['acme']));
     expect(about).toHaveLength(21);
     expect(about.at(-1)?.says).toBe('other payments that wait for a person: 480');
     expect(engine.log.lines().filter(({ alert }) => alert === 'payment_waiting')).toHaveLength(1);

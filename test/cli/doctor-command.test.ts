@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
-import { createInstallStore } from '../../src/installs/install-store.ts';
+import { saveConnectedInstall } from '../../src/installs/install-store.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -281,8 +281,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
 
   it('says nothing of orphans where the installs that are connected cannot be read', async () => {
     await workspace.receive(hired());
-    await workspace.withStorage(async ({ database, box }) => {
-      await createInstallStore(database, box).save({
+    await workspace.withStorage(async (ctx) => {
+      await saveConnectedInstall(ctx, {
         install: 'globex',
         source: 'platform',
         token: 'ot_ptk_globex',
@@ -292,8 +292,8 @@ describe('gangway doctor', { timeout: 20_000 }, () => {
         organizationId: null,
         connectedAt: new Date().toISOString(),
       });
-      const token = box.seal(Buffer.from('ot_ptk_globex'), 'elsewhere');
-      await inTransaction(database, (tx) => tx.updateTable('connectedInstall').set({ token }).execute());
+      const token = ctx.box.seal(Buffer.from('ot_ptk_globex'), 'elsewhere');
+      await inTransaction(ctx.database, (tx) => tx.updateTable('connectedInstall').set({ token }).execute());
     });
     changeConfig({ installs: {} });
     expect((await examine()).checks).toMatchObject([

@@ -1,5 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { hasPostponed } from '../../src/memberships/derivation-store.ts';
+import { listMemberships } from '../../src/memberships/membership-list-store.ts';
 import { openIdleMarketplace } from '../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
@@ -74,8 +76,8 @@ describe('commands of an operator', () => {
     await hireAll();
     await workspace.receive(unlink());
     await workspace.whileRunning(async () => {
-      await workspace.withStorage(async ({ memberships }) => {
-        const list = () => memberships.list({ limit: 10 });
+      await workspace.withStorage(async ({ database }) => {
+        const list = () => listMemberships(database.kysely, { limit: 10 });
         await until('all are held', list, (seen) => seen.every(({ state }) => state === 'held'));
       });
     });
@@ -84,13 +86,13 @@ describe('commands of an operator', () => {
   /** Runs the bridge until nothing is left to do. */
   const act = () =>
     workspace.whileRunning(() =>
-      workspace.withStorage(async ({ database: { kysely }, memberships }) => {
+      workspace.withStorage(async (ctx) => {
         const countLeft = async () => {
-          const moving = kysely
+          const moving = ctx.database.kysely
             .selectFrom('membership')
             .select('id')
             .where((eb) => eb.or([eb('nextAttemptAt', 'is not', null), eb('removeAfter', 'is not', null)]));
-          return Number(await memberships.hasPostponed()) + (await moving.execute()).length;
+          return Number(await hasPostponed(ctx)) + (await moving.execute()).length;
         };
         await until('nothing is left to do', countLeft, (left) => left === 0);
       }),

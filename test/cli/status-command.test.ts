@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
+import { recordToolTrouble } from '../../src/converge/tool-trouble-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
 import { writeSetting } from '../../src/db/setting-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
@@ -76,8 +76,8 @@ describe('gangway status', () => {
   it('says which tool is in trouble while an instance runs, and explain says it too', async () => {
     const createdAt = new Date().toISOString();
     await workspace.receive(fullEvent({ type: 'contract.started', createdAt }));
-    await workspace.withStorage(async ({ database }) => {
-      await createToolTroubleStore(database).record({
+    await workspace.withStorage(async (ctx) => {
+      await recordToolTrouble(ctx, {
         tool: 'list',
         errorCode: 'unavailable',
         message: 'no answer',

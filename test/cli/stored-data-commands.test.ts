@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { toInstantText } from '../../src/domain/marketplace-text.ts';
+import { postponeDelivery } from '../../src/inbox/inbox-store.ts';
 import { createBridgeWorkspace, type Workspace } from '../support/bridge-workspace.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { minutesAgo } from '../support/lifecycle-events.ts';
@@ -227,7 +228,7 @@ describe('commands about what is stored', () => {
 
   it('deliveries replay --failed takes up what was given up', async () => {
     expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 0 });
-    await workspace.withStorage(({ inbox }) => inbox.postpone(1, 'given up', null));
+    await workspace.withStorage((ctx) => postponeDelivery(ctx, 1, 'given up', null));
     const { stdout } = await run('deliveries', 'list', '--state', 'failed');
     expect(stdout).toMatch(/^1 .+ failed +1 +given up$/m);
     expect(await runJson('deliveries', 'replay', '--failed')).toEqual({ replayed: 1 });

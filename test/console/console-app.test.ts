@@ -6,10 +6,10 @@ import { createChanges } from '../../src/console/changes.ts';
 import { createConsoleApp } from '../../src/console/console-app.ts';
 import type { ConsoleServices, CustomerServices } from '../../src/console/console-parts.ts';
 import { waitingKinds } from '../../src/console/waiting-store.ts';
-import { createInstanceStore } from '../../src/db/instance-store.ts';
+import { beatInstance, listInstances, stopInstance } from '../../src/db/instance-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import type { Install } from '../../src/domain/install.ts';
 import { keepForMs } from '../../src/domain/instance.ts';
-import type { Install } from '../../src/installs/install.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { alertKinds } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
@@ -17,6 +17,7 @@ import { createLoop, type Loop } from '../../src/lib/loop.ts';
 import { createReadiness, type Readiness } from '../../src/lib/readiness.ts';
 import { createApprovals } from '../../src/operator/approvals.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { listPlans } from '../../src/removals/plan-store.ts';
 import { listRemoved } from '../../src/removals/removal-total-store.ts';
 import { convergeDue, receiptsOf } from '../support/converging.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -47,15 +48,13 @@ describeAnyDatabase('the console', (openFresh) => {
   });
 
   function open({ loops = [] as Loop[], token: wanted = undefined as string | undefined, installs = ['acme'] } = {}) {
-    const { database, metrics, inbox, memberships } = engine;
+    const { database, metrics } = engine;
     return request(
       createConsoleApp({
         loops,
         metrics,
         database,
         installs: new Map(installs.map((install) => [install, {} as Install])),
-        inbox,
-        memberships,
         // No page that acts is asked for here.
         services: {} as ConsoleServices,
         config: Config.parse({ console: wanted === undefined ? {} : { token: wanted } }),
@@ -64,7 +63,7 @@ describeAnyDatabase('the console', (openFresh) => {
         changes: createChanges(),
         logger: engine.logger,
         listRemoved: () => listRemoved(engine.database),
-        listInstances: createInstanceStore(engine.database).list,
+        listInstances: () => listInstances(engine.database.kysely),
         readiness,
         clock: engine.clock,
         // No page is asked for here.
@@ -183,7 +182,6 @@ describeAnyDatabase('the console', (openFresh) => {
   });
 
   it('shows which instances run, and how long ago each was heard of', async () => {
-    const instances = createInstanceStore(engine.database);
     const beat = (id: string, secondsAgo: number) => {
       const beatAt = instantIn(engine.clock, -secondsAgo * 1000);
       const instance = {
@@ -193,13 +191,13 @@ describeAnyDatabase('the console', (openFresh) => {
         startedAt: beatAt,
         beatAt,
       };
-      return instances.beat(instance, instantIn(engine.clock, -keepForMs));
+      return beatInstance(engine.database, instance, instantIn(engine.clock, -keepForMs));
     };
     await beat('a', 86_401);
     await beat('b', 3600);
     await beat('c', 2);
     await beat('d', 1);
-    await instances.stop('d', toInstant(engine.clock.now()));
+    await stopInstance(engine.database, 'd', toInstant(engine.clock.now()));
 
     const { text } = await open().get('/metrics').expect(200);
     expect(text).toContain('gangway_instances{state="running"} 1');
@@ -283,7 +281,7 @@ describeAnyDatabase('the console', (openFresh) => {
     await incident.event('project_link.removed', wishOf(3));
     await incident.pass(15 * minutes);
     const operator = { actor: 'operator', at: toInstant(incident.engine.clock.now()) };
-    const [plan] = await incident.engine.plans.list({});
+    const [plan] = await listPlans(incident.engine, {});
     await decidePlan({ ...incident.engine, by: operator }, 'approve', plan?.id ?? 0);
     await incident.settle();
 
@@ -328,7 +326,11 @@ describeAnyDatabase('the console', (openFresh) => {
   });
 
   it('says that it failed, and nothing of how', async () => {
-    engine.memberships.countByState = () => Promise.reject(new Error('at row secret-row'));
+    const kysely = engine.database.kysely.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: () => Promise.reject(new Error('at row secret-row')),
+    });
+    engine.database = { ...engine.database, kysely };
     const answer = await open().get('/metrics').expect(500);
     expect(answer.body).toEqual({ error: 'The console could not answer now', code: 'internal' });
     expect(answer.text).not.toContain('secret-row');

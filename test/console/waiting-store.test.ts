@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
 import { listOldestWaiting, oldestWaiting, type Waiting, type WaitingKind } from '../../src/console/waiting-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
+import { requestReads } from '../../src/evidence/read-request-store.ts';
+import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -64,10 +66,10 @@ describeAnyDatabase('the oldest of what waits', (openFresh) => {
 
   it('is a contract and an install that are to be read, by install', async () => {
     await inTransaction(engine.database, async (tx) => {
-      await engine.readRequests.request(tx, [{ install: 'acme', contractId: 'cmc1' }], later);
-      await engine.readRequests.request(tx, [{ install: 'acme', contractId: 'cmc2' }], at);
-      await engine.readRequests.request(tx, [{ install: 'globex', contractId: 'cmc1' }], later);
-      await engine.installStates.wantRead(tx, ['acme'], at);
+      await requestReads(tx, [{ install: 'acme', contractId: 'cmc1' }], later);
+      await requestReads(tx, [{ install: 'acme', contractId: 'cmc2' }], at);
+      await requestReads(tx, [{ install: 'globex', contractId: 'cmc1' }], later);
+      await wantRead(tx, ['acme'], at);
     });
     const found = await listOldestWaiting(engine.database);
     expect(found).toHaveLength(3);

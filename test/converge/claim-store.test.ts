@@ -1,8 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
-import { createSettleStore } from '../../src/converge/settle-store.ts';
+import {
+  claimMemberships,
+  convergeLeaseMs,
+  installsWithMembershipsDue,
+  prolongClaim,
+  putBackClaim,
+  retryFailedOfTool,
+} from '../../src/converge/claim-store.ts';
+import { settleMembership } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimDue, claimOne, hire, numberedEvent, openClaims } from '../support/converging.ts';
+import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
+import { claimInstallRead, settleInstallRead } from '../../src/reconcile/read/install-state-store.ts';
+import { claimDue, claimOne, hire, numberedEvent } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -79,11 +88,10 @@ describeEachDialect('the claim store', (dialect) => {
   it('claims for the install that is asked for, and for no other', async () => {
     await hire(engine, 2);
     await engine.apply([numberedEvent('contract.started', 3)], 'globex');
-    const claims = openClaims(engine);
-    expect(await claims.installsDue('studio', now())).toEqual(['acme', 'globex']);
-    expect(await claims.installsDue('elsewhere', now())).toEqual([]);
+    expect(await installsWithMembershipsDue(engine, 'studio', now())).toEqual(['acme', 'globex']);
+    expect(await installsWithMembershipsDue(engine, 'elsewhere', now())).toEqual([]);
     const order = { tool: 'studio', token: 'w', now: now(), leasedUntil: later(), limit: 9 };
-    const claimed = await claims.claim({ ...order, install: 'globex', exclusiveBy: [] });
+    const claimed = await claimMemberships(engine, { ...order, install: 'globex', exclusiveBy: [] });
     expect(claimed).toMatchObject([{ install: 'globex', trainerId: 't3' }]);
   });
 
@@ -121,42 +129,42 @@ describeEachDialect('the claim store', (dialect) => {
   it('holds back what is older than a silence until its install is read', async () => {
     await hire(engine, 1);
     engine.clock.advance(1000);
-    await engine.installStates.hold(['acme'], now());
+    await holdInstalls(engine, ['acme'], now());
     expect(await claimDue(engine)).toEqual([]);
     engine.clock.advance(1000);
     await engine.apply([numberedEvent('contract.started', 2)]);
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't2' }]);
 
-    const read = await engine.installStates.claim(now(), later());
+    const read = await claimInstallRead(engine, now(), later());
     if (read === null) throw new Error('no read is due');
-    await engine.installStates.settle(read, now());
+    await settleInstallRead(engine, read, now());
     expect(await claimDue(engine)).toMatchObject([{ trainerId: 't1' }]);
   });
 
   it('makes due at once what had failed, when the tool answers again', async () => {
     await hire(engine, 2);
-    const claims = openClaims(engine);
     const [failed] = await claimDue(engine);
     if (failed === undefined) throw new Error('nothing was due');
     const inAnHour = instantIn(engine.clock, 3_600_000);
-    await createSettleStore(engine.database, engine.box, engine.rules.routeLink).settle(
+    await settleMembership(
+      engine,
       failed,
       { operation: 'add', outcome: 'failed', state: 'pending', nextAttemptAt: inAnHour },
       now(),
     );
-    await claims.retryFailed('elsewhere', now());
+    await retryFailedOfTool(engine, 'elsewhere', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: inAnHour });
-    await claims.retryFailed('studio', now());
+    await retryFailedOfTool(engine, 'studio', now());
     expect((await engine.membershipRows())[0]).toMatchObject({ nextAttemptAt: now() });
   });
 
   it('never gives one membership to two workers', async () => {
     await hire(engine, 60);
     const other = openForTest(url);
-    const stores = [openClaims(engine), openClaims(engine, other)];
+    const databases = [engine.database, other];
     const claimed = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        claimDue(engine, { claims: stores[index % 2], token: `w${index}`, limit: 5 }),
+        claimDue(engine, { database: databases[index % 2], token: `w${index}`, limit: 5 }),
       ),
     );
     // Who finds everything in sight locked gets less than asked for; the rest is still due.
@@ -170,9 +178,9 @@ describeEachDialect('the claim store', (dialect) => {
   it('prolongs no lease for a call that is no longer wanted', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
-    expect(await openClaims(engine).prolong(claim, now(), later())).toBe(true);
+    expect(await prolongClaim(engine, claim, now(), later())).toBe(true);
     await engine.apply([numberedEvent('contract.ended', 1)]);
-    expect(await openClaims(engine).prolong(claim, now(), later())).toBe(false);
+    expect(await prolongClaim(engine, claim, now(), later())).toBe(false);
   });
 
   it('puts back only what it still holds', async () => {
@@ -180,9 +188,9 @@ describeEachDialect('the claim store', (dialect) => {
     const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);
     const next = await claimOne(engine, 'next');
-    await openClaims(engine).putBack(late, now());
+    await putBackClaim(engine, late, now());
     expect(await engine.membershipRows()).toMatchObject([{ leaseToken: 'next' }]);
-    await openClaims(engine).putBack(next, now());
+    await putBackClaim(engine, next, now());
     expect(await engine.membershipRows()).toMatchObject([{ leaseToken: null }]);
   });
 });

@@ -1,10 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
 import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
-import { createSettleStore } from '../../src/converge/settle-store.ts';
+import { commitIntent } from '../../src/converge/settle-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimOne, converge, convergeDue, receiptsOf } from '../support/converging.ts';
+import { claimOne, converge, convergeDue, crashingAtReceipt, receiptsOf } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
@@ -106,8 +106,7 @@ describeAnyDatabase('a membership', (openFresh) => {
 
   it('is not added where the configuration leads to its group no more', async () => {
     await engine.apply([started]);
-    const settling = createSettleStore(engine.database, engine.box, () => undefined);
-    expect(await convergeDue(engine, tool, { settling })).toEqual(['add refused']);
+    expect(await convergeDue(engine, tool, { routeLink: () => undefined })).toEqual(['add refused']);
     expect(tool.calls.filter((call) => call.startsWith('add'))).toEqual([]);
     expect(await engine.rows('intent')).toEqual([]);
     expect(await membership()).toMatchObject({ state: 'failed', isOurs: false });
@@ -118,11 +117,8 @@ describeAnyDatabase('a membership', (openFresh) => {
 
   it('is known as ours after a crash between the call and its receipt', async () => {
     await engine.apply([started]);
-    const settling = {
-      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
-      settle: () => Promise.reject(new Error('crash')),
-    };
-    await expect(converge(engine, tool, await claimOne(engine), { settling })).rejects.toThrow('crash');
+    const database = crashingAtReceipt(engine.database);
+    await expect(converge(engine, tool, await claimOne(engine), { database })).rejects.toThrow('crash');
     expect(members()).toEqual(['cmu1']);
     expect(await receiptsOf(engine)).toEqual([]);
     expect(await convergeDue(engine, tool)).toEqual([]);
@@ -157,11 +153,8 @@ describeAnyDatabase('a membership', (openFresh) => {
     await engine.brake();
     const { adapter } = tool;
     const unseen = { ...tool, adapter: { ...adapter, capabilities: { ...adapter.capabilities, removesUnseen: true } } };
-    const settling = {
-      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
-      settle: () => Promise.reject(new Error('crash')),
-    };
-    await expect(converge(engine, unseen, await claimOne(engine), { settling })).rejects.toThrow('crash');
+    const database = crashingAtReceipt(engine.database);
+    await expect(converge(engine, unseen, await claimOne(engine), { database })).rejects.toThrow('crash');
     expect(members()).toEqual([]);
 
     engine.clock.advance(convergeLeaseMs);
@@ -200,9 +193,8 @@ describeAnyDatabase('a membership', (openFresh) => {
     await engine.apply([ended]);
     await convergeDue(engine, tool);
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2' })]);
-    const { begin } = createSettleStore(engine.database, engine.box, engine.rules.routeLink);
-    const now = () => toInstant(engine.clock.now());
-    await begin(
+    await commitIntent(
+      { ...engine, routeLink: engine.rules.routeLink },
       await claimOne(engine),
       { operation: 'add', found: null },
       now(),

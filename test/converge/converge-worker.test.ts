@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
 import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
-import { createLockStore, type LockStore } from '../../src/db/lock-store.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { countActive, createStudioWorker, hire, receiptsOf, untilActive } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
@@ -9,6 +8,7 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDialect } from '../support/tries.ts';
 import { until } from '../support/until.ts';
+import { watchQueries } from '../support/watch-queries.ts';
 
 describeAnyDialect('the worker of a tool', (dialect) => {
   let engine: Engine;
@@ -208,17 +208,13 @@ describeAnyDialect('the worker of a tool', (dialect) => {
     const leasedUntil = new Date(engine.clock.now().getTime() + convergeLeaseMs).toISOString();
     const held = { name: 'tool:studio', token: 'dead', leasedUntil };
     await engine.database.kysely.insertInto('namedLock').values(held).execute();
-    const store = createLockStore(engine.database);
     const asked: boolean[] = [];
-    const locks: LockStore = {
-      ...store,
-      async hold(...lock) {
-        const isHeld = await store.hold(...lock);
-        asked.push(isHeld);
-        return isHeld;
+    const database = watchQueries(engine.database, {
+      'insert namedLock': (held) => {
+        asked.push(held.length > 0);
       },
-    };
-    const worker = createStudioWorker(engine, tool, { locks });
+    });
+    const worker = createStudioWorker(engine, tool, { database });
     startLoops(worker);
     for (const turns of [1, 2]) {
       await until(

@@ -1,11 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
-import { createSettleStore } from '../../src/converge/settle-store.ts';
-import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
+import { listWaitingOfTools } from '../../src/converge/tool-trouble-store.ts';
 import { loadTools } from '../../src/operator/about-tools.ts';
 import { checkShown } from '../../src/operator/doctor-checks.ts';
-import { claimOne, converge, convergeDue } from '../support/converging.ts';
+import { claimOne, converge, convergeDue, crashingAtReceipt } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -45,7 +44,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
   const messages = async () => (await engine.rows('receipt')).map((row) => (row as { message: string | null }).message);
 
   /** What `gangway doctor` says of it beside what the server answers. */
-  const examine = async () => checkShown('studio', await createToolTroubleStore(engine.database).listWaiting());
+  const examine = async () => checkShown('studio', await listWaitingOfTools(engine));
 
   async function expectStrangersIn(): Promise<void> {
     expect(tool.members(group)).toEqual(expect.arrayContaining(strangers));
@@ -86,7 +85,7 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
     });
     expect((await messages()).at(-1)).toMatch(/^Unproven: /);
     expect(await examine()).toHaveLength(1);
-    const { attention } = await loadTools(engine.database, engine.clock.now());
+    const { attention } = await loadTools(engine, engine.clock.now());
     expect(attention).toMatchObject([
       { says: expect.stringMatching(/does not show who is in a group: .*unproven: 1$/) },
     ]);
@@ -107,11 +106,8 @@ describeAnyDatabase('a SCIM server', (openFresh) => {
   it('that shows nobody: the removal is sent after an addition whose answer was lost', async () => {
     await open({ showsMembers: 'never' });
     await engine.apply([started]);
-    const settling = {
-      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
-      settle: () => Promise.reject(new Error('crash')),
-    };
-    const adding = converge(engine, { ...createMemoryTool(), adapter }, await claimOne(engine), { settling });
+    const database = crashingAtReceipt(engine.database);
+    const adding = converge(engine, { ...createMemoryTool(), adapter }, await claimOne(engine), { database });
     await expect(adding).rejects.toThrow('crash');
     expect(newcomers()).toHaveLength(1);
     expect(await membership()).toMatchObject({ memberId: null });

@@ -4,9 +4,11 @@ import { inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../src/domain/evidence.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { removeAgain } from '../../src/memberships/look-store.ts';
-import { createOwnershipStore } from '../../src/memberships/ownership-store.ts';
+import { adoptMember } from '../../src/memberships/ownership-store.ts';
 import { decidePlan } from '../../src/operator/decide-plan.ts';
+import { listPlans } from '../../src/removals/plan-store.ts';
 import { claimDue, converge } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -105,7 +107,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     expect(first.length).toBeGreaterThan(0);
     expect(first.length).toBeLessThan(150);
     engine.clock.advance(5 * minutes);
-    while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
+    while (await hasPostponed(engine)) await engine.merge(emptyEvidence());
     expect(await unmetSince()).toEqual(numbers.map(() => at));
   });
 
@@ -130,7 +132,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     await engine.apply([started]);
     await convergeAll();
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
-    while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
+    while (await hasPostponed(engine)) await engine.merge(emptyEvidence());
     engine.clock.advance(16 * minutes);
     expect(await convergeAll()).toEqual([1 * minutes]);
   });
@@ -155,10 +157,10 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     await convergeAll();
     engine.clock.advance(2 * 60 * minutes);
     await engine.apply([fullEvent({ type: 'project_link.removed' })]);
-    while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
+    while (await hasPostponed(engine)) await engine.merge(emptyEvidence());
     engine.clock.advance(15 * minutes);
     expect(await convergeAll()).toEqual([]);
-    const [plan] = await engine.plans.list({ state: 'open' });
+    const [plan] = await listPlans(engine, { state: 'open' });
     engine.clock.advance(30 * minutes);
     const by = { actor: 'operator', at: toInstant(engine.clock.now()) };
     await decidePlan({ ...engine, by }, 'approve', plan?.id ?? 0);
@@ -200,7 +202,7 @@ describeAnyDatabase('how long a trainer waits for what is wanted', (openFresh) =
     expect(await convergeAll()).toEqual([undefined]);
     const [{ id, memberId } = { id: 0, memberId: null }] = await engine.membershipRows();
     const by = { actor: 'operator', at: toInstant(engine.clock.now()) };
-    await createOwnershipStore(database, engine.memberships).adopt(id, by);
+    await adoptMember(engine, id, by);
     engine.clock.advance(3 * seconds);
     expect(await convergeAll()).toEqual([3 * seconds]);
 

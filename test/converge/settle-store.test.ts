@@ -1,15 +1,17 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { AccountUse } from '../../src/converge/account-store.ts';
-import type { Claim } from '../../src/converge/claim-store.ts';
-import { convergeLeaseMs } from '../../src/converge/claim-store.ts';
+import { type Claim, convergeLeaseMs, installsWithMembershipsDue } from '../../src/converge/claim-store.ts';
 import type { ConvergeResult } from '../../src/converge/converge-result.ts';
-import { createSettleStore } from '../../src/converge/settle-store.ts';
+import type { Intent } from '../../src/converge/intent-store.ts';
+import { commitIntent, settleMembership } from '../../src/converge/settle-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
-import { claimDue, claimOne, hire, numberedEvent, openClaims, receiptsOf } from '../support/converging.ts';
+import { findKnownMembers } from '../../src/memberships/account-owner-store.ts';
+import { claimDue, claimOne, hire, numberedEvent, receiptsOf } from '../support/converging.ts';
 import { describeEachDialect, openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { untilWaitForLocks } from '../support/lock-waiters.ts';
+import { watchQueries } from '../support/watch-queries.ts';
 
 const added: ConvergeResult = {
   operation: 'add',
@@ -31,7 +33,9 @@ describeEachDialect('the settle store', (dialect) => {
   const now = () => toInstant(engine.clock.now());
   const later = () => instantIn(engine.clock, convergeLeaseMs);
 
-  const settling = () => createSettleStore(engine.database, engine.box, engine.rules.routeLink);
+  const begin = (claim: Claim, intent: Intent) =>
+    commitIntent({ ...engine, routeLink: engine.rules.routeLink }, claim, intent, now(), later());
+  const settle = (claim: Claim, result: ConvergeResult) => settleMembership(engine, claim, result, now());
 
   it('gives a lease that has run out to the next, and keeps of the late one only what it learnt', async () => {
     await hire(engine, 1);
@@ -42,9 +46,8 @@ describeEachDialect('the settle store', (dialect) => {
     const next = await claimOne(engine, 'next');
     expect(next.id).toBe(late.id);
 
-    const { begin, settle } = settling();
-    expect(await begin(late, { operation: 'add', found: null }, now(), later())).toBeNull();
-    await settle(late, added, now());
+    expect(await begin(late, { operation: 'add', found: null })).toBeNull();
+    await settle(late, added);
     expect(await engine.membershipRows()).toMatchObject([
       // What it learnt is kept, and the tool is looked at again.
       { state: 'pending', leaseToken: 'next', memberId: 'm1', isOurs: true, lookAgain: true },
@@ -65,8 +68,8 @@ describeEachDialect('the settle store', (dialect) => {
         .execute();
     await set('t1', 'm1', 'active');
     await set('t2', 'm2', 'removed');
-    const { knownMembers } = settling();
-    const known = async (of: Claim) => [...(await knownMembers(of, ['m1', 'm2', 'm3']))].toSorted();
+    const known = async (of: Claim) =>
+      [...(await findKnownMembers(engine.database.kysely, of, ['m1', 'm2', 'm3']))].toSorted();
     expect(await known(one)).toEqual(['m1', 'm2']);
     await set('t1', 'm1', 'removed');
     expect(await known(one)).toEqual(['m2']);
@@ -78,9 +81,8 @@ describeEachDialect('the settle store', (dialect) => {
     const late = await claimOne(engine, 'late');
     engine.clock.advance(convergeLeaseMs);
     const next = await claimOne(engine, 'next');
-    const { settle } = settling();
-    await settle(late, added, now());
-    await settle(next, { ...added, outcome: 'already_member' }, now());
+    await settle(late, added);
+    await settle(next, { ...added, outcome: 'already_member' });
     expect(await engine.membershipRows()).toMatchObject([{ nextAttemptAt: now(), leaseToken: null }]);
     expect(await claimDue(engine)).toHaveLength(1);
   });
@@ -89,8 +91,7 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     await engine.apply([numberedEvent('contract.ended', 1)]);
-    const { begin } = settling();
-    expect(await begin(claim, { operation: 'add', found: null }, now(), later())).toBeNull();
+    expect(await begin(claim, { operation: 'add', found: null })).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
     expect(await engine.membershipRows()).toMatchObject([{ isOurs: false, state: 'removed' }]);
   });
@@ -98,17 +99,17 @@ describeEachDialect('the settle store', (dialect) => {
   it('lets no call begin while it is being decided that something else is wanted', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
-    const { memberships } = engine;
-    const { membershipsOf } = memberships;
-    let begun: Promise<AccountUse | null> = Promise.resolve(null);
-    memberships.membershipsOf = async (tx, trainerIds) => {
-      const rows = await membershipsOf(tx, trainerIds);
-      const intent = { operation: 'add', found: null } as const;
-      begun = settling().begin(claim, intent, now(), later());
-      // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
-      if (dialect.name === 'postgres') await Promise.race([begun, untilWaitForLocks(engine.database, 1)]);
-      return rows;
-    };
+    const { database } = engine;
+    let begun: Promise<AccountUse | null> | undefined;
+    engine.database = watchQueries(database, {
+      'select membership': async (rows) => {
+        if (begun !== undefined || !rows.some(({ leaseToken }) => leaseToken === claim.token)) return;
+        engine.database = database;
+        begun = begin(claim, { operation: 'add', found: null });
+        // It waits for this transaction: SQLite has one writer, PostgreSQL says who waits for a row.
+        if (dialect.name === 'postgres') await Promise.race([begun, untilWaitForLocks(database, 1)]);
+      },
+    });
     await engine.apply([numberedEvent('contract.ended', 1)]);
     expect(await begun).toBeNull();
     expect(await engine.rows('intent')).toEqual([]);
@@ -119,7 +120,7 @@ describeEachDialect('the settle store', (dialect) => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs);
-    const begun = settling().begin(claim, { operation: 'add', found: null }, now(), later());
+    const begun = begin(claim, { operation: 'add', found: null });
     expect(await begun).toBeNull();
   });
 
@@ -128,7 +129,7 @@ describeEachDialect('the settle store', (dialect) => {
     const claim = await claimOne(engine);
     engine.clock.advance(convergeLeaseMs - 1);
     const intent = { operation: 'add', found: null } as const;
-    expect(await settling().begin(claim, intent, now(), later())).toEqual({
+    expect(await begin(claim, intent)).toEqual({
       isShared: false,
       isOfAnother: false,
       isLastOfAccount: false,
@@ -144,10 +145,9 @@ describeEachDialect('the settle store', (dialect) => {
   it('asks for another look where something else came to be wanted during the call', async () => {
     await hire(engine, 1);
     const claim = await claimOne(engine);
-    const { begin, settle } = settling();
-    await begin(claim, { operation: 'add', found: null }, now(), later());
+    await begin(claim, { operation: 'add', found: null });
     await engine.apply([numberedEvent('contract.ended', 1)]);
-    await settle(claim, added, now());
+    await settle(claim, added);
     expect(await engine.membershipRows()).toMatchObject([
       {
         state: 'removing',
@@ -172,16 +172,16 @@ describeEachDialect('the settle store', (dialect) => {
       nextAttemptAt: now(),
       toolStatus: 503,
     };
-    await settling().settle(await claimOne(engine), failed, now());
-    await settling().settle(await claimOne(engine), failed, now());
+    await settle(await claimOne(engine), failed);
+    await settle(await claimOne(engine), failed);
     expect(await engine.membershipRows()).toMatchObject([{ attempts: 2, failure: 'no answer' }]);
     expect(await engine.rows('receipt')).toMatchObject([
       { toolStatus: 503, message: 'no answer' },
       { toolStatus: 503 },
     ]);
-    await settling().settle(await claimOne(engine), added, now());
+    await settle(await claimOne(engine), added);
     expect(await engine.membershipRows()).toMatchObject([{ attempts: 0, failure: null }]);
-    expect(await openClaims(engine).installsDue('studio', now())).toEqual([]);
+    expect(await installsWithMembershipsDue(engine, 'studio', now())).toEqual([]);
   });
 
   /** One person in two projects of the tool, added by us, and no longer on one contract. */
@@ -209,7 +209,7 @@ describeEachDialect('the settle store', (dialect) => {
     ],
   ])('tells of an account that is in use for %s', async (_, second, isShared) => {
     const claim = await leaveOne(second);
-    const begun = await settling().begin(claim, remove, now(), later());
+    const begun = await begin(claim, remove);
     const isOfAnother = second.trainer !== 't1';
     expect(begun).toMatchObject({ isShared, isOfAnother, isLastOfAccount: false });
   });
@@ -219,7 +219,7 @@ describeEachDialect('the settle store', (dialect) => {
     const { kysely } = engine.database;
     await kysely.updateTable('person').set({ workEmailDigest: null }).execute();
     await kysely.updateTable('membership').set({ memberId: 'm2' }).where('groupId', '=', 'lamps').execute();
-    const begun = await settling().begin(claim, remove, now(), later());
+    const begun = await begin(claim, remove);
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
@@ -230,14 +230,14 @@ describeEachDialect('the settle store', (dialect) => {
       .set({ memberId: null })
       .where('trainerId', '=', 't2')
       .execute();
-    const begun = await settling().begin(claim, remove, now(), later());
+    const begun = await begin(claim, remove);
     expect(begun).toMatchObject({ isShared: false, isOfAnother: false, isLastOfAccount: false });
   });
 
   it('counts an account as in use until the brake has let go of all of it', async () => {
     const claim = await leaveOne({ trainer: 't1' });
     await engine.apply([fullEvent({ type: 'project_link.removed', project: 'lamps', link: 'l2' })]);
-    const isLast = async () => (await settling().begin(claim, remove, now(), later()))?.isLastOfAccount;
+    const isLast = async () => (await begin(claim, remove))?.isLastOfAccount;
     // The other is about to be removed, and may yet be kept.
     expect(await isLast()).toBe(false);
     await engine.database.kysely
@@ -249,17 +249,13 @@ describeEachDialect('the settle store', (dialect) => {
 
   it('looks at what else an account was in when the whole of it is gone', async () => {
     const claim = await leaveOne({ trainer: 't1' });
-    await settling().settle(
-      claim,
-      {
-        operation: 'remove',
-        outcome: 'removed',
-        state: 'removed',
-        nextAttemptAt: null,
-        isOurs: false,
-      },
-      now(),
-    );
+    await settle(claim, {
+      operation: 'remove',
+      outcome: 'removed',
+      state: 'removed',
+      nextAttemptAt: null,
+      isOurs: false,
+    });
     expect(await engine.membershipRows()).toMatchObject([
       { state: 'removed', isOurs: false, nextAttemptAt: null },
       { state: 'active', wanted: true, lookAgain: true, nextAttemptAt: now() },
@@ -273,11 +269,13 @@ describeEachDialect('the settle store', (dialect) => {
       .set({ isOurs: false })
       .where('trainerId', '=', 't2')
       .execute();
-    await settling().settle(
-      claim,
-      { operation: 'remove', outcome: 'kept_for_another', state: 'removed', isOurs: false, nextAttemptAt: null },
-      now(),
-    );
+    await settle(claim, {
+      operation: 'remove',
+      outcome: 'kept_for_another',
+      state: 'removed',
+      isOurs: false,
+      nextAttemptAt: null,
+    });
     expect(await engine.membershipRows()).toMatchObject([
       { trainerId: 't1', state: 'removed', isOurs: false },
       { trainerId: 't2', state: 'active', isOurs: true },

@@ -2,18 +2,20 @@ import { type KyselyPlugin, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { bisection, firstIdBeyond, firstIdSince } from '../../src/db/first-id-since.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
 
 /** One every two minutes, with ids three apart. */
 async function storeSome(database: Database): Promise<{ id: number; receivedAt: string }[]> {
   const { kysely } = database;
-  const inbox = createInboxStore(database, createSecretBox(Buffer.alloc(32, 1)));
-  await inbox.append(Array.from({ length: 60 }, (_, n) => newDelivery(`${n}`)));
+  await appendDeliveries(
+    storageOf(database),
+    Array.from({ length: 60 }, (_, n) => newDelivery(`${n}`)),
+  );
   const stored = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
   const [gone, left] = [stored.filter((_, n) => n % 3 !== 0), stored.filter((_, n) => n % 3 === 0)];
   for (const { id } of gone) await kysely.deleteFrom('delivery').where('id', '=', id).execute();

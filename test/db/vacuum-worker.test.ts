@@ -6,10 +6,11 @@ import type { Database } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { shrinkFile } from '../../src/db/vacuum-worker.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { deleteOld } from '../../src/inbox/storage-store.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { newDelivery } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 
 describe('a SQLite file', () => {
   it('shrinks after its deliveries were deleted, in small steps', async () => {
@@ -62,10 +63,12 @@ it('is the only thing to shrink: PostgreSQL is left alone', async () => {
 });
 
 async function fillAndEmpty(database: Database): Promise<void> {
-  const store = createInboxStore(database, createSecretBox(Buffer.alloc(32, 1)));
   const bodies = Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(10_000)}`);
-  await store.append(bodies.map((body) => newDelivery(body)));
-  while ((await store.purge('2099-01-01', 50)) > 0);
+  await appendDeliveries(
+    storageOf(database),
+    bodies.map((body) => newDelivery(body)),
+  );
+  while ((await deleteOld(database, '2099-01-01', 50)) > 0);
 }
 
 async function countPages({ kysely }: Database): Promise<{ all: number; free: number }> {

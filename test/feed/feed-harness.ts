@@ -1,12 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { createFeedStore, type FeedStore } from '../../src/feed/feed-store.ts';
+import { claimFeed, listDueFeeds } from '../../src/feed/feed-store.ts';
 import { type FeedDeps, readFeed } from '../../src/feed/feed-worker.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createBindingStore } from '../../src/installs/binding-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { bindInstall } from '../../src/installs/binding-store.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -18,6 +17,7 @@ import type { Alerting } from '../support/alerting.ts';
 import { createFakeClock, type FakeClock } from '../support/fake-clock.ts';
 import { type Front, openFront } from '../support/front.ts';
 import { createLogLines, type LogLines } from '../support/log-lines.ts';
+import { storageOf } from '../support/storage-of.ts';
 
 /** The feed of one account in the sandbox, and what reads it, without the loop around it. */
 export interface FeedWorld {
@@ -28,7 +28,7 @@ export interface FeedWorld {
   clock: FakeClock;
   log: LogLines;
   deps: FeedDeps;
-  feeds: FeedStore;
+  storage: Storage;
   /** Raises so many events, each with the next number: from 0. */
   raise(count: number): void;
   /** Reads one page, if the feed is due. @returns whether it was */
@@ -60,14 +60,13 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
     links: fixedLinks(new Map()),
     pacing,
   });
-  const { append } = createInboxStore(database, createSecretBox(randomBytes(32)));
-  const feeds = createFeedStore(database);
+  const storage = storageOf(database);
   const usualSignal = AbortSignal.timeout(600_000);
   const grant = await source.readGrant(usualSignal);
-  await inTransaction(database, (tx) => createBindingStore(database).bind(tx, install, grant));
+  await inTransaction(database, (tx) => bindInstall(tx, install, grant));
   const deps: FeedDeps = {
-    feeds,
-    inbox: createInbox({ append, onAppended: () => undefined }),
+    ...storage,
+    inbox: createInbox({ append: (deliveries) => appendDeliveries(storage, deliveries), onAppended: () => undefined }),
     sources: new Map([[install, source]]),
     wouldDefer: async () => undefined,
     everyMs: 30_000,
@@ -81,8 +80,8 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
 
   async function read(given: FeedDeps = deps, signal = usualSignal): Promise<boolean> {
     const now = toInstant(clock.now());
-    const [due] = await given.feeds.due([install], now);
-    const claimed = due && (await given.feeds.claim(due, now, instantIn(clock, 90_000)));
+    const [due] = await listDueFeeds(given, [install], now);
+    const claimed = due && (await claimFeed(given, due, now, instantIn(clock, 90_000)));
     if (claimed === undefined) return false;
     await readFeed(given, claimed, signal);
     return true;
@@ -95,7 +94,7 @@ export async function openFeedWorld(database: Database, hears?: Alerting['hears'
     clock,
     log,
     deps,
-    feeds,
+    storage,
     read,
     raise(count) {
       for (let last = raised + count; raised < last; raised += 1) {

@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
+import { claimFeed, listDueFeeds, moveFeed, wantFeedRead } from '../../src/feed/feed-store.ts';
 import type { FeedDeps } from '../../src/feed/feed-worker.ts';
 import { instantIn } from '../../src/lib/clock.ts';
 import { createAlerting } from '../support/alerting.ts';
@@ -32,16 +34,16 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is read at once when a delivery rang, unless its readings fail', async () => {
-    const { raise, read, readAll, stored, clock, feeds, sandbox, account } = await open();
+    const { raise, read, readAll, stored, clock, sandbox, account, storage } = await open();
     await readAll();
     raise(1);
-    await feeds.wantRead('own', clock.now().toISOString());
+    await wantFeedRead(storage, 'own', clock.now().toISOString());
     expect(await readAll()).toBe(1);
     expect(await stored()).toEqual(upTo(1));
     sandbox.setFaults(account.accountId, { forbidden: { probability: 1, operations: ['GET /updates'] } });
     clock.advance(30_000);
     expect(await read()).toBe(true);
-    await feeds.wantRead('own', clock.now().toISOString());
+    await wantFeedRead(storage, 'own', clock.now().toISOString());
     expect(await read()).toBe(false);
   });
 
@@ -65,15 +67,15 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('starts over where its cursor is refused, and stores no event twice', async () => {
-    const { raise, read, readAll, stored, row, clock, feeds } = await open();
+    const { raise, read, readAll, stored, row, clock, storage } = await open();
     raise(3);
     await readAll();
     clock.advance(30_000);
-    const [due] = await feeds.due(['own'], clock.now().toISOString());
+    const [due] = await listDueFeeds(storage, ['own'], clock.now().toISOString());
     if (due === undefined) throw new Error('it is due');
-    const claimed = await feeds.claim(due, clock.now().toISOString(), clock.now().toISOString());
+    const claimed = await claimFeed(storage, due, clock.now().toISOString(), clock.now().toISOString());
     if (claimed === undefined) throw new Error('it is free');
-    await feeds.move(claimed, 'of another time', { readAt: '', nextReadAt: '' });
+    await moveFeed(storage, claimed, 'of another time', { readAt: '', nextReadAt: '' });
     raise(1);
     expect(await read()).toBe(true);
     expect(await row()).toMatchObject({ cursor: null, failures: 1 });
@@ -143,14 +145,17 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is read by one process at a time, and by another where that one has died', async () => {
-    const { raise, readAll, stored, feeds, clock } = await open();
+    const { raise, readAll, stored, clock, storage } = await open();
     raise(1);
     const now = () => clock.now().toISOString();
-    const [due] = await feeds.due(['own'], now());
+    const [due] = await listDueFeeds(storage, ['own'], now());
     if (due === undefined) throw new Error('it is due');
     const leasedUntil = instantIn(clock, 1000);
-    expect(await feeds.claim(due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
-    expect([await feeds.claim(due, now(), leasedUntil), await feeds.due(['own'], now())]).toEqual([undefined, []]);
+    expect(await claimFeed(storage, due, now(), leasedUntil)).toMatchObject({ cursor: null, failures: 0 });
+    expect([await claimFeed(storage, due, now(), leasedUntil), await listDueFeeds(storage, ['own'], now())]).toEqual([
+      undefined,
+      [],
+    ]);
     clock.advance(1000);
     expect(await readAll()).toBe(1);
     expect(await stored()).toEqual(upTo(1));
@@ -166,29 +171,30 @@ describeAnyDatabase('the feed', (openFresh) => {
   });
 
   it('is not moved back by a process that comes late', async () => {
-    const { raise, readAll, feeds, row, clock } = await open();
+    const { raise, readAll, row, clock, storage } = await open();
     const now = clock.now().toISOString();
-    const [due] = await feeds.due(['own'], now);
-    const late = due && (await feeds.claim(due, now, now));
+    const [due] = await listDueFeeds(storage, ['own'], now);
+    const late = due && (await claimFeed(storage, due, now, now));
     if (late === undefined) throw new Error('it is due');
     raise(2);
     await readAll();
     const { cursor } = (await row()) ?? {};
-    expect(await feeds.move(late, '0', { readAt: now, nextReadAt: now })).toBe(false);
+    expect(await moveFeed(storage, late, '0', { readAt: now, nextReadAt: now })).toBe(false);
     expect(await row()).toMatchObject({ cursor });
   });
 
   it('is another one where the token is of another account', async () => {
-    const { raise, read, readAll, stored, feeds, clock, deps } = await open();
+    const { raise, read, readAll, stored, clock, deps, storage } = await open();
     raise(1);
     await readAll();
-    const other = await feeds.claim(
+    const other = await claimFeed(
+      storage,
       { install: 'own', grantId: 'org_other' },
       clock.now().toISOString(),
       clock.now().toISOString(),
     );
     expect(other).toMatchObject({ cursor: null });
-    expect(await feeds.due(['another'], clock.now().toISOString())).toEqual([]);
+    expect(await listDueFeeds(storage, ['another'], clock.now().toISOString())).toEqual([]);
     expect(await read(deps)).toBe(false);
     expect(await stored()).toEqual(upTo(1));
   });
@@ -215,7 +221,7 @@ describeAnyDatabase('a process that dies while it reads the feed', (openFresh) =
 
 /** Reads until so many calls were made, and dies in the next one: before or after it had its effect. */
 async function liveFor({ deps, read }: FeedWorld, calls: number): Promise<void> {
-  const death = new Error('the process died');
+  const death = new AppError('internal', 'the process died');
   let left = calls;
   const mortal = <Given extends unknown[], Answer>(call: (...given: Given) => Promise<Answer>) => {
     return async (...given: Given): Promise<Answer> => {
@@ -226,14 +232,19 @@ async function liveFor({ deps, read }: FeedWorld, calls: number): Promise<void> 
       return answer;
     };
   };
-  const { feeds, inbox, sources } = deps;
+  const { database, inbox, sources } = deps;
   const { readUpdates } = sources.get('own') ?? {};
   if (readUpdates === undefined) throw new Error('the source has a feed');
   const dying: FeedDeps = {
     ...deps,
     inbox: { append: mortal(inbox.append) },
     sources: new Map([['own', { readUpdates: mortal(readUpdates) }]]),
-    feeds: { ...feeds, claim: mortal(feeds.claim), move: mortal(feeds.move), postpone: () => Promise.reject(death) },
+    // Once it is dead, it stores nothing more.
+    database: {
+      ...database,
+      transact: (work, isDurable) =>
+        left < 0 ? Promise.reject(death) : mortal(() => database.transact(work, isDurable))(),
+    },
   };
   try {
     while (await read(dying));

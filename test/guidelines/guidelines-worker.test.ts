@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { createGuidelineReadingStore } from '../../src/guidelines/guideline-reading-store.ts';
+import { listManualReadings } from '../../src/guidelines/guideline-reading-store.ts';
 import { createGuidelinesWorker } from '../../src/guidelines/guidelines-worker.ts';
 import { startLoops } from '../support/engine-harness.ts';
 import { openGuidelineWorld } from '../support/guidelines/guideline-world.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
 
@@ -45,14 +46,14 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
   async function open() {
     const database = await openDatabase();
     const world = await openGuidelineWorld(database);
-    const readings = createGuidelineReadingStore(database);
+    const storage = storageOf(database);
     const counts = new Map<string, number>();
     const workers: ReturnType<typeof createGuidelinesWorker>[] = [];
     let wanted = 0;
 
     return {
       world,
-      rows: readings.list,
+      rows: () => listManualReadings(storage),
       read: (install: string) => counts.get(install) ?? 0,
       start(...wanting: string[]) {
         wanted = wanting.length;
@@ -63,7 +64,7 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
           };
           return [install, { readPublications: read }] as const;
         });
-        const deps = { ...world.deps, sources: new Map(counted), readings, wanting: () => wanting, everyMs, pollMs: 5 };
+        const deps = { ...world.deps, sources: new Map(counted), storage, wanting: () => wanting, everyMs, pollMs: 5 };
         workers.push(createGuidelinesWorker(deps), createGuidelinesWorker(deps));
         startLoops(...workers);
       },
@@ -71,9 +72,13 @@ describeAnyDatabase('manuals on a schedule', (openDatabase) => {
       async untilRead() {
         for (const worker of workers) worker.wake();
         const now = world.clock.now().toISOString();
-        await until('nothing is due', readings.list, (rows) => {
-          return rows.length === wanted && rows.every((row) => row.leasedUntil === null && row.nextReadAt > now);
-        });
+        await until(
+          'nothing is due',
+          () => listManualReadings(storage),
+          (rows) => {
+            return rows.length === wanted && rows.every((row) => row.leasedUntil === null && row.nextReadAt > now);
+          },
+        );
       },
     };
   }

@@ -267,13 +267,16 @@ async function untilKilled(
 ): Promise<boolean> {
   let left = awaits;
   const { promise: death, resolve: die } = Promise.withResolvers<'killed'>();
-  const never = new Promise<never>(() => undefined);
+  // Whatever is made of an answer that never comes is never answered either.
+  const never: object = new Proxy(() => undefined, {
+    get: (_, name) => (name === 'then' ? () => undefined : never),
+    apply: () => never,
+  });
   const mortal = <T extends object>(part: T): T =>
     new Proxy(part, {
       get(target, name) {
         const member: unknown = Reflect.get(target, name);
-        // A transaction that was begun is rolled back when its process dies, and none may stay open here.
-        if (typeof member !== 'function' || name === 'noteIn') return member;
+        if (typeof member !== 'function') return member;
         return (...args: unknown[]) => {
           left -= 1;
           if (left > 0) return Reflect.apply(member, target, args);
@@ -283,11 +286,8 @@ async function untilKilled(
       },
     });
   const adapters = new Map([...deps.walls.adapters].map(([name, adapter]) => [name, mortal(adapter)]));
-  const dying: SyncInstallDeps = {
-    ...deps,
-    guidelines: mortal(deps.guidelines),
-    locks: mortal(deps.locks),
-    walls: { ...deps.walls, adapters },
-  };
+  // A transaction that was begun is rolled back when its process dies, and none may stay open here.
+  const database = { ...mortal(deps.database), kysely: mortal(deps.database.kysely) };
+  const dying: SyncInstallDeps = { ...deps, database, walls: { ...deps.walls, adapters } };
   return (await Promise.race([work(dying), death])) !== 'killed';
 }

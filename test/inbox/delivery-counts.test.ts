@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { countAll, countDeliveries } from '../../src/inbox/delivery-count-store.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { newDelivery } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const at = (minute: number) => new Date(Date.UTC(2026, 2, 15, 12, minute)).toISOString();
@@ -18,9 +18,11 @@ describeAnyDatabase('the counts of deliveries', (openFresh) => {
   it('are by install and state, of those since an instant', async () => {
     const database = await openFresh();
     const { kysely } = database;
-    const inbox = createInboxStore(database, createSecretBox(Buffer.alloc(32, 1)));
     const bodies = Array.from({ length: 40 }, (_, index) => index);
-    await inbox.append(bodies.map((n) => newDelivery(`${n}`, { install: n % 2 === 0 ? 'acme' : 'globex' })));
+    await appendDeliveries(
+      storageOf(database),
+      bodies.map((n) => newDelivery(`${n}`, { install: n % 2 === 0 ? 'acme' : 'globex' })),
+    );
     const stored = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
     for (const [index, { id }] of stored.entries()) {
       const row = { ...rows[index % rows.length], receivedAt: at(index), install: index < 20 ? 'acme' : 'globex' };

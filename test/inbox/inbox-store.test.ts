@@ -1,20 +1,36 @@
-import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { NewDelivery } from '../../src/domain/delivery.ts';
+import {
+  type DeliveryFilter,
+  listDeliveries,
+  listDeliveriesIn,
+  listDeliveryIds,
+} from '../../src/inbox/delivery-list-store.ts';
 import { readerVersion } from '../../src/inbox/event-schema.ts';
-import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import {
+  appendDeliveries,
+  dueDeliveries,
+  findBody,
+  findDelivery,
+  openBody,
+  postponeDelivery,
+  replayDeliveriesIn,
+  replayUnreadDeliveries,
+  settleDeliveries,
+} from '../../src/inbox/inbox-store.ts';
+import { deleteOld } from '../../src/inbox/storage-store.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, contractsStarted, newDelivery, workEmail } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 
-const box = createSecretBox(randomBytes(32));
 const later = '2026-03-16T00:00:00.000Z';
 const muchLater = '2027-01-01T00:00:00.000Z';
 
 interface World {
   database: Database;
-  store: InboxStore;
+  storage: Storage;
   /** Appends, and gives what each was answered. */
   append(...deliveries: NewDelivery[]): Promise<string[]>;
   ids(): Promise<number[]>;
@@ -25,13 +41,13 @@ interface World {
 
 async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
   const database = await openFresh();
-  const store = createInboxStore(database, box);
+  const storage = storageOf(database);
   const { kysely } = database;
   return {
     database,
-    store,
+    storage,
     async append(...deliveries) {
-      const appended = await store.append(deliveries);
+      const appended = await appendDeliveries(storage, deliveries);
       return appended.map(({ status }) => status);
     },
     async ids() {
@@ -39,11 +55,11 @@ async function openWorld(openFresh: () => Promise<Database>): Promise<World> {
       return rows.map(({ id }) => id);
     },
     async due(now = muchLater, limit = 100) {
-      const due = await store.due(kysely, now, limit);
+      const due = await dueDeliveries(storage, kysely, now, limit);
       return due.map(({ id }) => id);
     },
-    settle: (...ids) => inTransaction(database, (tx) => store.settle(tx, ids)),
-    replay: (ids) => inTransaction(database, (tx) => store.replay(tx, ids, later)),
+    settle: (...ids) => inTransaction(database, (tx) => settleDeliveries(tx, ids)),
+    replay: (ids) => inTransaction(database, (tx) => replayDeliveriesIn(tx, ids, later)),
   };
 }
 
@@ -83,28 +99,28 @@ describeEachDatabase('appending', (openFresh) => {
   });
 
   it('seals the body for its row, and opens it in no other', async () => {
-    const { append, store, database } = await openWorld(openFresh);
+    const { append, database, storage } = await openWorld(openFresh);
     await append(newDelivery(contractStarted(1)), newDelivery(contractStarted(2)));
-    const [one, two] = await store.due(database.kysely, muchLater, 2);
+    const [one, two] = await dueDeliveries(storage, database.kysely, muchLater, 2);
     if (one === undefined || two === undefined) throw new Error('two are due');
     expect(one.body.includes(workEmail)).toBe(false);
-    const opened = [one, two].map((due) => store.openBody(due).toString());
+    const opened = [one, two].map((due) => openBody(storage, due).toString());
     expect(opened.toSorted()).toEqual([contractStarted(1), contractStarted(2)]);
-    expect(() => store.openBody({ ...one, body: two.body })).toThrow('Could not decrypt');
-    expect(() => store.openBody({ ...one, install: 'globex' })).toThrow('Could not decrypt');
+    expect(() => openBody(storage, { ...one, body: two.body })).toThrow('Could not decrypt');
+    expect(() => openBody(storage, { ...one, install: 'globex' })).toThrow('Could not decrypt');
   });
 });
 
 describeEachDatabase('a repeat', (openFresh) => {
   it('takes up again what failed, of its own install only', async () => {
-    const { append, store, due, ids } = await openWorld(openFresh);
+    const { append, due, ids, storage } = await openWorld(openFresh);
     const body = contractStarted();
     await append(newDelivery(body), newDelivery(body, { install: 'globex' }));
-    for (const id of await ids()) await store.postpone(id, 'no luck', null);
+    for (const id of await ids()) await postponeDelivery(storage, id, 'no luck', null);
     expect(await due()).toEqual([]);
     expect(await append(newDelivery(body, { receivedAt: later }))).toEqual(['duplicate']);
     const [taken] = await due(later);
-    expect(await store.find(taken ?? 0)).toMatchObject({
+    expect(await findDelivery(storage, taken ?? 0)).toMatchObject({
       install: 'acme',
       state: 'pending',
       attempts: 0,
@@ -114,21 +130,21 @@ describeEachDatabase('a repeat', (openFresh) => {
   });
 
   it('takes up what failed also beside new ones, and in a batch', async () => {
-    const { append, store, due, ids } = await openWorld(openFresh);
+    const { append, due, ids, storage } = await openWorld(openFresh);
     await append(...contractsStarted(3));
-    for (const id of await ids()) await store.postpone(id, 'no luck', null);
+    for (const id of await ids()) await postponeDelivery(storage, id, 'no luck', null);
     const answers = await append(...contractsStarted(2), newDelivery(contractStarted(9)));
     expect(answers).toEqual(['duplicate', 'duplicate', 'accepted']);
     expect(await due()).toHaveLength(3);
   });
 
   it('leaves alone what is handled, ignored, unprocessable or waiting for its turn', async () => {
-    const { append, store, due, ids, settle } = await openWorld(openFresh);
+    const { append, due, ids, settle, storage } = await openWorld(openFresh);
     const all = [contractStarted(1), contractStarted(2), '{"type":"other"}', 'x'].map((body) => newDelivery(body));
     for (const delivery of all) await append(delivery);
     const [handled = 0, postponed = 0] = await ids();
     await settle(handled);
-    await store.postpone(postponed, 'later', later);
+    await postponeDelivery(storage, postponed, 'later', later);
     await append(...all);
     expect(await due('2026-03-15T12:00:00.000Z')).toEqual([]);
     expect(await due(later)).toEqual([postponed]);
@@ -152,23 +168,23 @@ describeEachDatabase('what is due', (openFresh) => {
   });
 
   it('waits for its time once it is postponed, and for ever once it is given up', async () => {
-    const { append, store, due } = await openWorld(openFresh);
+    const { append, due, storage } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
-    await store.postpone(1, 'no answer', later);
-    await store.postpone(1, 'no answer', later);
+    await postponeDelivery(storage, 1, 'no answer', later);
+    await postponeDelivery(storage, 1, 'no answer', later);
     expect(await due('2026-03-15T23:59:59.999Z')).toEqual([]);
     expect(await due(later)).toEqual([1]);
-    expect(await store.find(1)).toMatchObject({ state: 'pending', attempts: 2 });
-    await store.postpone(1, 'given up', null);
+    expect(await findDelivery(storage, 1)).toMatchObject({ state: 'pending', attempts: 2 });
+    await postponeDelivery(storage, 1, 'given up', null);
     expect(await due()).toEqual([]);
-    expect(await store.find(1)).toMatchObject({ state: 'failed', failure: 'given up' });
+    expect(await findDelivery(storage, 1)).toMatchObject({ state: 'failed', failure: 'given up' });
   });
 
   it('is settled together with what else its transaction does, or not at all', async () => {
-    const { append, store, database, due } = await openWorld(openFresh);
+    const { append, due, database } = await openWorld(openFresh);
     await append(...contractsStarted(2));
     const settling = inTransaction(database, async (tx) => {
-      await store.settle(tx, [1, 2]);
+      await settleDeliveries(tx, [1, 2]);
       throw new Error('something else failed');
     });
     await expect(settling).rejects.toThrow('something else failed');
@@ -176,25 +192,25 @@ describeEachDatabase('what is due', (openFresh) => {
   });
 
   it('holds what is replayed, whatever became of it', async () => {
-    const { append, store, due, settle, replay } = await openWorld(openFresh);
+    const { append, due, settle, replay, storage } = await openWorld(openFresh);
     for (const body of [contractStarted(1), contractStarted(2), 'x']) {
       await append(newDelivery(body));
     }
     await settle(1);
-    await store.postpone(2, 'given up', null);
+    await postponeDelivery(storage, 2, 'given up', null);
     expect(await replay([1, 2, 3, 99])).toEqual([1, 2, 3]);
     expect(await due(later)).toEqual([1, 2, 3]);
-    expect(await store.find(2)).toMatchObject({ state: 'pending', attempts: 0, failure: null });
+    expect(await findDelivery(storage, 2)).toMatchObject({ state: 'pending', attempts: 0, failure: null });
     expect(await replay([])).toEqual([]);
   });
 
   it('holds what an older reader could not read, when that is replayed', async () => {
-    const { append, store, due, database } = await openWorld(openFresh);
+    const { append, due, database, storage } = await openWorld(openFresh);
     for (const body of ['old', 'new', contractStarted()]) await append(newDelivery(body));
-    expect(await store.replayUnread(later)).toBe(0);
+    expect(await replayUnreadDeliveries(storage, later)).toBe(0);
     const older = { readerVersion: readerVersion - 1 };
     await database.kysely.updateTable('delivery').set(older).where('id', 'in', [1, 3]).execute();
-    expect(await store.replayUnread(later)).toBe(1);
+    expect(await replayUnreadDeliveries(storage, later)).toBe(1);
     expect(await due(later)).toEqual([1, 3]);
   });
 });
@@ -203,7 +219,7 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
   const unused = newDelivery('{"type":"payout.sent","note":"x"}', { deliveryId: 'd-1' });
 
   it('is not kept, and is a duplicate when it comes again', async () => {
-    const { append, store, database } = await openWorld(openFresh);
+    const { append, database, storage } = await openWorld(openFresh);
     expect(await append(unused)).toEqual(['ignored']);
     expect(await append(unused)).toEqual(['duplicate']);
     const rows = await database.kysely.selectFrom('delivery').selectAll().execute();
@@ -212,13 +228,13 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
     ]);
     expect(rows.map(({ body }) => body.length)).toEqual([0]);
     const notKept = { code: 'not_found', message: expect.stringContaining('was not kept') };
-    await expect(store.findBody(1)).rejects.toMatchObject(notKept);
+    await expect(findBody(storage, 1)).rejects.toMatchObject(notKept);
   });
 
   it('is not looked at again: there is nothing to look at', async () => {
-    const { append, store, due, replay } = await openWorld(openFresh);
+    const { append, due, replay, database } = await openWorld(openFresh);
     await append(unused, newDelivery('x'));
-    const [ignored] = await store.list({ state: 'ignored', limit: 1 });
+    const [ignored] = await listDeliveries(database.kysely, { state: 'ignored', limit: 1 });
     expect(await replay([ignored?.id ?? 0])).toEqual([]);
     expect(await due(later)).toEqual([]);
     expect(await replay([1, 2])).toHaveLength(1);
@@ -227,54 +243,54 @@ describeEachDatabase('a body of a type that nothing uses', (openFresh) => {
 
 describeEachDatabase('purging', (openFresh) => {
   it('deletes what is settled and old, a chunk at a time, and says when there is no more', async () => {
-    const { append, store, ids, settle } = await openWorld(openFresh);
+    const { append, ids, settle, database } = await openWorld(openFresh);
     await append(...contractsStarted(5));
     await append(newDelivery('x'), newDelivery(contractStarted(9), { receivedAt: later }));
     await settle(...(await ids()));
-    expect(await store.purge(later, 4)).toBe(4);
-    expect(await store.purge(later, 4)).toBe(2);
-    expect(await store.purge(later, 4)).toBe(0);
+    expect(await deleteOld(database, later, 4)).toBe(4);
+    expect(await deleteOld(database, later, 4)).toBe(2);
+    expect(await deleteOld(database, later, 4)).toBe(0);
     expect(await ids()).toHaveLength(1);
-    expect(await store.purge(muchLater, 4)).toBe(1);
+    expect(await deleteOld(database, muchLater, 4)).toBe(1);
     expect(await ids()).toEqual([]);
   });
 
   it('leaves what is still to be handled, however old, and goes past it', async () => {
-    const { append, store, ids, settle } = await openWorld(openFresh);
+    const { append, ids, settle, database } = await openWorld(openFresh);
     await append(...contractsStarted(10));
     await settle(9, 10);
     const purged = [];
-    for (let round = 0; round < 3; round += 1) purged.push(await store.purge(later, 3));
+    for (let round = 0; round < 3; round += 1) purged.push(await deleteOld(database, later, 3));
     expect(purged).toEqual([1, 1, 0]);
     expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
   });
 
   it('takes a body for new that comes again after it was purged', async () => {
-    const { append, store, settle } = await openWorld(openFresh);
+    const { append, settle, database } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
     await settle(1);
-    await store.purge(later, 10);
+    await deleteOld(database, later, 10);
     expect(await append(newDelivery(contractStarted()))).toEqual(['accepted']);
   });
 });
 
 describeEachDatabase('looking at deliveries', (openFresh) => {
   it('lists the newest first, by install and by state, without bodies', async () => {
-    const { append, store, settle } = await openWorld(openFresh);
+    const { append, settle, database } = await openWorld(openFresh);
     await append(newDelivery(contractStarted(1)));
     await append(newDelivery(contractStarted(1), { install: 'globex' }));
     await append(newDelivery(contractStarted(2)));
     await append(newDelivery('x', { deliveryId: 'd-4' }));
     await settle(1);
-    const list = async (filter: Partial<Parameters<InboxStore['list']>[0]>) =>
-      (await store.list({ limit: 10, ...filter })).map(({ id }) => id);
+    const list = async (filter: Partial<DeliveryFilter>) =>
+      (await listDeliveries(database.kysely, { limit: 10, ...filter })).map(({ id }) => id);
     expect(await list({})).toEqual([4, 3, 2, 1]);
     expect(await list({ limit: 2 })).toEqual([4, 3]);
     expect(await list({ install: 'acme' })).toEqual([4, 3, 1]);
     expect(await list({ state: 'pending' })).toEqual([3, 2]);
     expect(await list({ install: 'globex', state: 'pending' })).toEqual([2]);
     expect(await list({ install: 'unknown' })).toEqual([]);
-    const [unprocessable] = await store.list({ state: 'unprocessable', limit: 1 });
+    const [unprocessable] = await listDeliveries(database.kysely, { state: 'unprocessable', limit: 1 });
     expect(unprocessable).toMatchObject({
       id: 4,
       install: 'acme',
@@ -288,27 +304,29 @@ describeEachDatabase('looking at deliveries', (openFresh) => {
   });
 
   it('finds one by its number, or nothing', async () => {
-    const { append, store } = await openWorld(openFresh);
+    const { append, storage } = await openWorld(openFresh);
     await append(newDelivery(contractStarted()));
-    expect(await store.find(1)).toMatchObject({ id: 1, eventType: 'contract.started' });
-    expect(await store.find(2)).toBeUndefined();
+    expect(await findDelivery(storage, 1)).toMatchObject({ id: 1, eventType: 'contract.started' });
+    expect(await findDelivery(storage, 2)).toBeUndefined();
   });
 });
 
 describeEachDatabase('listing deliveries', (openFresh) => {
   it('is by what they are about, of which type, from when and page by page', async () => {
-    const { append, store } = await openWorld(openFresh);
+    const { append, database } = await openWorld(openFresh);
     for (const number of [1, 2, 3]) await append(newDelivery(contractStarted(number)));
-    const all = await store.list({ limit: 10 });
+    const all = await listDeliveries(database.kysely, { limit: 10 });
     expect(all.map(({ id }) => id)).toEqual([3, 2, 1]);
-    expect(await store.listIds({ limit: 1, before: 3 })).toEqual([2]);
+    expect(await listDeliveryIds(database.kysely, { limit: 1, before: 3 })).toEqual([2]);
     const subject = all[1]?.subjectId ?? '';
-    expect(await store.listIds({ limit: 10, subjects: [subject] })).toEqual([2]);
-    expect(await store.listIds({ limit: 10, subjects: [] })).toEqual([]);
-    expect(await store.listIds({ limit: 10, type: 'contract.ended' })).toEqual([]);
+    expect(await listDeliveryIds(database.kysely, { limit: 10, subjects: [subject] })).toEqual([2]);
+    expect(await listDeliveryIds(database.kysely, { limit: 10, subjects: [] })).toEqual([]);
+    expect(await listDeliveryIds(database.kysely, { limit: 10, type: 'contract.ended' })).toEqual([]);
     const receivedAt = all[0]?.receivedAt ?? '';
-    expect(await store.listIds({ limit: 10, since: receivedAt, until: receivedAt })).toEqual([3, 2, 1]);
-    expect(await store.listIds({ limit: 10, since: muchLater })).toEqual([]);
-    expect((await store.listIn([1, 3, 99])).map(({ id }) => id)).toEqual([3, 1]);
+    expect(await listDeliveryIds(database.kysely, { limit: 10, since: receivedAt, until: receivedAt })).toEqual([
+      3, 2, 1,
+    ]);
+    expect(await listDeliveryIds(database.kysely, { limit: 10, since: muchLater })).toEqual([]);
+    expect((await listDeliveriesIn(database.kysely, [1, 3, 99])).map(({ id }) => id)).toEqual([3, 1]);
   });
 });

@@ -1,24 +1,24 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { digestOf } from '../../src/inbox/body-key.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractStarted, newDelivery } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 
-const box = createSecretBox(randomBytes(32));
 const later = '2026-03-16T00:00:00.000Z';
 
 const byDoorbell = (body: string) => newDelivery(body, { deliveryId: 'd-1' });
 const byFeed = (body: string) => newDelivery(body, { headers: '{}', receivedAt: later });
 
 function openInbox(database: Database) {
-  const store = createInboxStore(database, box);
+  const storage = storageOf(database);
   return {
-    store,
+    list: (limit: number) => listDeliveries(database.kysely, { limit }),
     append: async (...deliveries: ReturnType<typeof newDelivery>[]) =>
-      (await store.append(deliveries)).map(({ status }) => status),
+      (await appendDeliveries(storage, deliveries)).map(({ status }) => status),
   };
 }
 
@@ -40,12 +40,12 @@ describeEachDatabase('a body that comes twice', (openFresh) => {
       [byDoorbell, byFeed],
       [byFeed, byDoorbell],
     ]) {
-      const { append, store } = openInbox(await openFresh());
+      const { append, list } = openInbox(await openFresh());
       const answers = [];
       for (const way of [...ways, ...ways]) answers.push(...(await append(way(body))));
       expect(answers.slice(1)).toEqual(['duplicate', 'duplicate', 'duplicate']);
       expect(answers[0]).not.toBe('duplicate');
-      expect(await store.list({ limit: 9 })).toHaveLength(1);
+      expect(await list(9)).toHaveLength(1);
     }
   });
 
@@ -57,9 +57,9 @@ describeEachDatabase('a body that comes twice', (openFresh) => {
   });
 
   it('has the SHA-256 of its bytes at the end of its key', async () => {
-    const { append, store } = openInbox(await openFresh());
+    const { append, list } = openInbox(await openFresh());
     await append(byDoorbell(contractStarted()));
-    const [listed] = await store.list({ limit: 1 });
+    const [listed] = await list(1);
     expect(listed && digestOf(listed.bodySha256)).toEqual(digest(contractStarted()));
   });
 });

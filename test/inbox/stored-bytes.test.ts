@@ -1,22 +1,21 @@
-import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries, removeDeliveries } from '../../src/inbox/inbox-store.ts';
+import { deleteOld, readStored } from '../../src/inbox/storage-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { contractsStarted, newDelivery } from '../support/deliveries.ts';
+import { storageOf } from '../support/storage-of.ts';
 
-const box = createSecretBox(randomBytes(32));
 const later = '2026-03-16T00:00:00.000Z';
 const muchLater = '2027-01-01T00:00:00.000Z';
 
 async function openStored(openFresh: () => Promise<Database>) {
   const database = await openFresh();
-  const store = createInboxStore(database, box);
+  const storage = storageOf(database);
   return {
     database,
-    store,
-    counted: async () => Object.fromEntries(await store.readStored()),
+    storage,
+    counted: async () => Object.fromEntries(await readStored(database.kysely)),
     settleAll: () => inTransaction(database, (tx) => tx.updateTable('delivery').set({ nextAttemptAt: null }).execute()),
   };
 }
@@ -33,61 +32,61 @@ async function weigh({ kysely }: Database): Promise<Record<string, number>> {
 
 describeEachDatabase('the bytes that an install has stored', (openFresh) => {
   it('are counted when they are stored, once each, for each install by itself', async () => {
-    const { store, database, counted } = await openStored(openFresh);
+    const { counted, database, storage } = await openStored(openFresh);
     const large = newDelivery('x'.repeat(200_000), { install: 'globex' });
     const odd = newDelivery('é', { headers: '{"user-agent":"é"}' });
-    await store.append([...contractsStarted(3), large, odd]);
+    await appendDeliveries(storage, [...contractsStarted(3), large, odd]);
     const first = await counted();
     expect(first).toEqual(await weigh(database));
     expect(first['globex']).toBeGreaterThan(200_000);
-    await store.append([...contractsStarted(3), large]);
+    await appendDeliveries(storage, [...contractsStarted(3), large]);
     expect(await counted()).toEqual(first);
   });
 
   it('count little where the body is not kept', async () => {
-    const { store, counted } = await openStored(openFresh);
-    await store.append([newDelivery(`{"type":"payout.sent","x":"${'x'.repeat(200_000)}"}`)]);
+    const { counted, storage } = await openStored(openFresh);
+    await appendDeliveries(storage, [newDelivery(`{"type":"payout.sent","x":"${'x'.repeat(200_000)}"}`)]);
     expect((await counted())['acme']).toBeLessThan(1000);
   });
 
   it('are fewer by what is purged or forgotten, and none when nothing is left', async () => {
-    const { store, database, counted, settleAll } = await openStored(openFresh);
-    await store.append(contractsStarted(10));
-    await store.append([newDelivery('x', { install: 'globex', receivedAt: later })]);
+    const { counted, settleAll, database, storage } = await openStored(openFresh);
+    await appendDeliveries(storage, contractsStarted(10));
+    await appendDeliveries(storage, [newDelivery('x', { install: 'globex', receivedAt: later })]);
     await settleAll();
-    await store.purge(later, 4);
-    await store.remove([5, 6, 99]);
+    await deleteOld(database, later, 4);
+    await removeDeliveries(storage, [5, 6, 99]);
     expect(await counted()).toEqual(await weigh(database));
-    await store.purge(muchLater, 100);
+    await deleteOld(database, muchLater, 100);
     expect(await counted()).toEqual({ acme: 0, globex: 0 });
   });
 
   it('stay as they were where a delivery is made due again before it is deleted', async () => {
-    const { store, database, counted } = await openStored(openFresh);
-    await store.append(contractsStarted(3));
-    expect(await store.remove([1, 2, 3])).toBe(0);
+    const { counted, database, storage } = await openStored(openFresh);
+    await appendDeliveries(storage, contractsStarted(3));
+    expect(await removeDeliveries(storage, [1, 2, 3])).toBe(0);
     expect(await counted()).toEqual(await weigh(database));
   });
 
   it('stay as they were where nothing could be stored', async () => {
-    const { store, counted } = await openStored(openFresh);
+    const { counted, storage } = await openStored(openFresh);
     const bad = newDelivery('x', { receivedAt: null as never });
-    await expect(store.append([...contractsStarted(1), bad])).rejects.toThrow();
+    await expect(appendDeliveries(storage, [...contractsStarted(1), bad])).rejects.toThrow();
     expect(await counted()).toEqual({});
   });
 
   it('are right while several store and delete at the same time', async () => {
-    const { store, database, counted, settleAll } = await openStored(openFresh);
-    await store.append(contractsStarted(40));
+    const { counted, settleAll, database, storage } = await openStored(openFresh);
+    await appendDeliveries(storage, contractsStarted(40));
     await settleAll();
     const others = ['acme', 'globex', 'initech'].flatMap((install, index) =>
       contractsStarted(20, 100 + index * 100).map((delivery) => ({ ...delivery, install })),
     );
     await Promise.all([
-      ...others.map((delivery) => store.append([delivery])),
-      store.append(others.toReversed()),
-      ...[1, 11, 21, 31].map((first) => store.remove([first, first + 1, first + 2])),
-      store.purge(later, 5),
+      ...others.map((delivery) => appendDeliveries(storage, [delivery])),
+      appendDeliveries(storage, others.toReversed()),
+      ...[1, 11, 21, 31].map((first) => removeDeliveries(storage, [first, first + 1, first + 2])),
+      deleteOld(database, later, 5),
     ]);
     expect(await counted()).toEqual(await weigh(database));
   });

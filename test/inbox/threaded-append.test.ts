@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { openBody } from '../../src/inbox/inbox-store.ts';
 import { createThreadedAppend, type ThreadedAppend } from '../../src/inbox/threaded-append.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
@@ -115,7 +115,7 @@ function closeAfterTest(threaded: ThreadedAppend): ThreadedAppend {
 
 async function storedBodies(database: Database): Promise<Buffer[]> {
   const { kysely } = database;
-  const store = createInboxStore(database, box);
+  const storage = { database, box };
   const rows = await kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
-  return rows.map((row) => store.openBody(row));
+  return rows.map((row) => openBody(storage, row));
 }

@@ -2,10 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { beforeEach, expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import { createEndpointStore } from '../../src/installs/endpoint-store.ts';
+import { removeEndpoint, saveEndpoint } from '../../src/installs/endpoint-store.ts';
 import { ofPlatform } from '../../src/installs/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
-import { type ConnectedInstall, createInstallStore } from '../../src/installs/install-store.ts';
+import {
+  type ConnectedInstall,
+  removeConnectedInstall,
+  saveConnectedInstall,
+} from '../../src/installs/install-store.ts';
 import { createInstallsWorker } from '../../src/installs/installs-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { startLoops } from '../support/engine-harness.ts';
@@ -47,7 +51,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
   });
 
   const save = (changes: Partial<ConnectedInstall> = {}) =>
-    createInstallStore(database, box).save({ ...acme, ...changes });
+    saveConnectedInstall({ database, box }, { ...acme, ...changes });
 
   it('has those of the configuration and those that were connected', async () => {
     await save();
@@ -80,7 +84,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
     expect(await registry.load()).toEqual(['acme']);
     expect(installs.has('acme')).toBe(true);
     expect(await registry.load()).toEqual([]);
-    await inTransaction(database, (tx) => createInstallStore(database, box).remove(tx, 'acme'));
+    await inTransaction(database, (tx) => removeConnectedInstall(tx, 'acme'));
     expect(await registry.load()).toEqual(['acme']);
     expect([installs.has('acme'), sources.has('acme')]).toEqual([false, false]);
   });
@@ -99,13 +103,13 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
   });
 
   it('takes the secrets of stored endpoints to those of the configuration', async () => {
-    const endpoints = createEndpointStore(database, box);
+    const storage = { database, box };
     const stored = { install: 'globex', endpointId: 'whe_1', storedAt: at };
-    await endpoints.save({ ...stored, secret: 'whsec_stored' });
-    await endpoints.save({ ...stored, endpointId: 'whe_2', secret: null });
+    await saveEndpoint(storage, { ...stored, secret: 'whsec_stored' });
+    await saveEndpoint(storage, { ...stored, endpointId: 'whe_2', secret: null });
     await registry.load();
     expect(registry.installs.get('globex')?.webhookSecrets).toEqual(['whsec_stored', 'whsec_file']);
-    await endpoints.remove('globex', 'whe_1');
+    await removeEndpoint(storage, 'globex', 'whe_1');
     await registry.load();
     expect(registry.installs.get('globex')?.webhookSecrets).toEqual(['whsec_file']);
   });
@@ -120,7 +124,7 @@ describeAnyDatabase('the registry of installs', (openFresh) => {
   it('leaves no token and no secret in the clear', async () => {
     await save();
     const endpoint = { install: 'acme', endpointId: 'whe_1', secret: 'whsec_1', storedAt: at };
-    await createEndpointStore(database, box).save(endpoint);
+    await saveEndpoint({ database, box }, endpoint);
     const rows = [
       ...(await database.kysely.selectFrom('connectedInstall').selectAll().execute()),
       ...(await database.kysely.selectFrom('webhookEndpoint').selectAll().execute()),

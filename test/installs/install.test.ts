@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Install } from '../../src/installs/install.ts';
+import type { Install } from '../../src/domain/install.ts';
 import { ofPlatform, warningsOfInstalls } from '../../src/installs/install.ts';
 
 const acme: Install = {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { createHeartbeat } from '../../src/db/heartbeat.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries, openBody } from '../../src/inbox/inbox-store.ts';
 import { rotateKey } from '../../src/keys/rotate-key.ts';
 import { sealedColumns } from '../../src/keys/sealed-value-store.ts';
 import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
@@ -155,7 +155,7 @@ async function openSealed(openFresh: () => Promise<Database>) {
   const database = await openFresh();
   await openSecretBox(database, oldKey);
   const engine = createEngine(database, { key: oldKey });
-  await engine.inbox.append(contractsStarted(123));
+  await appendDeliveries(engine, contractsStarted(123));
   await engine.apply([1, 2, 3].map((number) => started(number)));
   return { engine, database };
 }
@@ -172,7 +172,7 @@ function started(number: number, wish: object = {}): string {
 
 async function openBodies(database: Database, box: SecretBox): Promise<string[]> {
   const rows = await database.kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
-  return rows.map((row) => createInboxStore(database, box).openBody(row).toString());
+  return rows.map((row) => openBody({ database, box }, row).toString());
 }
 
 async function findByAddress({ kysely }: Database, box: SecretBox, address: string) {

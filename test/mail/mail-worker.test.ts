@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, it } from 'vitest';
-import { createHandoverStore } from '../../src/converge/handover-store.ts';
+import { renewInvitationOf, takeInvitation } from '../../src/converge/handover-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createMailStore, type MailStore } from '../../src/mail/mail-store.ts';
+import { claimMail, settleSentMail } from '../../src/mail/mail-store.ts';
 import { createMailing } from '../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../src/mail/send-mail.ts';
 import { listWaiting } from '../../src/operator/list-waiting.ts';
@@ -13,6 +13,7 @@ import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
 import { createLoginTool, createSharedLinkTool } from '../support/inviting-tool.ts';
+import { killAtTransaction } from '../support/kill-at-transaction.ts';
 import { type MailBox, openMailBox, refusal } from '../support/mail-box.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -35,17 +36,15 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect(await convergeDue(engine, tool)).toEqual(['add invited']);
   });
 
-  const openMails = (database = engine.database) => createMailStore(database, engine.box);
-
   /** What mails, as a process does that has just started. */
   const createMailer = ({
-    mails = openMails(),
+    database = engine.database,
     server = box.server,
     managedDomains = [] as string[],
     styled = {},
   } = {}) => {
     const send = createSendMail(server);
-    return createMailing({ ...engine, mails, send, managedDomains, style: { ...style, ...styled } });
+    return createMailing({ ...engine, database, send, managedDomains, style: { ...style, ...styled } });
   };
 
   async function mailAll(mailer = createMailer()): Promise<void> {
@@ -63,7 +62,6 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     const wishes = { limit: 10, managedDomains: [], hasMail: true, now };
     return (await listWaiting(engine, wishes)).map(({ waitsFor }) => waitsFor);
   };
-  const handover = () => createHandoverStore(engine.database, engine.box);
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
 
   it('is mailed once, and then it is not kept and no operator gets it', async () => {
@@ -82,7 +80,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
       failure: null,
     });
     expect([await waiting(), await outcomes()]).toEqual([[], ['sent 1']]);
-    await expect(handover().take(1, by())).rejects.toMatchObject({
+    await expect(takeInvitation(engine, 1, by())).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(/^The invitation of membership 1 was mailed at 2026-03-15/),
     });
@@ -145,7 +143,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
     expect([await waiting(), await outcomes()]).toEqual([['operator'], ['refused 1']]);
     expect(engine.log.lines()).toContainEqual(expect.objectContaining({ alert: 'invitation_refused', membership: 1 }));
     expect(engine.log.text()).not.toContain('cmu1@');
-    expect(await handover().take(1, by())).toMatchObject({ content: { url: tool.link() } });
+    expect(await takeInvitation(engine, 1, by())).toMatchObject({ content: { url: tool.link() } });
   });
 
   it('is tried again where the login is refused: that is nothing about the recipient', async () => {
@@ -161,11 +159,9 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
   });
 
   it('is the same mail where a crash left open whether it was sent', async () => {
-    const mails: MailStore = {
-      ...openMails(),
-      settleSent: () => Promise.reject(new Error('killed')),
-    };
-    await expect(createMailer({ mails })(never)).rejects.toThrow('killed');
+    // The first transaction claims the mail, the second settles it.
+    const database = killAtTransaction(engine.database, 2);
+    await expect(createMailer({ database })(never)).rejects.toThrow('killed');
     await mailAll();
     expect(box.mails).toHaveLength(1);
     engine.clock.advance(60_000);
@@ -176,17 +172,17 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
 
   it('is mailed by one of two instances', async () => {
     const other = openForTest(engine.database.url);
-    const mailers = [createMailer(), createMailer({ mails: openMails(other) })];
+    const mailers = [createMailer(), createMailer({ database: other })];
     await Promise.all(mailers.map(mailAll));
     expect(box.mails).toHaveLength(1);
   });
 
   it('settles nothing of an invitation that was replaced while it was mailed', async () => {
-    const claimed = await openMails().claim(order());
+    const claimed = await claimMail(engine, order());
     engine.clock.advance(hourMs);
-    await handover().renew(1, () => true, by());
+    await renewInvitationOf(engine, 1, () => true, by());
     await convergeDue(engine, tool);
-    if (claimed !== null) await openMails().settleSent(claimed, by().at);
+    if (claimed !== null) await settleSentMail(engine, claimed, by().at);
     expect(claimed).not.toBeNull();
     expect(await invitation()).toMatchObject({ deliveredAt: null, content: expect.anything() });
   });
@@ -199,7 +195,7 @@ describeAnyDatabase('an invitation by link', (openFresh) => {
   it('is mailed again once an operator has had it renewed, as another mail', async () => {
     await mailAll();
     engine.clock.advance(hourMs);
-    await handover().renew(1, () => true, by());
+    await renewInvitationOf(engine, 1, () => true, by());
     await mailAll();
     expect(box.mails).toHaveLength(1);
     expect(await convergeDue(engine, tool)).toEqual(['add invited']);
@@ -269,9 +265,8 @@ describeAnyDatabase('an invitation by password', (openFresh) => {
     await engine.apply([started]);
     await convergeDue(engine, createLoginTool(), { makesLogins: true });
     const box = await openMailBox();
-    const mails = createMailStore(engine.database, engine.box);
     const send = createSendMail(box.server);
-    const mailer = createMailing({ ...engine, mails, send, style });
+    const mailer = createMailing({ ...engine, send, style });
     expect(await mailer(never)).toBe('idle');
     expect(box.mails).toEqual([]);
     const now = toInstant(engine.clock.now());

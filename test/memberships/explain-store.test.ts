@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createExplainStore, type ExplainStore } from '../../src/memberships/explain-store.ts';
+import { loadBearing } from '../../src/memberships/explain-store.ts';
+import { rejectPlanItems } from '../../src/removals/plan-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -18,11 +19,9 @@ const bruno = fullEvent({
 
 describeEachDatabase('what bears on a trainer', (openFresh) => {
   let engine: Engine;
-  let store: ExplainStore;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
-    store = createExplainStore(engine.database, engine.box);
     await engine.apply([amara, bruno]);
   });
 
@@ -42,7 +41,7 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
   it.each([['cmu1'], ['cmc1'], ['cmu1@opentrain.work'], [' CMU1@OpenTrain.Work ']])(
     'is found by "%s", and nothing of others',
     async (subject) => {
-      const bearing = await store.load(subject);
+      const bearing = await loadBearing(engine, subject);
       expect(bearing).toMatchObject({
         contracts: [{ contractId: 'cmc1' }],
         participations: [{ trainerId: 'cmu1' }],
@@ -60,22 +59,22 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
 
   it('has what the trainer logs in with, and whether the operator has passed it on', async () => {
     await inviteAll(engine);
-    const { invitations, memberships } = await store.load('cmu1');
+    const { invitations, memberships } = await loadBearing(engine, 'cmu1');
     const invitation = { kind: 'link', deliveredAt: null, deliveredBy: null };
     expect([...invitations]).toEqual([[memberships[0]?.id, invitation]]);
   });
 
   it('is nothing where no trainer is known', async () => {
-    expect(await store.load('cmu9')).toEqual(empty);
-    expect(await store.load('unknown@opentrain.work')).toEqual(empty);
-    expect(await store.load('')).toEqual(empty);
+    expect(await loadBearing(engine, 'cmu9')).toEqual(empty);
+    expect(await loadBearing(engine, 'unknown@opentrain.work')).toEqual(empty);
+    expect(await loadBearing(engine, '')).toEqual(empty);
   });
 
   it('leaves out the contract of the same id that another install has', async () => {
     await engine.apply([fullEvent({ type: 'contract.started', trainer: 'cmu5' })], 'globex');
-    const { contracts } = await store.load('cmu1');
+    const { contracts } = await loadBearing(engine, 'cmu1');
     expect(contracts).toMatchObject([{ install: 'acme' }]);
-    const asked = await store.load('cmc1');
+    const asked = await loadBearing(engine, 'cmc1');
     expect(asked.contracts).toMatchObject([{ install: 'acme' }, { install: 'globex' }]);
   });
 
@@ -87,13 +86,13 @@ describeEachDatabase('what bears on a trainer', (openFresh) => {
     await engine.pass(15 * 60_000);
     const [held] = await engine.membershipRows();
     expect(held).toMatchObject({ state: 'held' });
-    expect([...(await store.load('cmu1')).plans]).toEqual([[held?.id, 1]]);
+    expect([...(await loadBearing(engine, 'cmu1')).plans]).toEqual([[held?.id, 1]]);
 
     const { kysely } = engine.database;
     await kysely.updateTable('membership').set({ generation: 9 }).execute();
-    expect((await store.load('cmu1')).plans.size).toBe(0);
+    expect((await loadBearing(engine, 'cmu1')).plans.size).toBe(0);
     await kysely.updateTable('planItem').set({ generation: 9 }).execute();
-    await engine.plans.reject(kysely, 1, '2026-03-15T13:00:00.000Z');
-    expect((await store.load('cmu1')).plans.size).toBe(0);
+    await rejectPlanItems(engine, kysely, 1, '2026-03-15T13:00:00.000Z');
+    expect((await loadBearing(engine, 'cmu1')).plans.size).toBe(0);
   });
 });

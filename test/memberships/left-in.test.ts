@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { listMemberships } from '../../src/memberships/membership-list-store.ts';
-import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
+import { adoptMember, releaseMember } from '../../src/memberships/ownership-store.ts';
 import { loadStatus } from '../../src/operator/load-status.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
@@ -20,17 +20,15 @@ const leftIn = 'members who were left in after their contract ended: 1';
 describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
-  let ownership: OwnershipStore;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
     tool = createMemoryTool();
-    ownership = createOwnershipStore(engine.database, engine.memberships);
   });
 
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
   const needs = async () => {
-    const { attention } = await loadStatus(engine.database, by().at, new Map([['acme', { tool: 'studio' }]]));
+    const { attention } = await loadStatus(engine, by().at, new Map([['acme', { tool: 'studio' }]]));
     return attention.map(({ says }) => says);
   };
   const listed = async () => {
@@ -68,33 +66,33 @@ describeEachDatabase('a member whom Gangway did not add', (openFresh) => {
     expect(await needs()).toEqual([]);
     await happens(ended, ['cmu1']);
     expect(await needs()).toEqual([leftIn]);
-    await ownership.release(1, ['opentrain.work'], by());
+    await releaseMember(engine, 1, ['opentrain.work'], by());
     expect(await needs()).toEqual([]);
   });
 
   it('was released by an operator once: it stays silently, also after another contract', async () => {
     await findPresent();
-    await ownership.release(1, [], by());
+    await releaseMember(engine, 1, [], by());
     expect(await needs()).toEqual([]);
     for (const body of [ended, rehired, endedAgain]) {
       await happens(body);
       expect(await needs()).toEqual([]);
     }
     expect(tool.members('street-signs')).toEqual(['cmu1']);
-    await expect(ownership.release(1, [], by())).rejects.toThrow('counts as not ours already');
+    await expect(releaseMember(engine, 1, [], by())).rejects.toThrow('counts as not ours already');
   });
 
   it('was adopted after it was left in: it is removed, and nothing is shown', async () => {
     await findPresent();
     await happens(ended);
-    expect(await ownership.adopt(1, by())).toBe('removing');
+    expect(await adoptMember(engine, 1, by())).toBe('removing');
     await convergeDue(engine, tool);
     expect([await needs(), tool.members('street-signs')]).toEqual([[], []]);
   });
 
   it('was removed by others after its release: found present again, it is shown again', async () => {
     await findPresent();
-    await ownership.release(1, [], by());
+    await releaseMember(engine, 1, [], by());
     tool.unseat('street-signs', 'cmu1');
     await happens(ended);
     await engine.pass(60_000);

@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Row } from '../../src/db/schema.ts';
+import type { RouteLink } from '../../src/domain/route.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import type { RouteLink } from '../../src/memberships/link-router.ts';
-import { createOwnershipStore, type OwnershipStore } from '../../src/memberships/ownership-store.ts';
+import { adoptMember, listOrphans, releaseMember, retireOrphans } from '../../src/memberships/ownership-store.ts';
+import { listPlanItems } from '../../src/removals/plan-store.ts';
 import { claimDue, converge, convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
@@ -16,7 +17,6 @@ const unlinked = fullEvent({ type: 'project_link.removed', id: '3' });
 describeEachDatabase('whose a member is', (openFresh) => {
   let engine: Engine;
   let tool: MemoryTool;
-  let ownership: OwnershipStore;
   let routes: (project: string | null) => string | undefined;
 
   const routeLink: RouteLink = ({ externalProjectId }) => {
@@ -28,14 +28,13 @@ describeEachDatabase('whose a member is', (openFresh) => {
     routes = (project) => project ?? undefined;
     engine = createEngine(await openFresh(), { routeLink });
     tool = createMemoryTool();
-    ownership = createOwnershipStore(engine.database, engine.memberships);
   });
 
   const by = () => ({ actor: 'ada', at: toInstant(engine.clock.now()) });
-  const adopt = (id = 1) => ownership.adopt(id, by());
-  const release = (id = 1, domains: string[] = []) => ownership.release(id, domains, by());
+  const adopt = (id = 1) => adoptMember(engine, id, by());
+  const release = (id = 1, domains: string[] = []) => releaseMember(engine, id, domains, by());
   const retire = async (...tools: string[]) =>
-    await ownership.retire(await ownership.orphans({}), new Set(tools), by());
+    await retireOrphans(engine, await listOrphans(engine, {}), new Set(tools), by());
   const one = async () => (await engine.membershipRows())[0];
   const audited = async () =>
     (await engine.rows('audit')).map((row) => {
@@ -143,7 +142,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
     await engine.pass(15 * 60_000);
     expect(await one()).toMatchObject({ state: 'held' });
     await release();
-    expect(await engine.plans.show(1)).toMatchObject([{ isStale: true }]);
+    expect(await listPlanItems(engine, 1)).toMatchObject([{ isStale: true }]);
   });
 
   it('is not decided anew by a call that was under way', async () => {
@@ -218,7 +217,7 @@ describeEachDatabase('whose a member is', (openFresh) => {
         { tool: 'studio', ...server },
       ])
       .execute();
-    expect(await ownership.orphans({})).toMatchObject([{ tool: 'old', wantedBy: 1 }]);
+    expect(await listOrphans(engine, {})).toMatchObject([{ tool: 'old', wantedBy: 1 }]);
     expect(await retire('old', 'studio')).toEqual({ removing: 0, released: 0, kept: 1 });
     expect((await engine.membershipRows()).map(({ state }) => state)).toEqual(['active', 'orphaned']);
   });
@@ -282,10 +281,14 @@ describeEachDatabase('whose a member is', (openFresh) => {
   it('is not retired by a list that is no longer true', async () => {
     await addOne();
     await orphanAll();
-    const listed = await ownership.orphans({});
+    const listed = await listOrphans(engine, {});
     routes = (project) => project ?? undefined;
     await engine.apply([fullEvent({ type: 'contract.started', contract: 'cmc2', id: '4' })]);
-    expect(await ownership.retire(listed, new Set(['studio']), by())).toEqual({ removing: 0, released: 0, kept: 0 });
+    expect(await retireOrphans(engine, listed, new Set(['studio']), by())).toEqual({
+      removing: 0,
+      released: 0,
+      kept: 0,
+    });
     expect(await audited()).toEqual([]);
   });
 
@@ -294,11 +297,11 @@ describeEachDatabase('whose a member is', (openFresh) => {
     const lamps = { contract: 'cmc2', trainer: 'cmu2', link: 'cml2', project: 'lamps' };
     await engine.apply([fullEvent({ type: 'contract.started', ...lamps })], 'globex');
     await convergeDue(engine, tool);
-    expect(await ownership.orphans({})).toEqual([]);
+    expect(await listOrphans(engine, {})).toEqual([]);
     await orphanAll();
     const seat = { tool: 'studio', groupId: 'lamps', trainerId: 'cmu2', wantedBy: null };
-    expect(await ownership.orphans({ install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...seat }]);
-    expect(await ownership.orphans({ tool: 'studio' })).toHaveLength(2);
-    expect(await ownership.orphans({ tool: 'other' })).toEqual([]);
+    expect(await listOrphans(engine, { install: 'globex' })).toEqual([{ id: 2, install: 'globex', ...seat }]);
+    expect(await listOrphans(engine, { tool: 'studio' })).toHaveLength(2);
+    expect(await listOrphans(engine, { tool: 'other' })).toEqual([]);
   });
 });

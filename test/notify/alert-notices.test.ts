@@ -2,9 +2,9 @@ import { beforeEach, expect, it } from 'vitest';
 import type { AlertNotice } from '../../src/domain/notice.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { type AlertNotices, type AlertNoticesDeps, createAlertNotices } from '../../src/notify/alert-notices.ts';
-import { createAlertStore } from '../../src/notify/alert-store.ts';
 import type { ChannelShape } from '../../src/notify/channel.ts';
 import { composeDigest } from '../../src/notify/compose-digest.ts';
+import { listDispatches } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { createAlerting } from '../support/alerting.ts';
@@ -24,10 +24,9 @@ describeAnyDatabase('alerts', (openFresh) => {
   });
 
   function open(...channels: Pick<ChannelShape, 'name' | 'gatherMs' | 'tells'>[]) {
-    const { database, clock, logger, metrics } = telling;
+    const { clock, logger, metrics } = telling;
     const notices = createNoticeStore(channels, clock);
-    const alertStore = createAlertStore(database);
-    const deps: AlertNoticesDeps = { database, alertStore, notices, repeatMs: 7 * dayMs, logger, clock };
+    const deps: AlertNoticesDeps = { ...telling, notices, repeatMs: 7 * dayMs };
     const alerting: AlertNotices = createAlertNotices(deps);
     return { ...alerting, alerts: createAlerts(logger, metrics, alerting) };
   }
@@ -41,7 +40,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     await settled();
     const rows = await telling.rows();
     expect(rows.map(({ channel }) => channel)).toEqual(['ops', 'chat']);
-    expect(await telling.dispatches.list({ limit: 5 })).toMatchObject([
+    expect(await listDispatches(telling, { limit: 5 })).toMatchObject([
       { channel: 'chat', kind: 'alert.removals_held', message: 'Removals are held', state: 'waiting' },
       { channel: 'ops', about: { install: 'acme', plan: '7' }, isOver: false, isRepeat: false },
     ]);
@@ -127,7 +126,7 @@ describeAnyDatabase('alerts', (openFresh) => {
       telling.clock.advance(dayMs / 2);
     }
     expect(await alerting.announced('managed_address_leaked')).toEqual(['raised', 'still', 'still']);
-    const [reminder] = await telling.dispatches.list({ limit: 1 });
+    const [reminder] = await listDispatches(telling, { limit: 1 });
     expect(composeDigest([reminder as AlertNotice], 1000).lines).toEqual([
       expect.stringMatching(/^still ALERT · leak .* · since 2026-03-15 12:00 UTC · do: remove the member .*leaked$/),
     ]);
@@ -163,7 +162,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     }
     const rows = await telling.rows();
     expect(rows.map(({ channel }) => channel)).toEqual(['chat', 'chat']);
-    expect(await telling.dispatches.list({ limit: 1 })).toMatchObject([{ endsAtOnce: true, isOver: false }]);
+    expect(await listDispatches(telling, { limit: 1 })).toMatchObject([{ endsAtOnce: true, isOver: false }]);
   });
 
   it('that have notices of their own are not noticed here', async () => {
@@ -189,7 +188,7 @@ describeAnyDatabase('alerts', (openFresh) => {
     const fields = { install: 'acme', trainer: 'cmu1@mail.example', held: 3, message: 'secret' };
     alerts.raise('address_changed', fields, 'Their address has changed');
     await settled();
-    const [notice] = await telling.dispatches.list({ limit: 1 });
+    const [notice] = await listDispatches(telling, { limit: 1 });
     expect(notice).toMatchObject({ about: { install: 'acme', trainer: 'c…@mail.example' } });
     expect(Object.keys((notice as AlertNotice).about)).toEqual(['install', 'trainer']);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { DispatchFilter } from '../../src/notify/dispatch-store.ts';
+import { claimDispatch, type DispatchFilter, listDispatches, settleDispatch } from '../../src/notify/dispatch-store.ts';
 import { addNotices, createTelling, newNotice, newOrder } from '../support/notices.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
@@ -7,20 +7,23 @@ describeAnyDatabase('what was sent to people', (openFresh) => {
   const ops = { name: 'ops', gatherMs: 0 };
 
   it('is listed page by page, the newest first, and by its state', async () => {
-    const { database, clock, dispatches, rows } = createTelling(await openFresh());
+    const telling = createTelling(await openFresh());
+    const { database, clock, rows } = telling;
     const notices = [1, 2, 3, 4, 5].map((number) => newNotice({ contractId: `c${number}` }));
 
     await addNotices({ database, clock }, [ops], notices);
     // The two oldest are sent.
     for (const _ of [1, 2]) {
-      const claim = await dispatches.claim(newOrder('ops', clock));
+      const claim = await claimDispatch(telling, newOrder('ops', clock));
       if (claim === null) throw new Error('none was due');
       const now = clock.now().toISOString();
-      expect(await dispatches.settle(claim, { state: 'sent', now, nextAttemptAt: null, failure: null })).toBe(true);
+      expect(await settleDispatch(telling, claim, { state: 'sent', now, nextAttemptAt: null, failure: null })).toBe(
+        true,
+      );
     }
     const ids = (await rows()).map(({ id }) => id);
     const page = async (filter: Omit<DispatchFilter, 'limit'>) =>
-      (await dispatches.list({ ...filter, limit: 2 })).map(({ id }) => ids.indexOf(id) + 1);
+      (await listDispatches(telling, { ...filter, limit: 2 })).map(({ id }) => ids.indexOf(id) + 1);
     expect(await page({})).toEqual([5, 4]);
     expect(await page({ before: ids[3] })).toEqual([3, 2]);
     expect(await page({ before: ids[1] })).toEqual([1]);

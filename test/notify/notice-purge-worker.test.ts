@@ -1,5 +1,4 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createAlertStore } from '../../src/notify/alert-store.ts';
 import { type NoticePurgeDeps, purgeNotices } from '../../src/notify/notice-purge-worker.ts';
 import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
@@ -21,7 +20,7 @@ describeAnyDatabase('clearing up behind notices', (openFresh) => {
     createWebhookChannel(name, { type: 'webhook', url: hook.url, secret }, telling.clock);
 
   async function clearUp(...channels: string[]): Promise<void> {
-    const deps: NoticePurgeDeps = { ...telling, channels, alertStore: createAlertStore(telling.database) };
+    const deps: NoticePurgeDeps = { ...telling, channels };
     while ((await purgeNotices(deps)) === 'more');
   }
 

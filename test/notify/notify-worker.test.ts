@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
 import type { Channel } from '../../src/notify/channel.ts';
-import { createDispatchStore, type DispatchStore } from '../../src/notify/dispatch-store.ts';
+import { claimDispatch, settleDispatch } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createNotifying } from '../../src/notify/notify-worker.ts';
 import { createSlackChannel } from '../../src/notify/slack-channel.ts';
@@ -9,7 +9,9 @@ import { createWebhookChannel } from '../../src/notify/webhook-channel.ts';
 import { loadStatus } from '../../src/operator/load-status.ts';
 import { openForTest } from '../support/databases.ts';
 import { answering, type Hook, openHook } from '../support/hook.ts';
+import { killAtTransaction } from '../support/kill-at-transaction.ts';
 import { createTelling, never, newNotice, newOrder, secret, type Telling } from '../support/notices.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000];
@@ -74,12 +76,10 @@ describeAnyDatabase('a notice', (openFresh) => {
   });
 
   it('goes out again under the same id where a crash left open whether it was sent', async () => {
-    const dispatches: DispatchStore = {
-      ...telling.dispatches,
-      settle: () => Promise.reject(new Error('killed')),
-    };
     await telling.add([channel], newNotice());
-    await expect(telling.sendAll(channel, dispatches)).rejects.toThrow('killed');
+    // The first transaction claims the message, the second settles it.
+    const database = killAtTransaction(telling.database, 2);
+    await expect(telling.sendAll(channel, { ...telling, database })).rejects.toThrow('killed');
     await telling.sendAll(channel);
     expect(ids()).toHaveLength(1);
     telling.clock.advance(minuteMs);
@@ -101,10 +101,10 @@ describeAnyDatabase('a notice', (openFresh) => {
   });
 
   it('is sent by one of two instances, and never by both at once', async () => {
-    const other = createDispatchStore(openForTest(telling.database.url));
+    const storage = storageOf(openForTest(telling.database.url));
     const notices = Array.from({ length: 12 }, (_, at) => newNotice({ contractId: `c${at}` }));
     await telling.add([channel], ...notices);
-    await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+    await Promise.all([telling.sendAll(channel), telling.sendAll(channel, storage)]);
     expect(hook.posts).toHaveLength(12);
     const contracts = hook.posts.map(({ body }) => /"contractId":"(c\d+)"/.exec(body)?.[1]);
     expect(new Set(contracts)).toEqual(new Set(notices.map(({ contractId }) => contractId)));
@@ -113,17 +113,17 @@ describeAnyDatabase('a notice', (openFresh) => {
 
   it('is not settled by an instance that lost its lease to another', async () => {
     await telling.add([channel], newNotice());
-    const { dispatches, clock } = telling;
-    const first = await dispatches.claim(newOrder('billing', clock));
-    expect(await dispatches.claim(newOrder('billing', clock))).toBeNull();
+    const { clock } = telling;
+    const first = await claimDispatch(telling, newOrder('billing', clock));
+    expect(await claimDispatch(telling, newOrder('billing', clock))).toBeNull();
     clock.advance(30_000);
-    const second = await dispatches.claim(newOrder('billing', clock));
+    const second = await claimDispatch(telling, newOrder('billing', clock));
     expect(second).toMatchObject({ id: first?.id, attempts: 2 });
     const now = clock.now().toISOString();
     const settlement = { state: 'failed' as const, now, nextAttemptAt: null, failure: 'late' };
-    expect(await dispatches.settle({ token: first?.token ?? '' }, settlement)).toBe(false);
+    expect(await settleDispatch(telling, { token: first?.token ?? '' }, settlement)).toBe(false);
     expect(await row()).toMatchObject({ state: 'waiting', failure: null });
-    expect(await dispatches.settle({ token: second?.token ?? '' }, settlement)).toBe(true);
+    expect(await settleDispatch(telling, { token: second?.token ?? '' }, settlement)).toBe(true);
   });
 
   it('is tried for three days by a server that is down, and then given up with an alert', async () => {
@@ -153,7 +153,7 @@ describeAnyDatabase('a notice', (openFresh) => {
 
   it('needs an operator as long as it was tried in vain', async () => {
     const attention = async () =>
-      (await loadStatus(telling.database, '2026-03-15', new Map([['acme', { tool: 'list' }]]))).attention;
+      (await loadStatus(telling, '2026-03-15', new Map([['acme', { tool: 'list' }]]))).attention;
     hook.answer = answering(401);
     await telling.add([channel], newNotice());
     expect(await attention()).toEqual([]);
@@ -310,25 +310,25 @@ describeAnyDatabase('notices in a digest', (openFresh) => {
   });
 
   it('are taken whole by one of two instances', async () => {
-    const other = createDispatchStore(openForTest(telling.database.url));
+    const storage = storageOf(openForTest(telling.database.url));
     const notices = Array.from({ length: 8 }, (_, at) => contract(`c${at}`));
     for (let round = 1; round <= 5; round += 1) {
       await telling.add([channel], ...notices);
       telling.clock.advance(minuteMs);
-      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, storage)]);
       expect(hook.posts).toHaveLength(round);
     }
   });
 
   it('that failed together are retried by one of two instances', async () => {
-    const other = createDispatchStore(openForTest(telling.database.url));
+    const storage = storageOf(openForTest(telling.database.url));
     hook.answer = answering(503);
     await telling.add([channel], ...Array.from({ length: 8 }, (_, at) => contract(`c${at}`)));
     telling.clock.advance(minuteMs);
     await telling.sendAll(channel);
     for (let round = 2; round <= 6; round += 1) {
       telling.clock.advance(hourMs);
-      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, other)]);
+      await Promise.all([telling.sendAll(channel), telling.sendAll(channel, storage)]);
       expect(hook.posts).toHaveLength(round);
     }
     expect(new Set(texts()).size).toBe(1);

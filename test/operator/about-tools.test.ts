@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { loadTools } from '../../src/operator/about-tools.ts';
+import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
 import { createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -24,7 +25,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
   });
 
   /** Asks as another process would, which knows only the database. */
-  const load = () => loadTools(engine.database, engine.clock.now());
+  const load = () => loadTools(engine, engine.clock.now());
   const says = async () => (await load()).attention.map((one) => one.says);
 
   const say = (type: string, numbers: number[]) =>
@@ -164,7 +165,7 @@ describeAnyDialect('what is said of the tools', (dialect) => {
     const { kysely } = engine.database;
     await kysely.updateTable('membership').set({ state: 'waiting_email' }).where('trainerId', '=', 't1').execute();
     engine.clock.advance(5 * minuteMs);
-    await engine.installStates.hold(['acme'], engine.clock.now().toISOString());
+    await holdInstalls(engine, ['acme'], engine.clock.now().toISOString());
     expect(await load()).toEqual({ tools: [], attention: [] });
   });
 

@@ -2,6 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../src/lib/clock.ts';
 import { type Approved, approvePlan } from '../../src/operator/approve-plan.ts';
 import { createSilence } from '../../src/reconcile/runs/silence.ts';
+import { listPlans } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import type { SourceReader } from '../../src/sources/source.ts';
 import { createStudioWorker } from '../support/converging.ts';
@@ -157,7 +158,7 @@ describeAnyDatabase('a plan that is approved', (openFresh) => {
       code: 'unavailable',
       message: expect.stringMatching(/acme could not be read.+approve 1 --without-reading$/),
     });
-    expect(await incident.engine.plans.list({})).toMatchObject([{ state: 'open' }]);
+    expect(await listPlans(incident.engine, {})).toMatchObject([{ state: 'open' }]);
     expect(members()).toEqual(allTrainers);
 
     asked = 0;

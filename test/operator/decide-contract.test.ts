@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
-import { createContractStore } from '../../src/evidence/contract-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { type ContractDecision, decideContract } from '../../src/operator/decide-contract.ts';
 import { listContracts } from '../../src/operator/list-contracts.ts';
+import { findInstallState, hasReadDue } from '../../src/reconcile/read/install-state-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -28,12 +28,10 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     install?: string,
     at = toInstant(engine.clock.now()),
   ) {
-    const contracts = createContractStore(engine.database);
-    const deps = { ...engine, contracts, by: { actor: 'ada', at } };
-    return await decideContract(deps, decision, contractId, install);
+    return await decideContract({ ...engine, by: { actor: 'ada', at } }, decision, contractId, install);
   }
 
-  const statuses = async () => (await listContracts(engine.database, { limit: 10 })).map(({ status }) => status);
+  const statuses = async () => (await listContracts(engine, { limit: 10 })).map(({ status }) => status);
 
   /** Takes in what was decided, and brings the tool in line. */
   async function act(): Promise<string[]> {
@@ -70,7 +68,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
   });
 
   it('that it goes on has the marketplace read at once, and that it has ended does not', async () => {
-    const wanted = async () => (await engine.installStates.find('acme'))?.readWantedAt ?? null;
+    const wanted = async () => (await findInstallState(engine, 'acme'))?.readWantedAt ?? null;
     await engine.apply([started]);
     const before = await wanted();
     engine.clock.advance(60_000);
@@ -79,7 +77,7 @@ describeAnyDatabase("an operator's word about a contract", (openFresh) => {
     engine.clock.advance(60_000);
     await decide('reopen');
     expect(await wanted()).toBe('2026-03-15T12:02:00.000Z');
-    expect(await engine.installStates.hasDue(toInstant(engine.clock.now()))).toBe(true);
+    expect(await hasReadDue(engine, toInstant(engine.clock.now()))).toBe(true);
   });
 
   it('is kept with who said it, and when', async () => {

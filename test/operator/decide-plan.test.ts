@@ -1,7 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../src/db/database.ts';
+import { lockEvidence } from '../../src/evidence/evidence-store.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { decidePlan, type PlanDecision } from '../../src/operator/decide-plan.ts';
+import { countRemovals } from '../../src/removals/brake-store.ts';
+import { listPlanItems, listPlans } from '../../src/removals/plan-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -28,7 +31,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     await engine.apply([unlinked]);
     await engine.takeIn();
     await engine.pass(graceMs);
-    expect(await engine.plans.list({})).toMatchObject([{ id: 1, state: 'open', size: 3 }]);
+    expect(await listPlans(engine, {})).toMatchObject([{ id: 1, state: 'open', size: 3 }]);
   });
 
   const decide = (decision: PlanDecision, planId = 1, only?: number[]) => {
@@ -54,11 +57,11 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
   });
 
   it('about some of its people leaves the others in it, until they are decided about too', async () => {
-    const [first = 0, second = 0] = (await engine.plans.show(1)).map(({ membershipId }) => membershipId);
+    const [first = 0, second = 0] = (await listPlanItems(engine, 1)).map(({ membershipId }) => membershipId);
     expect(await decide('approve', 1, [first])).toEqual({ install: 'acme', decided: 1, stale: 0, open: 2 });
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(tool.members('street-signs')).toHaveLength(2);
-    expect(await engine.plans.list({})).toMatchObject([{ state: 'open', decidedAt: null }]);
+    expect(await listPlans(engine, {})).toMatchObject([{ state: 'open', decidedAt: null }]);
     await expect(decide('reject', 1, [first])).rejects.toMatchObject({ code: 'conflict' });
     await expect(decide('approve', 1, [second, 99])).rejects.toMatchObject({ code: 'conflict' });
     await expect(decide('approve', 1, [])).rejects.toMatchObject({ code: 'invalid' });
@@ -67,13 +70,17 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     await engine.pass(graceMs);
     expect(await convergeDue(engine, tool)).toEqual([]);
     // What was decided no longer waits in the brake.
-    const counts = await engine.brakes.counts(engine.database.kysely, 'acme', engine.clock.now());
+    const counts = await countRemovals(engine.database.kysely, 'acme', engine.clock.now());
     expect(counts.waiting).toBe(1);
     expect(await decide('approve')).toEqual({ install: 'acme', decided: 1, stale: 0, open: 0 });
     expect(await convergeDue(engine, tool)).toEqual(['remove removed']);
     expect(tool.members('street-signs')).toHaveLength(1);
-    expect(await engine.plans.list({})).toMatchObject([{ state: 'approved' }]);
-    expect((await engine.plans.show(1)).map(({ outcome }) => outcome)).toEqual(['approved', 'rejected', 'approved']);
+    expect(await listPlans(engine, {})).toMatchObject([{ state: 'approved' }]);
+    expect((await listPlanItems(engine, 1)).map(({ outcome }) => outcome)).toEqual([
+      'approved',
+      'rejected',
+      'approved',
+    ]);
     expect(await engine.rows('audit')).toMatchObject([
       {
         action: 'plans approve',
@@ -104,7 +111,7 @@ describeAnyDatabase('a decision about a plan', (openFresh) => {
     const { promise: hold, resolve: letGo } = Promise.withResolvers<void>();
     let isLocked = false;
     const taking = inTransaction(engine.database, async (tx) => {
-      await engine.evidence.lock(tx);
+      await lockEvidence(engine, tx);
       isLocked = true;
       await hold;
       await tx

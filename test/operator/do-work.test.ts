@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createResetStore } from '../../src/converge/reset-store.ts';
+import { countDueResets } from '../../src/converge/reset-store.ts';
 import { createResetWorker } from '../../src/converge/reset-worker.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { doWork } from '../../src/operator/do-work.ts';
@@ -19,16 +19,14 @@ describeAnyDatabase('a command that does the work', (openFresh) => {
     await convergeDue(engine, tool);
     expect(tool.resets()).toBe(0);
 
-    const { database, box, clock, logger, onMembershipDue } = engine;
-    const resets = createResetStore(database, box);
-    const given = { tool: 'studio', adapter: tool.adapter, resets, timeoutMs: 5000 };
-    const resetter = createResetWorker({ ...given, logger, clock, onMembershipDue });
+    const { clock } = engine;
+    const resetter = createResetWorker({ ...engine, tool: 'studio', adapter: tool.adapter, timeoutMs: 5000 });
     const loops = [resetter, createStudioWorker(engine, tool)];
-    const countDueResets = () => resets.countDue(['studio'], toInstant(clock.now()));
+    const countResets = () => countDueResets(engine, ['studio'], toInstant(clock.now()));
     const since = { at: toInstant(clock.now()), afterReceipt: 0 };
     const { signal } = new AbortController();
     const patience = { waitMs: 10_000, signal, onProgress: () => undefined };
-    const work = await doWork({ ...engine, loops, countDueResets }, ['acme'], since, patience);
+    const work = await doWork({ ...engine, loops, countDueResets: countResets }, ['acme'], since, patience);
     expect(work.get('acme')).toMatchObject({ left: 0 });
     expect(tool.resets()).toBe(1);
   });

@@ -22,12 +22,12 @@ describeAnyDatabase('the list of contracts', (openFresh) => {
   it('has by a status all contracts of that status, and no others', async () => {
     const engine = createEngine(await openFresh());
     await engine.merge({ ...emptyEvidence(), contracts: everyContract() });
-    const listed = await listContracts(engine.database, { limit: 10_000 });
+    const listed = await listContracts(engine, { limit: 10_000 });
     expect(listed).toHaveLength(729);
     for (const status of contractStatuses) {
       const expected = listed.filter((one) => one.status === status);
       expect(expected).not.toEqual([]);
-      expect(await listContracts(engine.database, { status, limit: 10_000 })).toEqual(expected);
+      expect(await listContracts(engine, { status, limit: 10_000 })).toEqual(expected);
     }
   });
 
@@ -77,7 +77,7 @@ describeAnyDatabase('the list of contracts', (openFresh) => {
     for (const limit of [1, 3, 4, 20]) {
       const found: string[] = [];
       for (let after: ContractPosition | undefined; ; ) {
-        const page = await listContracts(engine.database, { after, limit });
+        const page = await listContracts(engine, { after, limit });
         found.push(...page.map(({ install, contractId }) => `${install} ${contractId}`));
         after = page.at(-1);
         if (after === undefined) break;

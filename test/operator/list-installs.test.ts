@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
-import type { Install } from '../../src/installs/install.ts';
-import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
+import type { Install } from '../../src/domain/install.ts';
+import { noteSubscriptionCheck } from '../../src/installs/subscription/subscription-store.ts';
 import { listInstalls } from '../../src/operator/list-installs.ts';
 import { convergeDue, createStudioWorker } from '../support/converging.ts';
 import { openForTest } from '../support/databases.ts';
@@ -29,7 +29,7 @@ describeAnyDialect('the troubles of a customer', (dialect) => {
     engine.apply([fullEvent({ type: 'contract.started', createdAt: at, ...change })]);
 
   async function troubles(): Promise<Record<string, string[]>> {
-    const listed = await listInstalls(engine.database, installs, engine.clock.now());
+    const listed = await listInstalls(engine, installs, engine.clock.now());
     return Object.fromEntries(listed.map((one) => [one.install, one.troubles]));
   }
 
@@ -61,7 +61,7 @@ describeAnyDialect('the troubles of a customer', (dialect) => {
     await convergeDue(engine, tool);
     await hire({ contract: 'cmc2', trainer: 'cmu2', workEmail: null });
     const trouble = { says: 'the endpoint of acme is disabled', action: 'enable it' };
-    await createSubscriptionStore(engine.database).check('acme', at, trouble);
+    await noteSubscriptionCheck(engine, 'acme', at, trouble);
     const state = { install: 'acme', failure: 'The marketplace answered 401', attempts: 1 };
     await engine.database.kysely.insertInto('installState').values(state).execute();
     expect(await troubles()).toEqual({

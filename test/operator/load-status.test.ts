@@ -2,10 +2,20 @@ import { beforeEach, expect, it } from 'vitest';
 import type { Row } from '../../src/db/schema.ts';
 import { emptyContract, emptyEvidence } from '../../src/domain/evidence.ts';
 import { countDeliveries } from '../../src/inbox/delivery-count-store.ts';
-import { createSubscriptionStore } from '../../src/installs/subscription/subscription-store.ts';
+import { appendDeliveries, postponeDelivery } from '../../src/inbox/inbox-store.ts';
+import {
+  forgetSubscriptionTroubles,
+  noteSubscriptionCheck,
+} from '../../src/installs/subscription/subscription-store.ts';
 import type { Attention } from '../../src/operator/attention.ts';
 import { type ContractListFilter, listContracts } from '../../src/operator/list-contracts.ts';
 import { loadStatus, type Status } from '../../src/operator/load-status.ts';
+import { holdInstalls } from '../../src/reconcile/read/hold-store.ts';
+import {
+  claimInstallRead,
+  postponeInstallRead,
+  settleInstallRead,
+} from '../../src/reconcile/read/install-state-store.ts';
 import { noBudget } from '../support/budgets.ts';
 import { convergeDue } from '../support/converging.ts';
 import { newDelivery } from '../support/deliveries.ts';
@@ -24,7 +34,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
     engine = createEngine(await openFresh());
   });
 
-  const load = (since = hour): Promise<Status> => loadStatus(engine.database, since, installs);
+  const load = (since = hour): Promise<Status> => loadStatus(engine, since, installs);
   const attention = async () => (await load()).attention.map(({ says }: Attention) => says);
 
   it('needs no operator where nothing has happened', async () => {
@@ -100,7 +110,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       await engine.merge({ ...emptyEvidence(), contracts: [{ ...emptyContract('acme', 'cmc1'), activeReadAt }] });
     const ended = { ...emptyContract('acme', 'cmc1'), startedEventAt: hour, endedByOperatorAt };
     await engine.merge({ ...emptyEvidence(), contracts: [ended] });
-    const shown = async () => (await listContracts(engine.database, { limit: 10 })).map(({ status }) => status);
+    const shown = async () => (await listContracts(engine, { limit: 10 })).map(({ status }) => status);
     await read('2026-03-15T10:59:59.000Z');
     expect([await attention(), await shown()]).toEqual([[], ['ended']]);
     await read('2026-03-15T11:00:00.000Z');
@@ -121,12 +131,11 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   });
 
   it('says what keeps the deliveries of a configured install from coming', async () => {
-    const subscriptions = createSubscriptionStore(engine.database);
     const trouble = { says: 'nothing is delivered', action: 'gangway endpoint rotate acme' };
-    await subscriptions.check('acme', hour, trouble);
-    await subscriptions.check('globex', hour, trouble);
+    await noteSubscriptionCheck(engine, 'acme', hour, trouble);
+    await noteSubscriptionCheck(engine, 'globex', hour, trouble);
     expect((await load()).attention).toEqual([{ ...trouble, page: '/installs/acme' }]);
-    await subscriptions.forgetTroubles();
+    await forgetSubscriptionTroubles(engine);
     expect(await attention()).toEqual([]);
   });
 
@@ -166,7 +175,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
   it('says what became of deliveries, however old they are', async () => {
     await engine.deliver([fullEvent({ type: 'contract.started' })]);
     await engine.deliver(['no event']);
-    await engine.inbox.postpone(1, 'given up', null);
+    await postponeDelivery(engine, 1, 'given up', null);
     const { deliveries, attention: said } = await load('2026-03-16T00:00:00.000Z');
     expect(deliveries).toEqual([]);
     expect(said).toEqual([
@@ -185,7 +194,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
 
   it('says which configured install could not be read, and what waits for that', async () => {
     const now = '2026-03-15T12:00:00.000Z';
-    await engine.installStates.hold(['acme', 'globex'], now);
+    await holdInstalls(engine, ['acme', 'globex'], now);
     expect((await load()).attention).toEqual([
       {
         says: `acme is still to be read from the marketplace, and nothing older than ${now} is acted on before`,
@@ -193,9 +202,9 @@ describeAnyDatabase('how it is doing', (openFresh) => {
         page: '/installs/acme',
       },
     ]);
-    const claim = await engine.installStates.claim(now, now, { only: 'acme' });
+    const claim = await claimInstallRead(engine, now, now, { only: 'acme' });
     if (claim === null) throw new Error('there is nothing to read');
-    await engine.installStates.postpone(claim, 'answered 401', now);
+    await postponeInstallRead(engine, claim, 'answered 401', now);
     expect(await load()).toMatchObject({
       installs: [{ install: 'acme', failure: 'answered 401' }],
       attention: [
@@ -205,14 +214,14 @@ describeAnyDatabase('how it is doing', (openFresh) => {
         },
       ],
     });
-    await engine.installStates.settle(claim, now);
+    await settleInstallRead(engine, claim, now);
     expect(await attention()).toEqual([]);
   });
 
   it('finds what is recent among gaps and disorder', async () => {
     const at = (minute: number) => new Date(Date.parse(hour) + minute * 60_000).toISOString();
     const bodies = Array.from({ length: 300 }, (_, index) => newDelivery(`${index}`));
-    await engine.inbox.append(bodies);
+    await appendDeliveries(engine, bodies);
     const { kysely } = engine.database;
     const stored = await kysely.selectFrom('delivery').select('id').orderBy('id').execute();
     const kept = stored.filter((_, index) => index % 3 === 0).map(({ id }) => id);
@@ -241,7 +250,7 @@ describeAnyDatabase('how it is doing', (openFresh) => {
       endedEventAt: number === '1098' ? hour : null,
     }));
     await engine.merge({ ...emptyEvidence(), contracts });
-    const list = (filter: ContractListFilter) => listContracts(engine.database, filter);
+    const list = (filter: ContractListFilter) => listContracts(engine, filter);
     const listed = await list({ limit: 5000 });
     expect(listed.map(({ contractId }) => contractId)).toEqual(contracts.map(({ contractId }) => contractId));
     expect(await list({ limit: 600 })).toHaveLength(600);

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
 import { outcomeOfRun } from '../../src/domain/run.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createOrphanStore } from '../../src/memberships/orphan-store.ts';
 import { previewAll } from '../../src/operator/preview-all.ts';
+import { countRunWork, lastReceiptId } from '../../src/reconcile/runs/run-store.ts';
 import type { OpenFresh } from '../support/databases.ts';
 import { createIncident, hours, minutes, toApi } from '../support/incident.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
@@ -32,8 +32,7 @@ async function open(openFresh: OpenFresh, database?: Awaited<ReturnType<OpenFres
 
   async function dryRun() {
     const sources = new Map([['acme', toApi(listing())]]);
-    const orphans = createOrphanStore(incident.engine.database);
-    const deps = { ...incident.deps, sources, orphans };
+    const deps = { ...incident.deps, sources };
     const [previewed] = await previewAll(deps, ['acme'], signal, () => undefined);
     if (previewed === undefined) throw new Error('nothing was previewed');
     const { outcome, added, removed, held, failed } = previewed;
@@ -41,11 +40,11 @@ async function open(openFresh: OpenFresh, database?: Awaited<ReturnType<OpenFres
   }
 
   async function run() {
-    const { runs, clock } = incident.engine;
+    const { clock } = incident.engine;
     const now = toInstant(clock.now());
-    const since = { at: now, afterReceipt: await runs.lastReceipt() };
+    const since = { at: now, afterReceipt: await lastReceiptId(incident.engine) };
     await incident.read(listing());
-    const work = await runs.count('acme', since, now, now);
+    const work = await countRunWork(incident.engine, 'acme', since, now, now);
     const { plan: _, left, ...numbers } = work;
     return { outcome: outcomeOfRun(numbers, left), ...numbers };
   }

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
+import { openBody, pageDeliveries } from '../../src/inbox/inbox-store.ts';
 import { type ForgetWish, forgetPerson } from '../../src/privacy/forget-person.ts';
-import { createPersonStore } from '../../src/privacy/person-store.ts';
-import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep } from '../../src/privacy/sweep.ts';
-import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
+import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent, minimalEvent } from '../support/event-bodies.ts';
@@ -77,8 +76,7 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
     });
     const listing = { install: 'acme', listedAt: engine.clock.now().toISOString(), listed: 2 };
     const findings = [account(address.toUpperCase()), account('ben@opentrain.work')];
-    const { keep } = createFindingStore(engine.database, engine.box);
-    await keep({ tool: 'studio', groupId: 'signs' }, { ...listing, findings });
+    await keepFindings(engine, { tool: 'studio', groupId: 'signs' }, { ...listing, findings });
     expect((await forget('t1')).toolTraces).toBeGreaterThan(0);
     const [left, other] = await engine.rows('driftFinding');
     expect([left, other]).toMatchObject([{ addressDigest: engine.box.digest('ben@opentrain.work') }, undefined]);
@@ -234,13 +232,17 @@ describeAnyDatabase('forgetting a person', (openFresh) => {
   it('is refused also where they are hired while it looks', async () => {
     const { engine } = await openWorld(openFresh);
     await hireAndEnd(engine);
-    const { page } = engine.inbox;
-    engine.inbox.page = async (...range) => {
-      const found = await page(...range);
-      await engine.apply([event('contract.started', { contract: 'c8' })]);
-      return found;
+    const { transact } = engine.database;
+    // The first transaction comes after the look: it removes deliveries.
+    const hired = vi.fn(() => engine.apply([event('contract.started', { contract: 'c8' })]));
+    const database: Database = {
+      ...engine.database,
+      async transact(work, isDurable) {
+        if (hired.mock.calls.length === 0) await hired();
+        return await transact(work, isDurable);
+      },
     };
-    await expect(createForget(engine)('t1')).rejects.toMatchObject({
+    await expect(createForget({ ...engine, database })('t1')).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringContaining('active contract there (c8'),
     });
@@ -409,12 +411,9 @@ async function openWorld(openFresh: () => Promise<Database>) {
 }
 
 function createForget(engine: Engine) {
-  const { database, box, inbox, clock } = engine;
-  const stores = { people: createPersonStore(database), retention: createRetentionStore(database) };
-  const deps = { ...stores, database, box, inbox, clock, lockEvidence: engine.evidence.lock };
   const { signal } = new AbortController();
   return (who: string, { dryRun = false, install }: Partial<ForgetWish> = {}) =>
-    forgetPerson({ ...deps, signal }, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install });
+    forgetPerson({ ...engine, signal }, who, { dryRun, by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' }, install });
 }
 
 function event(type: string, wish: Partial<EventWish> = {}): string {
@@ -460,8 +459,8 @@ async function settleMemberships({ database }: Engine, wanted: boolean, state: M
   await theirs.set({ wanted, state }).execute();
 }
 
-async function bodiesOf({ inbox }: Engine): Promise<string[]> {
-  return (await inbox.page(0, 1000)).map((row) => inbox.openBody(row).toString());
+async function bodiesOf(ctx: Engine): Promise<string[]> {
+  return (await pageDeliveries(ctx, 0, 1000)).map((row) => openBody(ctx, row).toString());
 }
 
 async function countNamed(engine: Engine): Promise<number> {
@@ -470,13 +469,6 @@ async function countNamed(engine: Engine): Promise<number> {
 }
 
 async function sweepThrough(engine: Engine): Promise<void> {
-  const { database, clock } = engine;
-  const sweep = createSweep({
-    database,
-    clock,
-    retention: createRetentionStore(database),
-    lockEvidence: engine.evidence.lock,
-    retentionMs: 90 * 86_400_000,
-  });
+  const sweep = createSweep({ ...engine, retentionMs: 90 * 86_400_000 });
   while ((await sweep.step()) === 'more');
 }

@@ -3,7 +3,6 @@ import type { Database } from '../../src/db/database.ts';
 import { emptyContract, emptyEvidence, versionOfRead } from '../../src/domain/evidence.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createRetentionStore } from '../../src/privacy/retention-store.ts';
 import { createSweep, type Sweep } from '../../src/privacy/sweep.ts';
 import { createEngine, type Engine } from '../support/engine-harness.ts';
 import { type EventWish, fullEvent } from '../support/event-bodies.ts';
@@ -192,38 +191,36 @@ describeAnyDatabase('retention', (openFresh) => {
   });
 
   it('decides again under the lock what it is about to clear', async () => {
-    const { engine, sweepAll } = await openWorld(openFresh, async (raced) => {
-      const createdAt = toInstant(raced.clock.now());
-      await raced.apply([event('contract.started', { contract: 'c2', createdAt })]);
-    });
+    let beforeLock = async () => {};
+    const { engine, sweep, sweepAll } = await openWorld(openFresh, () => beforeLock());
     await engine.apply([event('contract.started'), event('contract.ended')]);
     engine.clock.advance(91 * dayMs);
+    // The contracts, and then the people.
+    await sweep.step();
+    let isRaced = false;
+    beforeLock = async () => {
+      if (isRaced) return;
+      isRaced = true;
+      const createdAt = toInstant(engine.clock.now());
+      await engine.apply([event('contract.started', { contract: 'c2', createdAt })]);
+    };
     await sweepAll();
+    expect(isRaced).toBe(true);
     expect(await namesOf(engine)).toEqual(['acme/t1 Amara O.']);
   });
 });
 
-/** @param beforeLock what happens between the look and the lock, once */
-async function openWorld(openFresh: () => Promise<Database>, beforeLock?: (engine: Engine) => Promise<void>) {
-  const database = await openFresh();
-  const engine = createEngine(database);
-  const retention = createRetentionStore(database);
-  let hasRaced = beforeLock === undefined;
-  const looked: typeof retention.membershipsOf = async (tx, trainerIds) => {
-    const found = await retention.membershipsOf(tx, trainerIds);
-    if (!hasRaced && trainerIds.length > 0) {
-      hasRaced = true;
-      await beforeLock?.(engine);
-    }
-    return found;
+/** @param beforeLock what happens between the look and the lock */
+async function openWorld(openFresh: () => Promise<Database>, beforeLock?: () => Promise<void>) {
+  const engine = createEngine(await openFresh());
+  const database: Database = {
+    ...engine.database,
+    async transact(work, isDurable) {
+      await beforeLock?.();
+      return await engine.database.transact(work, isDurable);
+    },
   };
-  const sweep = createSweep({
-    database,
-    retention: { ...retention, membershipsOf: looked },
-    clock: engine.clock,
-    lockEvidence: engine.evidence.lock,
-    retentionMs: 90 * dayMs,
-  });
+  const sweep = createSweep({ ...engine, database, retentionMs: 90 * dayMs });
   return { engine, sweep, sweepAll: () => sweepThrough(sweep) };
 }
 

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createThreadedAppend } from '../../src/inbox/threaded-append.ts';
 import { openForTest, postgres, sqlite } from '../support/databases.ts';
 import { contractStarted, workEmail } from '../support/deliveries.ts';
@@ -173,10 +174,10 @@ describeAnyDatabase('a delivery', (openFresh) => {
     const groups: number[] = [];
     const { promise: allHandedOver, resolve: open } = Promise.withResolvers<void>();
     const receiver = await openReceiver(database, {
-      append: (store) => async (deliveries) => {
+      append: (storage) => async (deliveries) => {
         groups.push(deliveries.length);
         await allHandedOver;
-        return await store.append(deliveries);
+        return await appendDeliveries(storage, deliveries);
       },
     });
     const answering = Array.from({ length: 20 }, (_, number) =>

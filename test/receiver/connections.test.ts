@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import request from 'supertest';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../src/domain/errors.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
 import { createHttpServer } from '../../src/lib/http-server.ts';
 import { openForTest, sqlite } from '../support/databases.ts';
 import { contractStarted } from '../support/deliveries.ts';
@@ -104,9 +105,9 @@ describe('a receiver that stops', () => {
     const { promise: storing, resolve: store } = Promise.withResolvers<void>();
     const database = openForTest(await sqlite.createMigrated());
     const receiver = await openReceiver(database, {
-      append: (inbox) => async (deliveries) => {
+      append: (storage) => async (deliveries) => {
         await storing;
-        return await inbox.append(deliveries);
+        return await appendDeliveries(storage, deliveries);
       },
     });
     const answer = receiver.deliver(body);

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { deleteOld } from '../../src/inbox/storage-store.ts';
 import { contractStarted } from '../support/deliveries.ts';
 import { openReceiver, otherSecret, type TestReceiver } from '../support/receiver-harness.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
@@ -72,7 +74,7 @@ describeAnyDatabase('an install that has stored as much as it may', (openFresh) 
     expect(await deferralsOf(receiver)).toEqual([['acme', 'stored_bytes', 3]]);
     expect(alertsOf(receiver)).toEqual([['acme', 'storage_used_up']]);
 
-    await purgeAll(receiver, database);
+    await purgeAll(database);
     for (let look = 0; look < 2; look += 1) {
       receiver.clock.advance(1000);
       await receiver.deliver(contractStarted(100 + look), globex);
@@ -99,9 +101,9 @@ describe('a disk that one install floods', () => {
       const receiver = await openReceiver(database, {
         limits: { reserveBytes: 32 * mib },
         freeBytes: () => diskBytes - 4 * inboxBytes,
-        append: (store) => async (deliveries) => {
+        append: (storage) => async (deliveries) => {
           for (const { body } of deliveries) inboxBytes += body.length;
-          return await store.append(deliveries);
+          return await appendDeliveries(storage, deliveries);
         },
       });
       const answers: number[] = [];
@@ -122,7 +124,7 @@ function alertsOf({ log }: TestReceiver) {
   return log.lines().flatMap((line) => (line['alert'] ? [[line['install'], line['alert']]] : []));
 }
 
-async function purgeAll({ store }: TestReceiver, { kysely }: Database): Promise<void> {
-  await kysely.updateTable('delivery').set({ nextAttemptAt: null }).execute();
-  await store.purge('2099-01-01T00:00:00.000Z', 100);
+async function purgeAll(database: Database): Promise<void> {
+  await database.kysely.updateTable('delivery').set({ nextAttemptAt: null }).execute();
+  await deleteOld(database, '2099-01-01T00:00:00.000Z', 100);
 }

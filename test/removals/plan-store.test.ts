@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PlanState } from '../../src/domain/brake.ts';
+import { pagePlans } from '../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine } from '../support/engine-harness.ts';
 import { fullEvent } from '../support/event-bodies.ts';
@@ -25,13 +26,13 @@ describeEachDatabase('plans', (openFresh) => {
       if (items.length > 0) await kysely.insertInto('planItem').values(items).execute();
       ids.push(id);
     }
-    return { plans: engine.plans, ids };
+    return { engine, ids };
   }
 
   it('are listed page by page, the newest first, with how many people each has', async () => {
-    const { plans, ids } = await open(['open', 'rejected', 'open', 'approved', 'open']);
+    const { engine, ids } = await open(['open', 'rejected', 'open', 'approved', 'open']);
     const page = (state: PlanState | undefined, before: number | undefined, limit = 2) =>
-      plans.page({ state, before, limit });
+      pagePlans(engine, { state, before, limit });
     expect(await page(undefined, undefined)).toMatchObject([
       { id: ids[4], state: 'open', size: 4, install: 'acme', decidedAt: null },
       { id: ids[3], state: 'approved', size: 3 },
@@ -45,9 +46,9 @@ describeEachDatabase('plans', (openFresh) => {
   });
 
   it('of one state alone are listed, and none where there is none', async () => {
-    const { plans, ids } = await open(['open', 'approved', 'open', 'approved', 'open']);
+    const { engine, ids } = await open(['open', 'approved', 'open', 'approved', 'open']);
     const idsOf = async (state: PlanState, before?: number) =>
-      (await plans.page({ state, before, limit: 2 })).map(({ id }) => id);
+      (await pagePlans(engine, { state, before, limit: 2 })).map(({ id }) => id);
     expect(await idsOf('open')).toEqual([ids[4], ids[2]]);
     expect(await idsOf('open', ids[2])).toEqual([ids[0]]);
     expect(await idsOf('approved', ids[4])).toEqual([ids[3], ids[1]]);

@@ -3,6 +3,8 @@ import { inTransaction } from '../../src/db/database.ts';
 import { countedAfterMs } from '../../src/domain/brake.ts';
 import { emptyEvidence, emptyLink } from '../../src/domain/evidence.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { noteListed } from '../../src/reconcile/runs/active-list-store.ts';
+import { approvePlanItems, listPlanItems, listPlans, rejectPlanItems } from '../../src/removals/plan-store.ts';
 import { createRemovalWorker } from '../../src/removals/removal-worker.ts';
 import { claimDue, convergeDue } from '../support/converging.ts';
 import { createEngine, type Engine, startLoops } from '../support/engine-harness.ts';
@@ -10,6 +12,7 @@ import { fullEvent } from '../support/event-bodies.ts';
 import { createMemoryTool, type MemoryTool } from '../support/memory-tool.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 import { until } from '../support/until.ts';
+import { watchQueries } from '../support/watch-queries.ts';
 
 const graceMs = 15 * 60_000;
 const dayMs = 24 * 3_600_000;
@@ -54,11 +57,12 @@ describeAnyDatabase('removals', (openFresh) => {
   const countIn = () => tool.members('street-signs').length;
   const countState = async (state: string) =>
     (await engine.membershipRows()).filter((row) => row.state === state).length;
-  const openPlans = async () => (await engine.plans.list({ state: 'open' })).map(({ size }) => size);
+  const openPlans = async () => (await listPlans(engine, { state: 'open' })).map(({ size }) => size);
 
-  async function decide(how: 'approve' | 'reject', planId: number) {
+  const decisions = { approve: approvePlanItems, reject: rejectPlanItems };
+  async function decide(how: keyof typeof decisions, planId: number) {
     const now = toInstant(engine.clock.now());
-    return await inTransaction(engine.database, (tx) => engine.plans[how](tx, planId, now));
+    return await inTransaction(engine.database, (tx) => decisions[how](engine, tx, planId, now));
   }
 
   it('go where the brake allows them', async () => {
@@ -181,11 +185,11 @@ describeAnyDatabase('removals', (openFresh) => {
   it('that were delivered and are few go without a count of the day, which grows with it', async () => {
     await hire(10);
     let counted = 0;
-    const { counts } = engine.brakes;
-    engine.brakes.counts = (...given) => {
-      counted += 1;
-      return counts(...given);
-    };
+    engine.database = watchQueries(engine.database, {
+      'select removal': ([counts]) => {
+        if (counts?.['braked'] !== undefined) counted += 1;
+      },
+    });
     await end(1, 5);
     expect(await convergeDue(engine, tool)).toHaveLength(5);
     expect(counted).toBe(0);
@@ -224,10 +228,10 @@ describeAnyDatabase('removals', (openFresh) => {
   it('go when an operator approves, except those about which more is known since', async () => {
     await hire(4);
     await unlink(1, 3);
-    const [plan] = await engine.plans.list({});
+    const [plan] = await listPlans(engine, {});
     const again = { contract: 'again', trainer: 't3', link: 'again' };
     await engine.apply([fullEvent({ type: 'contract.started', ...again })]);
-    expect(await engine.plans.show(plan?.id ?? 0)).toMatchObject([
+    expect(await listPlanItems(engine, plan?.id ?? 0)).toMatchObject([
       { trainerId: 't1', cause: 'link_removed', isStale: false, outcome: null },
       { trainerId: 't2', isStale: false },
       { trainerId: 't3', isStale: true },
@@ -235,7 +239,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(await decide('approve', plan?.id ?? 0)).toEqual({ install: 'acme', decided: 2, stale: 1, open: 0 });
     await convergeDue(engine, tool);
     expect(tool.members('street-signs')).toEqual(['t3', 't4']);
-    const outcomes = (await engine.plans.show(plan?.id ?? 0)).map(({ outcome }) => outcome);
+    const outcomes = (await listPlanItems(engine, plan?.id ?? 0)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['approved', 'approved', 'stale']);
     await expect(decide('reject', plan?.id ?? 0)).rejects.toMatchObject({ code: 'conflict' });
     await expect(decide('approve', 99)).rejects.toMatchObject({ code: 'not_found' });
@@ -310,7 +314,7 @@ describeAnyDatabase('removals', (openFresh) => {
     expect(asked.splice(0)).toEqual([20, 10]);
     expect([lists, await engine.rows('removal'), await openPlans()]).toEqual([1, [], []]);
 
-    await engine.activeLists.noteListed('acme', toInstant(engine.clock.now()));
+    await noteListed(engine, 'acme', toInstant(engine.clock.now()));
     await engine.brake();
     expect(asked).toEqual([20, 10, 30]);
     expect(await openPlans()).toEqual([30]);

@@ -4,16 +4,14 @@ import path from 'node:path';
 import { type KyselyPlugin, type OperationNode, type RootOperationNode, TableNode } from 'kysely';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { createApp } from '../../src/app/app.ts';
-import type { Storage } from '../../src/app/storage.ts';
+import type { OpenStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createChangeNotice } from '../../src/db/change-notice.ts';
 import type { Database, DatabaseWatch } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { openSecretBox, prepareKey } from '../../src/keys/secret-key.ts';
 import { createLogger } from '../../src/lib/logger.ts';
-import { createMembershipStore } from '../../src/memberships/membership-store.ts';
 import { clockwork, never, type Owner, runAs } from './clockwork.ts';
 
 /** Gangway itself, as one process of the simulation. All of it is real but the network, the time and the tools. */
@@ -92,15 +90,13 @@ export async function openBridge(settings: BridgeSettings): Promise<Bridge> {
   return { kill };
 }
 
-async function openStorage(database: Database): Promise<Storage> {
+async function openStorage(database: Database): Promise<OpenStorage> {
   const secretKey = await prepareKey(database, key);
   const box = await openSecretBox(database, secretKey);
   return {
     database,
     box,
     secretKey,
-    inbox: createInboxStore(database, box),
-    memberships: createMembershipStore(database),
     migrated: [],
   };
 }

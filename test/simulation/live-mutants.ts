@@ -14,9 +14,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'A removal waits until the marketplace was asked',
     file: 'src/removals/removal-worker.ts',
-    find: 'return await awaitedReadings.afterLists(tx, ready, now);',
+    find: 'return await ctx.awaitedReadings.afterLists(tx, ready, now);',
     replace:
-      'const { isListWanted } = await awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map(({ due }) => due), isListWanted };',
+      'const { isListWanted } = await ctx.awaitedReadings.afterLists(tx, ready, now);\n  return { due: ready.map(({ due }) => due), isListWanted };',
     leaning: { often: ['hire', 'renew_unheard', 'marketplace_busy'] },
   },
   {
@@ -56,7 +56,7 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'The intent is committed before the call',
     file: 'src/converge/settle-store.ts',
-    find: 'await recordAccessGiven(tx, claim, intent, now);\n        return unsharedAccount;',
+    find: 'await recordAccessGiven(tx, claim, intent, now);\n    return unsharedAccount;',
     replace: 'return unsharedAccount;',
     leaning: { often: ['killed'] },
   },
@@ -119,9 +119,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'The feed is moved on after its page is stored',
     file: 'src/feed/feed-worker.ts',
-    find: '    await store(deps, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });',
+    find: '    await store(deps, install, updates, readAt);\n    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });',
     replace:
-      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await feeds.move(claimed, cursor, { readAt, nextReadAt });\n    await store(deps, install, updates, readAt);',
+      '    const nextReadAt = hasMore ? toInstant(clock.now()) : instantIn(clock, everyMs);\n    await moveFeed(deps, claimed, cursor, { readAt, nextReadAt });\n    await store(deps, install, updates, readAt);',
     leaning: { often: ['hire', 'events_lost', 'disk_full'] },
   },
   {
@@ -143,9 +143,9 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'What is ours in a tool goes with its new name',
     file: 'src/tools/carry-tools.ts',
-    find: 'const isCarried = await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool));',
+    find: 'const isCarried = await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool));',
     replace:
-      'const isCarried = database === undefined && (await inTransaction(database, (tx) => bindings.rename(tx, from, to.tool)));',
+      'const isCarried = ctx.database === undefined && (await inTransaction(ctx.database, (tx) => renameToolBinding(ctx, tx, from, to.tool)));',
     leaning: { often: ['tool_renamed', 'hire', 'end'] },
   },
   {
@@ -158,8 +158,8 @@ export const liveMutants: readonly LiveMutant[] = [
   {
     rule: 'Who is adopted is ours',
     file: 'src/memberships/ownership-store.ts',
-    find: '          isOurs: true,\n          releasedBy: null,\n          ...(!isKept',
-    replace: '          releasedBy: null,\n          ...(!isKept',
+    find: '      isOurs: true,\n      releasedBy: null,\n      ...(!isKept',
+    replace: '      releasedBy: null,\n      ...(!isKept',
     isSlow: true,
     leaning: { often: ['database_lost', 'adopt_found', 'end'] },
   },

@@ -4,14 +4,13 @@ import type { AlertKind, Alerts } from '../../src/lib/alerts.ts';
 import type { Logger } from '../../src/lib/logger.ts';
 import { createAlertNotices } from '../../src/notify/alert-notices.ts';
 import type { Asked } from '../../src/notify/alert-rules.ts';
-import { createAlertStore } from '../../src/notify/alert-store.ts';
+import { countStandingAlerts } from '../../src/notify/alert-store.ts';
 import { type AlertWorkerDeps, askAlerts } from '../../src/notify/alert-worker.ts';
 import type { ChannelShape } from '../../src/notify/channel.ts';
-import { createDispatchStore } from '../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
-import { createStandingStore } from '../../src/notify/standing-store.ts';
-import { createSuspectStore } from '../../src/reconcile/runs/suspect-store.ts';
 import type { FakeClock } from './fake-clock.ts';
+import { storageOf } from './storage-of.ts';
 
 interface HeardOf {
   database: Database;
@@ -63,9 +62,10 @@ export function createAlerting({
   return {
     hears(parts) {
       const { database, clock, logger } = parts;
+      const storage = storageOf(database);
       const notices = createNoticeStore([channel], clock);
-      const asked = { store: createStandingStore(database), suspects: createSuspectStore(database), walls, deferralOf };
-      const deps = { database, alertStore: createAlertStore(database), notices, repeatMs, logger, clock, asked };
+      const asked = { ...storage, walls, deferralOf };
+      const deps = { ...storage, notices, repeatMs, logger, clock, asked };
       const { settled, ...listener } = createAlertNotices(deps);
       heard = { deps, parts, settled };
       return listener;
@@ -79,12 +79,12 @@ export function createAlerting({
     async standing(kind) {
       const { deps, settled } = open();
       await settled();
-      return (await deps.alertStore.countStanding()).find((one) => one.kind === kind)?.count ?? 0;
+      return (await countStandingAlerts(deps)).find((one) => one.kind === kind)?.count ?? 0;
     },
     async announced(kind) {
       const { parts, settled } = open();
       await settled();
-      const listed = await createDispatchStore(parts.database).list({ limit: 1000 });
+      const listed = await listDispatches(storageOf(parts.database), { limit: 1000 });
       return listed.toReversed().flatMap((one) => (one.kind === `alert.${kind}` && 'about' in one ? [sayOf(one)] : []));
     },
   };

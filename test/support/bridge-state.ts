@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
+import { openBody } from '../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { secretKey } from './bridge-process.ts';
 import { until } from './until.ts';
@@ -64,9 +64,9 @@ export function openBridgeState(url: string): BridgeState {
       return Number((await all.executeTakeFirstOrThrow()).n);
     },
     async stored() {
-      const inbox = createInboxStore(database, createSecretBox(secretKey));
+      const storage = { database, box: createSecretBox(secretKey) };
       const rows = await kysely.selectFrom('delivery').selectAll().execute();
-      return rows.map((row) => ({ state: row.state, body: inbox.openBody(row).toString('utf8') }));
+      return rows.map((row) => ({ state: row.state, body: openBody(storage, row).toString('utf8') }));
     },
     async countReceipts() {
       const rows = await kysely

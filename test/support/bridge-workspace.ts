@@ -3,12 +3,14 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createInstanceStore } from '../../src/db/instance-store.ts';
+import { beatInstance } from '../../src/db/instance-store.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { openDatabase } from '../../src/db/open-database.ts';
 import { sqliteFileOf } from '../../src/db/sqlite-database.ts';
+import { countDueDeliveries } from '../../src/inbox/inbox-store.ts';
+import { listMemberships } from '../../src/memberships/membership-list-store.ts';
 import { findParent } from './find-parent.ts';
 import { createFolder } from './folder.ts';
 import { hardlyEver } from './journey.ts';
@@ -29,7 +31,7 @@ export interface Workspace {
   receive(...bodies: string[]): Promise<void>;
   /** Runs the bridge in this process while something else is done. */
   whileRunning(work: () => Promise<void>): Promise<void>;
-  withStorage(work: (storage: Storage) => Promise<void>): Promise<void>;
+  withStorage(work: (storage: OpenStorage) => Promise<void>): Promise<void>;
   /** Leaves the heartbeat of an instance that is taken to run until the test is over. */
   pretendRunning(): Promise<void>;
 }
@@ -99,12 +101,12 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
           });
         }
         const countBusy = async () => {
-          const members = await storage.memberships.list({ limit: 1000 });
+          const members = await listMemberships(storage.database.kysely, { limit: 1000 });
           const now = new Date().toISOString();
           const moving = members.filter(
             ({ nextAttemptAt, removeAfter }) => nextAttemptAt !== null || (removeAfter !== null && removeAfter <= now),
           );
-          return (await storage.inbox.countDue()) + moving.length;
+          return (await countDueDeliveries(storage)) + moving.length;
         };
         await until('all is done', countBusy, (busy) => busy === 0);
       } finally {
@@ -125,7 +127,7 @@ export function createBridgeWorkspace(changes: object = {}): Workspace {
       const storage = await open();
       const beatAt = new Date(Date.now() + 3_600_000).toISOString();
       const instance = { id: 'pretended', name: 'host/1', version: '0.1.0', startedAt: beatAt };
-      await createInstanceStore(storage.database).beat({ ...instance, beatAt }, '');
+      await beatInstance(storage.database, { ...instance, beatAt }, '');
       await storage.database.close();
     },
     async withStorage(work) {

@@ -1,14 +1,11 @@
-import { createBudgetStore } from '../../src/budget/budget-store.ts';
-import type { BudgetParts, BudgetWorkerDeps } from '../../src/budget/budget-worker.ts';
-import { sweepContracts } from '../../src/budget/budget-worker.ts';
+import { type BudgetWorkerDeps, sweepContracts } from '../../src/budget/budget-worker.ts';
 import { readNextInstall } from '../../src/budget/read-budgets.ts';
-import { createReaderStore } from '../../src/budget/reader-store.ts';
-import { createSweepStore } from '../../src/budget/sweep-store.ts';
 import type { Database } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
+import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import { openWorld, type World } from '../sandbox/sandbox-harness.ts';
@@ -23,7 +20,7 @@ export interface BudgetWorld {
   front: Front;
   platform: PlatformSource;
   /** As another instance would have them. */
-  open(changes?: Partial<BudgetParts>): BudgetWorkerDeps;
+  open(changes?: Partial<BudgetWorkerDeps>): BudgetWorkerDeps;
   notices: BudgetNotice[];
   noticed(): string[];
   /** Hires a trainer for the linked job, with hours that are paid for; the bridge learns of it. */
@@ -49,16 +46,13 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
   const { signal } = new AbortController();
   const notices: BudgetNotice[] = [];
 
-  function open(changes: Partial<BudgetParts> = {}): BudgetWorkerDeps {
+  function open(changes: Partial<BudgetWorkerDeps> = {}): BudgetWorkerDeps {
     const api = createPlatformSource({ baseUrl: front.baseUrl, token: market.token, pacing, clock });
     return {
       ...engine,
       sources: new Map([['acme', api]]),
       repeatMs: 7 * 86_400_000,
       addNotice: async (_tx, notice) => void notices.push(notice),
-      budgets: createBudgetStore(database),
-      readers: createReaderStore(database),
-      sweeps: createSweepStore(database),
       ...changes,
     };
   }
@@ -79,7 +73,7 @@ export async function openBudgetWorld(database: Database, hears?: Alerting['hear
       return contractId;
     },
     async learn() {
-      const known = await engine.installStates.known('acme');
+      const known = await knownOfInstall(engine, 'acme');
       const read = await readInstall(direct, 'acme', known, toInstant(clock.now()), signal);
       for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
     },

@@ -1,48 +1,42 @@
 import {
   type Claim,
-  type ClaimStore,
+  claimMemberships,
   convergeLeaseMs,
-  createClaimStore,
+  installsWithMembershipsDue,
   type MembershipClaimOrder,
 } from '../../src/converge/claim-store.ts';
 import { convergeMembership } from '../../src/converge/converge-membership.ts';
 import type { SettledResult } from '../../src/converge/converge-result.ts';
 import { usualSecondLookMs as secondLookMs } from '../../src/converge/converge-steps.ts';
 import { createConvergeWorker } from '../../src/converge/converge-worker.ts';
-import { createResetStore } from '../../src/converge/reset-store.ts';
 import { createResetting } from '../../src/converge/reset-worker.ts';
-import { createSettleStore, type SettleStore } from '../../src/converge/settle-store.ts';
-import { createToolTroubleStore } from '../../src/converge/tool-trouble-store.ts';
 import type { Database } from '../../src/db/database.ts';
-import { createLockStore } from '../../src/db/lock-store.ts';
+import type { RouteLink } from '../../src/domain/route.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import type { Engine } from './engine-harness.ts';
 import { fullEvent } from './event-bodies.ts';
 import type { MemoryTool } from './memory-tool.ts';
 import { until } from './until.ts';
-
-export function openClaims(engine: Engine, database: Database = engine.database): ClaimStore {
-  return createClaimStore(database, engine.box);
-}
+import { watchQueries } from './watch-queries.ts';
 
 /** Leases what is due in the tool `studio`, as a worker of that name would. */
 export async function claimDue(
   engine: Engine,
   {
-    claims = openClaims(engine),
+    database = engine.database,
     token = 'worker',
     limit = 100,
     exclusiveBy = [] as MembershipClaimOrder['exclusiveBy'],
     makesLogins = false,
   } = {},
 ): Promise<Claim[]> {
-  const { clock } = engine;
+  const { box, clock } = engine;
   const now = toInstant(clock.now());
   const order = { tool: 'studio', token, limit, now, leasedUntil: instantIn(clock, convergeLeaseMs) };
   const claimed: Claim[] = [];
-  for (const install of await claims.installsDue('studio', now)) {
-    claimed.push(...(await claims.claim({ ...order, install, exclusiveBy, makesLogins })));
+  for (const install of await installsWithMembershipsDue({ database, box }, 'studio', now)) {
+    claimed.push(...(await claimMemberships({ database, box }, { ...order, install, exclusiveBy, makesLogins })));
   }
   return claimed;
 }
@@ -55,8 +49,10 @@ export async function claimOne(engine: Engine, token = 'worker'): Promise<Claim>
 }
 
 export interface Converging {
-  claims?: ClaimStore;
-  settling?: SettleStore;
+  /** The engine's unless given, for example one that breaks. */
+  database?: Database;
+  /** The engine's unless given. */
+  routeLink?: RouteLink;
   protectedAccounts?: string[];
   makesLogins?: boolean;
   timeoutMs?: number;
@@ -71,18 +67,19 @@ export async function converge(
   tool: MemoryTool,
   claim: Claim,
   {
-    claims = openClaims(engine),
-    settling = createSettleStore(engine.database, engine.box, engine.rules.routeLink),
+    database = engine.database,
+    routeLink = engine.rules.routeLink,
     protectedAccounts = [],
     timeoutMs = 5000,
     mayChangeAccounts = true,
     signal,
   }: Converging = {},
 ): Promise<SettledResult | null> {
-  const { clock, managedDomains, alerts } = engine;
+  const { box, clock, managedDomains, alerts } = engine;
   const deps = {
-    claims,
-    settling,
+    database,
+    box,
+    routeLink,
     adapter: tool.adapter,
     timeoutMs,
     clock,
@@ -93,6 +90,11 @@ export async function converge(
     mayChangeAccounts: () => mayChangeAccounts,
   };
   return await convergeMembership(deps, claim, signal ?? new AbortController().signal);
+}
+
+/** The same database for a process that dies before it has stored what came of a call. */
+export function crashingAtReceipt(database: Database): Database {
+  return watchQueries(database, { 'insert receipt': () => Promise.reject(new Error('crash')) });
 }
 
 /** Brings everything in line that is due now and that the brake lets pass, one after the other. */
@@ -110,10 +112,10 @@ export async function convergeDue(engine: Engine, tool: MemoryTool, options: Con
 export async function resetDue(
   engine: Engine,
   { adapter }: Pick<MemoryTool, 'adapter'>,
-  { resets = createResetStore(engine.database, engine.box), signal = new AbortController().signal } = {},
+  { database = engine.database, signal = new AbortController().signal } = {},
 ): Promise<void> {
-  const { logger, clock, onMembershipDue } = engine;
-  const deps = { tool: 'studio', adapter, resets, timeoutMs: 5000, logger, clock };
+  const { box, logger, clock, onMembershipDue } = engine;
+  const deps = { tool: 'studio', adapter, database, box, timeoutMs: 5000, logger, clock };
   await createResetting({ ...deps, onMembershipDue })(signal);
 }
 
@@ -121,26 +123,19 @@ export async function resetDue(
 export function createStudioWorker(
   engine: Engine,
   tool: MemoryTool,
-  {
-    database = engine.database,
-    locks = createLockStore(database),
-    claims = openClaims(engine, database),
-    concurrency = 8,
-    isShared = false,
-    timeoutMs = 5000,
-  } = {},
+  { database = engine.database, concurrency = 8, isShared = false, timeoutMs = 5000 } = {},
 ): Loop {
-  const { metrics, logger, clock, alerts, managedDomains } = engine;
+  const { box, rules, metrics, logger, clock, alerts, managedDomains } = engine;
   return createConvergeWorker({
     tool: 'studio',
     adapter: tool.adapter,
     concurrency,
     isShared: () => isShared,
     timeoutMs,
-    claims,
-    settling: createSettleStore(database, engine.box, engine.rules.routeLink),
-    locks,
-    troubles: createToolTroubleStore(database),
+    database,
+    box,
+    routeLink: rules.routeLink,
+    beforeClaiming: async () => undefined,
     metrics,
     logger,
     clock,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Row } from '../../src/db/schema.ts';
 import { employerEventTypes } from '../../src/domain/event.ts';
@@ -30,7 +30,7 @@ import { consoleTokens } from './visitor.ts';
  */
 export interface EmployerJourney {
   sandbox: Sandbox;
-  storage: Storage;
+  storage: OpenStorage;
   clock: FakeClock;
   log: LogLines;
   accountId: string;

@@ -1,38 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { wantPaymentsRead } from '../../src/budget/payment-store.ts';
+import { Config } from '../../src/config/config-schema.ts';
+import type { Context } from '../../src/context.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { Row, Tables } from '../../src/db/schema.ts';
 import type { BrakeLimits } from '../../src/domain/brake.ts';
 import type { Evidence } from '../../src/domain/evidence.ts';
+import type { RouteLink } from '../../src/domain/route.ts';
 import { applyEvidence, type NamedTrainer } from '../../src/evidence/apply-evidence.ts';
 import { evidenceOfEvent } from '../../src/evidence/evidence-of-event.ts';
-import { createEvidenceStore } from '../../src/evidence/evidence-store.ts';
+import { lockEvidence } from '../../src/evidence/evidence-store.ts';
 import { createIntakeWorker, type IntakeDeps } from '../../src/evidence/intake-worker.ts';
 import { joinEvidence } from '../../src/evidence/read-delivery.ts';
-import { createReadRequestStore } from '../../src/evidence/read-request-store.ts';
 import { createReportEvidence } from '../../src/evidence/report-evidence.ts';
 import { readEvent } from '../../src/inbox/event-schema.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createSecretBox, type SecretBox } from '../../src/keys/secret-box.ts';
+import { appendDeliveries, hasDueDeliveries } from '../../src/inbox/inbox-store.ts';
+import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { chunksOf } from '../../src/lib/chunks.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import type { Loop } from '../../src/lib/loop.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import { restBesideOthers } from '../../src/lib/rest.ts';
-import { createAddressStore } from '../../src/memberships/address-store.ts';
 import type { MembershipRules } from '../../src/memberships/collect-candidates.ts';
-import type { InstallsReaching, RouteLink } from '../../src/memberships/link-router.ts';
-import { createMembershipStore } from '../../src/memberships/membership-store.ts';
+import { hasPostponed } from '../../src/memberships/derivation-store.ts';
+import type { InstallsReaching } from '../../src/memberships/link-router.ts';
 import type { Walls } from '../../src/memberships/wall.ts';
-import { createInstallStateStore, type InstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
-import { type ActiveListStore, createActiveListStore, wantLists } from '../../src/reconcile/runs/active-list-store.ts';
-import { createRunStore, type RunStore } from '../../src/reconcile/runs/run-store.ts';
+import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
+import { wantLists } from '../../src/reconcile/runs/active-list-store.ts';
 import { createAwaitedReadingStore } from '../../src/removals/awaited-reading-store.ts';
-import { createBrakeStore } from '../../src/removals/brake-store.ts';
 import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
-import { createPlanStore, type PlanStore } from '../../src/removals/plan-store.ts';
 import { brakeDue, type RemovalWorkerDeps } from '../../src/removals/removal-worker.ts';
 import type { Alerting } from './alerting.ts';
 import { newDelivery } from './deliveries.ts';
@@ -41,13 +39,10 @@ import { createLogLines, type LogLines } from './log-lines.ts';
 import { until } from './until.ts';
 
 /** Everything up to the memberships, over a database of the test's own, in time that stands still. */
-export interface Engine extends IntakeDeps, RemovalWorkerDeps {
-  box: SecretBox;
-  installStates: InstallStateStore;
-  activeLists: ActiveListStore;
-  runs: RunStore;
-  plans: PlanStore;
+export interface Engine extends Context, IntakeDeps, RemovalWorkerDeps {
   clock: FakeClock;
+  /** Of the whole process, for a test that gives it another. */
+  pollMs?: number;
   log: LogLines;
   /** Stores bodies as deliveries of an install. */
   deliver(bodies: string[], install?: string): Promise<void>;
@@ -111,24 +106,19 @@ export function createEngine(
   const box = createSecretBox(key);
   const clock = createFakeClock();
   const log = createLogLines();
-  const stores = {
-    inbox: createInboxStore(database, box),
-    memberships: createMembershipStore(database),
-    evidence: createEvidenceStore(database, box),
-    addresses: createAddressStore(box),
-    readRequests: createReadRequestStore(database),
-    plans: createPlanStore(database),
-    brakes: createBrakeStore(database),
-    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching, wantLists }),
-    activeLists: createActiveListStore(database),
-    installStates: createInstallStateStore(database),
-    runs: createRunStore(database),
-  };
-  const { inbox, memberships, installStates } = stores;
   const metrics = createMetrics();
   const alerts = createAlerts(log.logger, metrics, hears?.({ database, clock, logger: log.logger }));
+  const config = Config.parse({});
   const engine: Engine = {
-    ...stores,
+    config: {
+      ...config,
+      marketplace: { ...config.marketplace, managedDomains },
+      removals: { ...config.removals, ...limits },
+    },
+    installs: new Map([...walls.installs, ...asked]) as Context['installs'],
+    sources: new Map(),
+    adapters: walls.adapters,
+    wake: () => undefined,
     database,
     box,
     clock,
@@ -136,15 +126,17 @@ export function createEngine(
     metrics,
     alerts,
     logger: log.logger,
+    routeLink,
     rules: { routeLink, gracePeriods, ...(endsAssignments && { endsAssignments }) },
     managedDomains,
+    awaitedReadings: createAwaitedReadingStore({ gracePeriods, installs: asked, installsReaching, wantLists }),
     limits,
     canReturn,
     staleAfterMs: monthMs,
-    wantInstallRead: installStates.wantRead,
+    wantInstallRead: wantRead,
     wantPaymentsRead,
     report: createReportEvidence(walls, alerts, clock),
-    lockEvidence: stores.evidence.lock,
+    lockEvidence: (tx) => lockEvidence(engine, tx),
     isReceiverBusy: () => false,
     rest: restBesideOthers,
     // Nothing is known to tell of work.
@@ -161,13 +153,17 @@ export function createEngine(
     },
     async deliver(bodies, install = 'acme') {
       const receivedAt = toInstant(clock.now());
-      await inbox.append(bodies.map((body) => newDelivery(body, { install, receivedAt })));
+      await appendDeliveries(
+        engine,
+        bodies.map((body) => newDelivery(body, { install, receivedAt })),
+      );
     },
     async takeIn() {
       const worker = createIntakeWorker(engine);
       worker.start();
       try {
-        const isDue = async () => (await inbox.hasDue(toInstant(clock.now()))) || (await memberships.hasPostponed());
+        const isDue = async () =>
+          (await hasDueDeliveries(engine, toInstant(clock.now()))) || (await hasPostponed(engine));
         await until('intake has nothing to do', isDue, (due) => !due);
       } finally {
         await worker.stop();
@@ -213,9 +209,29 @@ export function toEvidence(body: string, install: string, now: string): Evidence
 
 async function applyAll(engine: Engine, added: [Evidence, NamedTrainer[]][], now: string): Promise<void> {
   await inTransaction(engine.database, async (tx) => {
-    await engine.evidence.lock(tx);
+    await lockEvidence(engine, tx);
     for (const [evidence, named] of added) await applyEvidence(engine, tx, evidence, now, named);
   });
+}
+
+/** Everything that any part needs, and no part running. */
+export function createTestContext(database: Database, changes: Partial<Context> = {}): Context {
+  const [{ logger }, metrics] = [createLogLines(), createMetrics()];
+  return {
+    database,
+    box: createSecretBox(randomBytes(32)),
+    config: Config.parse({}),
+    clock: createFakeClock(),
+    logger,
+    metrics,
+    alerts: createAlerts(logger, metrics),
+    installs: new Map(),
+    sources: new Map(),
+    adapters: new Map(),
+    routeLink: everyProject,
+    wake: () => undefined,
+    ...changes,
+  };
 }
 
 /** Starts loops that are stopped after the test. */

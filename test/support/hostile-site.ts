@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { writeAudit } from '../../src/db/audit-store.ts';
 import { inTransaction } from '../../src/db/database.ts';
+import { listDeliveries } from '../../src/inbox/delivery-list-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
-import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
+import { keepFindings } from '../../src/reconcile/drift/finding-store.ts';
 import { sqlite } from './databases.ts';
 import { fullEvent } from './event-bodies.ts';
 import { createLoginTool } from './inviting-tool.ts';
@@ -44,7 +45,10 @@ export async function openHostileSite(): Promise<HostileSite> {
   const act = await poison(journey);
   const [membership] = await journey.memberships();
   const { trainers, contractId } = hired[0] ?? { trainers: [], contractId: '' };
-  const [{ id: delivery } = { id: 0 }] = await storage.inbox.list({ state: 'unprocessable', limit: 1 });
+  const [{ id: delivery } = { id: 0 }] = await listDeliveries(storage.database.kysely, {
+    state: 'unprocessable',
+    limit: 1,
+  });
   const addresses: Record<string, string> = {
     '/deliveries/:id': `/deliveries/${delivery}`,
     '/trainers/:id': `/trainers/${trainers[0]?.opentrainUserId}`,
@@ -80,7 +84,8 @@ async function poison({ storage, clock }: Journey): Promise<number> {
     await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${value}`.execute(database.kysely);
   }
   const stranger = { id: evil, email: `${evil}@evil.example`, name: evil };
-  await createFindingStore(database, box).keep(
+  await keepFindings(
+    { database, box },
     { tool: 'list', groupId: 'street-lamps' },
     {
       install: 'acme',

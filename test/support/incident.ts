@@ -1,22 +1,22 @@
-import type { Database } from '../../src/db/database.ts';
-import { inTransaction } from '../../src/db/database.ts';
+import { type Database, inTransaction } from '../../src/db/database.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { emptyEvidence } from '../../src/domain/evidence.ts';
-import { createBindingStore } from '../../src/installs/binding-store.ts';
+import { learnBinding } from '../../src/installs/binding-store.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
+import { hasPostponed } from '../../src/memberships/derivation-store.ts';
 import { type CheckDriftDeps, createCheckDrift } from '../../src/reconcile/drift/check-drift.ts';
-import { createDriftStore } from '../../src/reconcile/drift/drift-store.ts';
-import { createFindingStore } from '../../src/reconcile/drift/finding-store.ts';
 import { createPreviewDrift, type PreviewDrift } from '../../src/reconcile/drift/preview-drift.ts';
 import { createReportDrift } from '../../src/reconcile/drift/report-drift.ts';
+import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
+import { claimList, installsWithListsDue } from '../../src/reconcile/runs/active-list-store.ts';
 import { answerList } from '../../src/reconcile/runs/active-list-worker.ts';
 import { type ReconcileDeps, reconcileNext } from '../../src/reconcile/runs/reconcile-install.ts';
 import { createReportClock } from '../../src/reconcile/runs/report-clock.ts';
 import { createReportSuspects } from '../../src/reconcile/runs/report-suspects.ts';
-import { createSuspectStore } from '../../src/reconcile/runs/suspect-store.ts';
 import { createFinalReadingStore } from '../../src/removals/final-reading-store.ts';
-import type { Source, SourceReader } from '../../src/sources/source.ts';
-import { createScopeStore } from '../../src/usage/read/scope-store.ts';
+import { listPlans } from '../../src/removals/plan-store.ts';
+import type { Grant, Source, SourceReader } from '../../src/sources/source.ts';
+import { wantScopes } from '../../src/usage/read/scope-store.ts';
 import { type Converging, convergeDue } from './converging.ts';
 import { createEngine, type Engine } from './engine-harness.ts';
 import { type EventWish, fullEvent } from './event-bodies.ts';
@@ -106,7 +106,7 @@ export function createIncident(
   const engine = createEngine(database, { asked: marketplaces, ...options });
   const drift = createDriftDeps(engine, tool, converging.protectedAccounts);
   const checkDrift = createCheckDrift(drift);
-  const learnCustomer = createBindingStore(database).learn;
+  const learnCustomer = (install: string, grant: Grant) => learnBinding(engine, install, grant);
   const deps = {
     ...engine,
     learnCustomer,
@@ -119,11 +119,11 @@ export function createIncident(
 
   /** As the real worker does, for all that wait. @returns whether there was anything to be listed */
   async function listWanted(): Promise<boolean> {
-    const { activeLists, clock } = engine;
+    const { clock } = engine;
     const now = toInstant(clock.now());
-    const due = await activeLists.installsDue(now);
+    const due = await installsWithListsDue(engine, now);
     for (const install of due) {
-      const wantedAt = await activeLists.claim(install, now, instantIn(clock, minutes));
+      const wantedAt = await claimList(engine, install, now, instantIn(clock, minutes));
       if (wantedAt === null) continue;
       const asking = { ...deps, sources: marketplaces, onRemovalDue: () => undefined };
       await answerList(asking, install, wantedAt, new AbortController().signal);
@@ -192,7 +192,7 @@ export function createIncident(
       const { values } = await engine.metrics.alerts.get();
       return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
     },
-    plans: async () => (await engine.plans.list({})).map(({ size }) => size),
+    plans: async () => (await listPlans(engine, {})).map(({ size }) => size),
   };
 }
 
@@ -201,7 +201,7 @@ export function awaitWork({ engine }: Incident, project: string): void {
   engine.mayPass = createFinalReadingStore({
     scopeOf: ({ install, externalProjectId }) =>
       externalProjectId === project ? { install, tool: 'studio', scope: project } : undefined,
-    wantRead: createScopeStore(engine.database).want,
+    wantRead: wantScopes,
   }).mayPass;
 }
 
@@ -212,16 +212,16 @@ async function readWhole(
 ): Promise<void> {
   const deps = { ...engine, sources: new Map([[install, api]]) };
   const now = toInstant(engine.clock.now());
-  await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
+  await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
   await reconcileNext(deps, new AbortController().signal, { only: install });
   await derivePostponed(engine);
 }
 
 /** What alerts an operator, and remembers which alerts it has raised. */
-function createReports({ database, alerts, clock }: Engine) {
+function createReports(engine: Engine) {
   return {
-    reportSuspects: createReportSuspects({ suspects: createSuspectStore(database), alerts, clock }),
-    reportClock: createReportClock({ database, alerts, clock, machine: 'host-1' }),
+    reportSuspects: createReportSuspects(engine),
+    reportClock: createReportClock({ ...engine, machine: 'host-1' }),
   };
 }
 
@@ -233,8 +233,6 @@ function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: st
     ...gracePeriods,
     routeLink,
     report: createReportDrift(engine),
-    drifts: createDriftStore(engine.database),
-    findings: createFindingStore(engine.database, engine.box),
     adapters: new Map([['studio', tool.adapter]]),
     protectedAccounts: new Map([['studio', protectedAccounts]]),
   };
@@ -242,7 +240,7 @@ function createDriftDeps(engine: Engine, tool: MemoryTool, protectedAccounts: st
 
 /** What one transaction was too small for. */
 export async function derivePostponed(engine: Engine): Promise<void> {
-  while (await engine.memberships.hasPostponed()) await engine.merge(emptyEvidence());
+  while (await hasPostponed(engine)) await engine.merge(emptyEvidence());
 }
 
 const refusal = new AppError('not_found', 'There is no such job', { status: 404 });

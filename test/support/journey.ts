@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { type App, createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { type Database, inTransaction, type Transaction } from '../../src/db/database.ts';
 import type { Row } from '../../src/db/schema.ts';
@@ -33,7 +33,7 @@ import { consoleTokens } from './visitor.ts';
 export interface Journey {
   sandbox: Sandbox;
   app: App;
-  storage: Storage;
+  storage: OpenStorage;
   clock: FakeClock;
   log: LogLines;
   customer: Customer;
@@ -212,7 +212,7 @@ function toConfig(
 }
 
 /** Resolves when nothing is due. */
-export async function untilNothingIsDue(storage: Storage, clock: FakeClock): Promise<void> {
+export async function untilNothingIsDue(storage: OpenStorage, clock: FakeClock): Promise<void> {
   const look = asTimeGoesOn({ storage, clock }, () => listUnfinished(storage, clock));
   await until('nothing is due', look, ({ length }) => length === 0);
 }
@@ -263,7 +263,7 @@ export async function untilWorkIsRead({ storage, pass, quiet }: Journey): Promis
 }
 
 /** Moves the time on as a bridge lives through it: else it would have been frozen meanwhile. */
-export async function liveThrough({ database }: Storage, clock: FakeClock, ms: number): Promise<void> {
+export async function liveThrough({ database }: OpenStorage, clock: FakeClock, ms: number): Promise<void> {
   await noteAlive(database, new Date(clock.now().getTime() + ms));
   clock.advance(ms);
 }
@@ -286,7 +286,7 @@ function writeRoster(file: string, groups: Record<string, string[]>): void {
  *
  * @returns the rows of the first step that has any; empty where no step has any
  */
-async function listUnfinished({ database }: Storage, clock: FakeClock): Promise<object[]> {
+async function listUnfinished({ database }: OpenStorage, clock: FakeClock): Promise<object[]> {
   const now = clock.now().toISOString();
   return await inTransaction(database, async (tx) => {
     // All steps at one moment: work that leaves a late step for an earlier one would be in neither.

@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import type { BudgetNotice } from '../../src/domain/notice.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
 import type { Channel } from '../../src/notify/channel.ts';
-import { createDispatchStore, type DispatchStore } from '../../src/notify/dispatch-store.ts';
 import { createNoticeStore } from '../../src/notify/notice-store.ts';
 import { createNotifying, type NotifyDeps } from '../../src/notify/notify-worker.ts';
 import type { Alerting } from './alerting.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { createLogLines, type LogLines } from './log-lines.ts';
+import { storageOf } from './storage-of.ts';
 
 export const secret = `whsec_${Buffer.alloc(32, 'a key of ours').toString('base64')}`;
 export const never = new AbortController().signal;
@@ -36,12 +37,11 @@ export function newNotice(changes: Partial<BudgetNotice> = {}): BudgetNotice {
 
 /** The notices of one database, in time that stands still. */
 export interface Telling extends Omit<NotifyDeps, 'channel'> {
-  database: Database;
   clock: FakeClock;
   log: LogLines;
   add(channels: readonly Channel[], ...notices: BudgetNotice[]): Promise<void>;
   /** Sends in a channel until nothing is due, as a process does that has just started. */
-  sendAll(channel: Channel, dispatches?: DispatchStore): Promise<void>;
+  sendAll(channel: Channel, through?: Storage): Promise<void>;
   rows(): Promise<DispatchRow[]>;
   /** `outcome count`, in the order of the words. */
   outcomes(): Promise<string[]>;
@@ -54,18 +54,17 @@ export function createTelling(database: Database, hears?: Alerting['hears']): Te
   const log = createLogLines();
   const metrics = createMetrics();
   const { logger } = log;
-  const dispatches = createDispatchStore(database);
+  const storage = storageOf(database);
   const telling: Telling = {
-    database,
+    ...storage,
     clock,
     log,
     logger,
     metrics,
-    dispatches,
     alerts: createAlerts(logger, metrics, hears?.({ database, clock, logger })),
     add: (channels, ...notices) => addNotices({ database, clock }, channels, notices),
-    async sendAll(channel, through = dispatches) {
-      const notify = createNotifying({ ...telling, channel, dispatches: through });
+    async sendAll(channel, through = telling) {
+      const notify = createNotifying({ ...telling, ...through, channel });
       while ((await notify(never)) === 'more');
     },
     rows: () => readRows(database),

@@ -1,5 +1,10 @@
 import { onTestFinished } from 'vitest';
-import { createPaymentStore, type PaymentStore, wantPaymentsRead } from '../../src/budget/payment-store.ts';
+import {
+  claimPayments,
+  installsWithPaymentsDue,
+  listPendingPayments,
+  wantPaymentsRead,
+} from '../../src/budget/payment-store.ts';
 import { type PaymentDeps, readPayments } from '../../src/budget/payment-worker.ts';
 import { type Database, inTransaction } from '../../src/db/database.ts';
 import { instantIn, toInstant } from '../../src/lib/clock.ts';
@@ -18,7 +23,7 @@ export interface PaymentWorld {
   front: Front;
   accountId: string;
   contractId: string;
-  payments: PaymentStore;
+
   deps: PaymentDeps;
   /** An event asks for a reading. */
   ask(): Promise<void>;
@@ -33,7 +38,7 @@ const pacing = { requestsPerSecond: 100_000, burst: 100_000 };
 
 export async function openPaymentWorld(database: Database, hears?: Alerting['hears']): Promise<PaymentWorld> {
   const engine = createEngine(database, hears && { hears });
-  const { clock, alerts, logger } = engine;
+  const { clock } = engine;
   const sandbox = createSandbox({ timeScale: 0, clock });
   const { employerBaseUrl } = await sandbox.start();
   onTestFinished(() => sandbox.stop());
@@ -43,25 +48,23 @@ export async function openPaymentWorld(database: Database, hears?: Alerting['hea
   const front = await openFront(employerBaseUrl);
   const links = fixedLinks(new Map([[jobId, 'signs']]));
   const source = createEmployerSource({ baseUrl: front.baseUrl, token, links, pacing });
-  const payments = createPaymentStore(database);
-  const deps: PaymentDeps = { payments, sources: new Map([[install, source]]), alerts, logger, clock };
+  const deps: PaymentDeps = { ...engine, sources: new Map([[install, source]]) };
   return {
     engine,
     sandbox,
     front,
     accountId,
     contractId,
-    payments,
     deps,
     ask: () => inTransaction(database, (tx) => wantPaymentsRead(tx, [install], toInstant(clock.now()))),
     async read(given = deps) {
       const now = toInstant(clock.now());
-      const [due] = await given.payments.due([install], now);
-      const claim = due === undefined ? undefined : await given.payments.claim(due, now, instantIn(clock, 90_000));
+      const [due] = await installsWithPaymentsDue(given, [install], now);
+      const claim = due === undefined ? undefined : await claimPayments(given, due, now, instantIn(clock, 90_000));
       if (claim === undefined) return false;
       await readPayments(given, claim, new AbortController().signal);
       return true;
     },
-    waiting: async () => (await payments.list()).map(({ paymentId }) => paymentId),
+    waiting: async () => (await listPendingPayments(engine)).map(({ paymentId }) => paymentId),
   };
 }

@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { Config } from '../../src/config/config-schema.ts';
 import type { Database } from '../../src/db/database.ts';
+import type { Appended, NewDelivery } from '../../src/domain/delivery.ts';
 import { createInbox } from '../../src/inbox/inbox.ts';
-import { createInboxStore, type InboxStore } from '../../src/inbox/inbox-store.ts';
+import { appendDeliveries, openBody } from '../../src/inbox/inbox-store.ts';
+import { readStored } from '../../src/inbox/storage-store.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
+import type { Storage } from '../../src/keys/storage.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createHttpServer, type HttpServer } from '../../src/lib/http-server.ts';
 import { createMetrics, type Metrics } from '../../src/lib/metrics.ts';
@@ -36,7 +39,7 @@ export interface TestReceiver {
   log: LogLines;
   metrics: Metrics;
   server: HttpServer;
-  store: InboxStore;
+  storage: Storage;
   /** Posts a signed delivery; what is given replaces what is usual. */
   deliver(body: string | Uint8Array, changes?: Changes): Promise<Answer>;
   wouldDefer: StorageGate['wouldDefer'];
@@ -71,7 +74,7 @@ interface StoredDelivery {
 
 interface ReceiverOptions {
   /** How deliveries are stored; by the store itself, unless a test gives another function. */
-  append?: (store: InboxStore, key: Buffer) => InboxStore['append'];
+  append?: (storage: Storage, key: Buffer) => (deliveries: readonly NewDelivery[]) => Promise<Appended[]>;
   checkStorage?: () => Promise<void>;
   requestTimeoutMs?: number;
   maxConnections?: number;
@@ -91,21 +94,21 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
   const { append, checkStorage = async () => undefined, requestTimeoutMs } = options;
   const { inFlightBytes = 64 * 1024 * 1024, limits: changed, freeBytes = () => null } = options;
   const key = randomBytes(32);
-  const store = createInboxStore(database, createSecretBox(key));
+  const storage = { database, box: createSecretBox(key) };
   const clock = createFakeClock();
   const log = createLogLines();
   const metrics = createMetrics();
   const quiet = createQuiet(clock);
   const { logger } = log;
   const inbox = createInbox({
-    append: append?.(store, key) ?? store.append,
+    append: append?.(storage, key) ?? ((deliveries) => appendDeliveries(storage, deliveries)),
     onAppended: () => undefined,
   });
   const limits = { ...Config.parse({}).receiver.limits, ...changed };
   const gate = createStorageGate({
     limits,
     clock,
-    readStored: store.readStored,
+    readStored: () => readStored(storage.database.kysely),
     countInstalls: () => 2,
     readFree: async () => freeBytes(),
   });
@@ -166,7 +169,7 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
     log,
     metrics,
     server,
-    store,
+    storage,
     signatureOf,
     deliver: (body, { install = 'acme', secret, headers = {} } = {}) =>
       post(`${url}/webhooks/${install}`, body, {
@@ -182,7 +185,7 @@ export async function openReceiver(database: Database, options: ReceiverOptions 
         state: row.state,
         deliveryId: row.deliveryId,
         headers: JSON.parse(row.headers) as Record<string, string>,
-        body: row.body.length === 0 ? row.body : store.openBody(row),
+        body: row.body.length === 0 ? row.body : openBody(storage, row),
       }));
     },
   };

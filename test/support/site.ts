@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../src/adapters/adapter.ts';
 import { type App, createApp } from '../../src/app/app.ts';
-import { openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { platformEventTypes as eventTypes } from '../../src/domain/event.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -61,7 +61,7 @@ interface SiteInstall {
 }
 
 export interface SiteBridge {
-  storage: Storage;
+  storage: OpenStorage;
   consoleUrl: string;
   /** Signed as the marketplace signs, and past it. */
   deliver(install: string, body: string, headers?: Record<string, string>): Promise<Answer>;
@@ -140,7 +140,7 @@ export async function openSite(dialect: Pick<Dialect, 'createMigrated'>, names: 
   return { sandbox, clock, log, databaseUrl, customer: accountOf, start };
 }
 
-function stopOnce(app: App, storage: Storage): () => Promise<void> {
+function stopOnce(app: App, storage: OpenStorage): () => Promise<void> {
   async function stop(): Promise<void> {
     await app.stop();
     await storage.database.close();
@@ -213,7 +213,7 @@ function toConfig(
   });
 }
 
-async function listMemberships({ database }: Storage): Promise<string[]> {
+async function listMemberships({ database }: OpenStorage): Promise<string[]> {
   const rows = await database.kysely.selectFrom('membership').select(['trainerId', 'state']).execute();
   return rows.map(({ trainerId, state }) => `${trainerId} ${state}`).sort();
 }

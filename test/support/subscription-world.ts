@@ -1,19 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../../src/db/database.ts';
-import { createLockStore } from '../../src/db/lock-store.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
-import { createInboxStore } from '../../src/inbox/inbox-store.ts';
-import { createEndpointStore, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
+import { appendDeliveries } from '../../src/inbox/inbox-store.ts';
+import { endpointsOf, type StoredEndpoint } from '../../src/installs/endpoint-store.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
-import {
-  createSubscriptionStore,
-  type SubscriptionRecord,
-} from '../../src/installs/subscription/subscription-store.ts';
+import { findSubscription, type SubscriptionRecord } from '../../src/installs/subscription/subscription-store.ts';
 import { checkSubscription } from '../../src/installs/subscription/subscription-worker.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { createAlerts } from '../../src/lib/alerts.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
-import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
 import type { Endpoint } from '../../src/sources/endpoint.ts';
 import { createPlatformSource, type PlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { Alerting } from './alerting.ts';
@@ -74,19 +69,14 @@ export async function openSubscriptionWorld(
   const api = createPlatformSource(market);
   const log = createLogLines();
   const box = createSecretBox(randomBytes(32));
-  const endpoints = createEndpointStore(database, box);
-  const subscriptions = createSubscriptionStore(database);
   const publicUrl = 'http://127.0.0.1:9';
   const url = `${publicUrl}/webhooks/acme`;
   const deps: SubscriptionDeps = {
     database,
-    endpoints,
-    subscriptions,
+    box,
     publicUrl,
     clock,
     logger: log.logger,
-    locks: createLockStore(database),
-    installStates: createInstallStateStore(database),
     sources: new Map([['acme', api]]),
     hasConfiguredSecrets: () => hasConfiguredSecrets,
     alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
@@ -108,8 +98,8 @@ export async function openSubscriptionWorld(
       return { id: endpoint.id, secret };
     },
     endpoints: () => api.listEndpoints(signal),
-    stored: () => endpoints.listOf('acme'),
-    record: () => subscriptions.find('acme'),
+    stored: () => endpointsOf(deps, 'acme'),
+    record: () => findSubscription(deps, 'acme'),
     async takeReadWanted() {
       const deleted = await database.kysely.deleteFrom('installState').executeTakeFirst();
       return deleted.numDeletedRows > 0n;
@@ -124,7 +114,7 @@ export async function openSubscriptionWorld(
     async accept() {
       const receivedAt = clock.now().toISOString();
       const delivery = newDelivery(contractStarted(next()), { receivedAt });
-      await createInboxStore(database, box).append([delivery]);
+      await appendDeliveries(deps, [delivery]);
     },
     alerts: () => log.lines().flatMap(({ alert, msg }) => (alert === undefined ? [] : [`${alert}: ${msg}`])),
   };

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import type { Database } from '../../src/db/database.ts';
-import { createLockStore } from '../../src/db/lock-store.ts';
-import type { Install } from '../../src/installs/install.ts';
+import type { Install } from '../../src/domain/install.ts';
 import { createInstallRegistry, type InstallRegistry } from '../../src/installs/install-registry.ts';
-import { createInstallStore } from '../../src/installs/install-store.ts';
+import { saveConnectedInstall } from '../../src/installs/install-store.ts';
 import { type RotateDeps, type RotateWish, rotateToken } from '../../src/installs/tokens/rotate-token.ts';
 import { createSecretBox } from '../../src/keys/secret-box.ts';
 import { type Clock, systemClock, toInstant } from '../../src/lib/clock.ts';
@@ -79,7 +78,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
         organizationId: accountId,
       };
       const connectedAt = toInstant(clock.now());
-      await createInstallStore(database, box).save({ ...connected, source: 'employer', connectedAt });
+      await saveConnectedInstall({ database, box }, { ...connected, source: 'employer', connectedAt });
     },
     async makeToken(wanted = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -96,7 +95,7 @@ export async function openTokenWorld(database: Database, clock: Clock = systemCl
         box,
       });
       await registry.load();
-      const deps: RotateDeps = { registry, locks: createLockStore(database), clock };
+      const deps: RotateDeps = { database, box, registry, clock };
       const [first = ''] = registry.installs.keys();
       const by = () => ({ actor: 'ops', at: toInstant(clock.now()) });
       return {

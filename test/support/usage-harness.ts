@@ -6,13 +6,15 @@ import type { Counts } from '../../src/domain/usage.ts';
 import { toInstant } from '../../src/lib/clock.ts';
 import { createLinkRouter } from '../../src/memberships/link-router.ts';
 import { evidenceOfInstall } from '../../src/reconcile/read/evidence-of-install.ts';
+import { knownOfInstall } from '../../src/reconcile/read/install-state-store.ts';
 import { readInstall } from '../../src/reconcile/read/read-install.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { createPlatformSource } from '../../src/sources/platform/create-platform-source.ts';
 import type { CallNotes, UsageEntry } from '../../src/sources/source.ts';
 import { createUsage, type Usage } from '../../src/usage/create-usage.ts';
 import { createImportObservations } from '../../src/usage/import/import-store.ts';
-import { listScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
+import { listWorkScopes, readNextScope } from '../../src/usage/read/read-scope.ts';
+import { keepScopes, wantScopes } from '../../src/usage/read/scope-store.ts';
 import { type InstallReport, reportUsage } from '../../src/usage/report/report-usage.ts';
 import type { ReportWanted } from '../../src/usage/report/report-wanted.ts';
 import type { OnAnswer } from '../../src/usage/report/send-usage.ts';
@@ -233,7 +235,7 @@ export async function openUsageWorld(
     adapters,
     routeLink,
     installs,
-    otherObservations: [createImportObservations(database)],
+    otherObservations: [createImportObservations(engine)],
     onAnswer,
     links: new Map([['signs', { timeZone }]]),
     usage: { schedule: '30 * * * *', lookbackMs: 14 * 86_400_000, maxLoweredFraction, deletedTasks },
@@ -277,16 +279,16 @@ export async function openUsageWorld(
       return { contractId, trainerId, memberId: `m${trainerId}`, email: workEmail ?? '' };
     },
     async learn() {
-      const known = await engine.installStates.known('acme');
+      const known = await knownOfInstall(engine, 'acme');
       const read = await readInstall(platform, 'acme', known, toInstant(clock.now()), signal);
       for (const evidence of evidenceOfInstall(read, known)) await engine.merge(evidence);
       await letIn(engine);
     },
     async read(isComplete = false) {
       const now = toInstant(clock.now());
-      const scopes = [...(await listScopes(deps)).values()];
-      await deps.scopes.keep(scopes, now);
-      await inTransaction(database, (tx) => deps.scopes.want(tx, scopes, now));
+      const scopes = [...(await listWorkScopes(deps)).values()];
+      await keepScopes(deps, scopes, now);
+      await inTransaction(database, (tx) => wantScopes(tx, scopes, now));
       if (isComplete) await forgetComplete(database);
       while (await readNextScope(deps, signal));
     },

@@ -4,10 +4,11 @@ import { onTestFinished } from 'vitest';
 import { loadAdapters } from '../../src/adapters/load-adapters.ts';
 import { createApp } from '../../src/app/app.ts';
 import { createServices } from '../../src/app/services.ts';
-import { openRegistry, openStorage, type Storage } from '../../src/app/storage.ts';
+import { type OpenStorage, openRegistry, openStorage } from '../../src/app/storage.ts';
 import { Config } from '../../src/config/config-schema.ts';
 import { createDatabaseClock } from '../../src/db/database-clock.ts';
 import { platformEventTypes } from '../../src/domain/event.ts';
+import { findBody } from '../../src/inbox/inbox-store.ts';
 import { ensureEndpoint } from '../../src/installs/subscription/ensure-endpoint.ts';
 import type { SubscriptionDeps } from '../../src/installs/subscription/look-at-subscription.ts';
 import { createMetrics } from '../../src/lib/metrics.ts';
@@ -28,7 +29,7 @@ export interface WatchedBridge {
   api: PlatformSource;
   clock: FakeClock;
   log: LogLines;
-  storage: Storage;
+  storage: OpenStorage;
   door: FrontDoor;
   receiverUrl: string;
   jobId: string;
@@ -114,7 +115,7 @@ export async function openWatchedBridge(
         .select('id')
         .where('eventType', '=', 'contract.started')
         .execute();
-      const bodies = await Promise.all(rows.map(({ id }) => storage.inbox.findBody(id)));
+      const bodies = await Promise.all(rows.map(({ id }) => findBody(storage, id)));
       return bodies.map((body) => {
         const { resourceId } = JSON.parse(String(body)) as { resourceId: string };
         return resourceId;

@@ -9,6 +9,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 import { createFolder } from '../support/folder.ts';
 import { createLogLines } from '../support/log-lines.ts';
 import { createMemoryTool } from '../support/memory-tool.ts';
+import { storageOf } from '../support/storage-of.ts';
 import { describeAnyDatabase } from '../support/tries.ts';
 
 const { signal } = new AbortController();
@@ -32,7 +33,7 @@ describeAnyDatabase('a tool that is another server than before', (openDatabase) 
         calls.push(`write ${project}`);
       },
     };
-    const bound = bindTool({ database: await openDatabase(), alerts, clock, configured }, 'studio', adapter, null);
+    const bound = bindTool({ ...storageOf(await openDatabase()), alerts, clock, configured }, 'studio', adapter, null);
     await bound.writeGuidelines?.('signs', 'x', signal);
     identity = 'org 2';
     clock.advance(3_600_000);
@@ -47,8 +48,7 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
     ['by the identity that it tells', 'org 1', 'org 1', ['one.example', 'two.example']],
     ['by its address, where it tells no identity', null, null, ['one.example', 'one.example']],
   ])('are refused %s: the contract of one customer took out the person of another', async (_, first, second, at) => {
-    const database = await openDatabase();
-    const deps = { database, clock: createFakeClock(), configured };
+    const deps = { ...storageOf(await openDatabase()), clock: createFakeClock(), configured };
     const alerts = createAlerts(createLogLines().logger, createMetrics());
     const tool = createMemoryTool();
     const named = (identity: string | null) => ({ ...tool.adapter, identify: async () => identity });
@@ -63,7 +63,7 @@ describeAnyDatabase('two names of one server', (openDatabase) => {
   });
 
   it('are two servers where each tells another identity at one address', async () => {
-    const deps = { database: await openDatabase(), clock: createFakeClock(), configured };
+    const deps = { ...storageOf(await openDatabase()), clock: createFakeClock(), configured };
     const alerts = createAlerts(createLogLines().logger, createMetrics());
     for (const [tool, identity] of [
       ['one', 'org 1'],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { carryTools } from '../../src/tools/carry-tools.ts';
-import { createToolBindingStore } from '../../src/tools/tool-binding-store.ts';
+import { learnToolBinding, listToolBindings } from '../../src/tools/tool-binding-store.ts';
 import { convergeDue } from '../support/converging.ts';
 import { describeEachDatabase } from '../support/databases.ts';
 import { createEngine } from '../support/engine-harness.ts';
@@ -15,18 +15,17 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
     const engine = createEngine(await openFresh());
     await engine.apply([fullEvent({ type: 'contract.started' })]);
     await convergeDue(engine, createMemoryTool());
-    const bindings = createToolBindingStore(engine.database);
-    await bindings.learn('studio', { identity: null, location: 'tool.example' });
+    await learnToolBinding(engine, 'studio', { identity: null, location: 'tool.example' });
     const carry = (tools: Record<string, string>) => {
       const configured = Object.entries(tools).map(([tool, url]) => [tool, at(url)] as const);
-      return carryTools(engine.database, new Map(configured), engine.logger);
+      return carryTools(engine, new Map(configured), engine.logger);
     };
     const names = async () => (await engine.membershipRows()).map(({ tool, isOurs }) => [tool, isOurs]);
-    return { engine, bindings, carry, names };
+    return { engine, carry, names };
   }
 
   it('is carried over in every table of Gangway, and in none of another program', async () => {
-    const { engine, bindings, carry, names } = await openOne();
+    const { engine, carry, names } = await openOne();
     const { kysely, dialect } = engine.database;
     if (dialect === 'postgres') {
       await sql`create schema other`.execute(kysely);
@@ -35,7 +34,7 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
     }
     await carry({ atelier: 'https://tool.example/' });
     expect(await names()).toEqual([['atelier', true]]);
-    expect(await bindings.list()).toMatchObject([{ tool: 'atelier', location: 'tool.example' }]);
+    expect(await listToolBindings(engine)).toMatchObject([{ tool: 'atelier', location: 'tool.example' }]);
     if (dialect !== 'postgres') return;
     const { rows } = await sql`select tool from other.machine`.execute(kysely);
     expect(rows).toEqual([{ tool: 'studio' }]);
@@ -48,8 +47,8 @@ describeEachDatabase('what is ours in a tool that has a new name', (openFresh) =
     ['two old names had the address', { atelier: 'https://tool.example' }, ['loft']],
     ['the old name is still configured', { studio: 'https://tool.example', atelier: 'https://tool.example' }, []],
   ])('stays with the old name where %s', async (_, tools, olds) => {
-    const { bindings, carry, names } = await openOne();
-    for (const tool of olds) await bindings.learn(tool, { identity: null, location: 'tool.example' });
+    const { engine, carry, names } = await openOne();
+    for (const tool of olds) await learnToolBinding(engine, tool, { identity: null, location: 'tool.example' });
     await carry(tools);
     expect(await names()).toEqual([['studio', true]]);
   });

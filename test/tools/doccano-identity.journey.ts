@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createDoubtStore } from '../../src/memberships/doubt-store.ts';
+import { releaseDoubted } from '../../src/memberships/doubt-store.ts';
 import { newLogin } from '../support/doccano-facts.ts';
 import { doccanoAdapter } from '../support/doccano-harness.ts';
 import {
@@ -74,10 +74,9 @@ describe(`a restored doccano ${doccanoVersion}`, () => {
     expect(await erin.call('GET', `/projects/${project}`)).toMatchObject({ status: 200 });
     // doccano does not say when an account was made: an operator has to say whose it is.
     expect(await ada.membership()).toMatchObject({ state: 'failed' });
-    const { database, box } = journey.storage;
     const [{ id = 0 } = {}] = await journey.memberships();
     const by = { actor: 'ops', at: journey.clock.now().toISOString() };
-    expect(await createDoubtStore(database, box).release(id, by)).toBe('let_go');
+    expect(await releaseDoubted(journey.storage, id, by)).toBe('let_go');
     await journey.quiet();
     // One look is not enough.
     await journey.pass(60_000);

@@ -5,7 +5,7 @@ import { invitationContext } from '../../src/db/seal-contexts.ts';
 import type { InvitationContent } from '../../src/domain/invitation.ts';
 import type { MembershipState } from '../../src/domain/membership.ts';
 import { toInstant } from '../../src/lib/clock.ts';
-import { createInstallStateStore } from '../../src/reconcile/read/install-state-store.ts';
+import { wantRead } from '../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../support/databases.ts';
 import { type Journey, openJourney } from '../support/journey.ts';
 import { collectWork } from '../support/read-work.ts';
@@ -115,8 +115,7 @@ export async function readUsage(adapter: Adapter, project: number): Promise<Usag
 /** Has the marketplace read, and what the tool lists compared with what is known. */
 export async function wantReading({ storage: { database }, clock }: Journey): Promise<void> {
   clock.advance(2 * 60_000);
-  const states = createInstallStateStore(database);
-  await inTransaction(database, (tx) => states.wantRead(tx, ['acme'], toInstant(clock.now())));
+  await inTransaction(database, (tx) => wantRead(tx, ['acme'], toInstant(clock.now())));
 }
 
 /** The work that counts for each trainer, once it was read after this. */

@@ -1,16 +1,14 @@
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
-import { createContractStore } from '../../evidence/contract-store.ts';
-import { createEvidenceStore } from '../../evidence/evidence-store.ts';
-import { createInstallStore } from '../../installs/install-store.ts';
+import { findConnectedInstall } from '../../installs/install-store.ts';
 import { redeliver } from '../../installs/subscription/describe-subscription.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { establishInstall } from '../../operator/connect/connect-install.ts';
 import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
-import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
+import { decideContract } from '../../operator/decide-contract.ts';
 import type { Check } from '../../operator/doctor-checks.ts';
 import { addLink, findLink, removeLink } from '../../operator/links/change-links.ts';
 import { examineLink } from '../../operator/links/examine-link.ts';
@@ -18,6 +16,7 @@ import { previewAll } from '../../operator/preview-all.ts';
 import { removeInstall } from '../../operator/remove-install.ts';
 import { rotateSecret } from '../../operator/rotate-secret.ts';
 import { wantRead } from '../../operator/want-read.ts';
+import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-store.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -87,13 +86,12 @@ const connectInstall = defineOperation({
   body: connectBody,
   answer: connectedAnswer,
   async run({ params: { install }, body, by, signal }, parts) {
-    const { customers, adapters, database, box } = parts;
+    const { customers, adapters, database } = parts;
     const { token, jobs = [], tool, projects, move: mayMove = false, relink = false } = body;
-    const installStore = createInstallStore(database, box);
     const hasToken = token !== undefined;
     const wanted = { install, source: body.source, jobs, hasToken, tool, projects };
     const { source, destination, configured } = settleWish(parts, wanted);
-    const used = configured ?? (hasToken ? toToken(token) : (await installStore.find(install))?.token);
+    const used = configured ?? (hasToken ? toToken(token) : (await findConnectedInstall(parts, install))?.token);
     if (used === undefined) throw new AppError('invalid', `There is no token for ${install} yet: send one`);
     const wish: Connecting = {
       install,
@@ -105,13 +103,12 @@ const connectInstall = defineOperation({
       acceptsOtherCustomer: body.acceptOtherCustomer === true,
     };
     const checks: Check[] = [];
-    const { subscription, installStates } = customers;
+    const { subscription } = customers;
     const deps = {
       ...customers,
       adapters,
       by,
       clock: subscription.clock,
-      installStore,
       ensureEndpoint:
         subscription.publicUrl === undefined
           ? null
@@ -120,7 +117,7 @@ const connectInstall = defineOperation({
       onStep: (check: Check) => void checks.push(check),
     };
     const { grant, links, relinked, missing } = await establishInstall(deps, wish, signal);
-    await inTransaction(database, (tx) => installStates.wantRead(tx, [install], by.at, 'operator'));
+    await inTransaction(database, (tx) => wantInstallRead(tx, [install], by.at, 'operator'));
     return { install, grant, links, relinked, missing, checks, wantedAt: by.at };
   },
 });
@@ -136,9 +133,8 @@ const forgetInstall = defineOperation({
   answer: installAnswer,
   async run({ params, body: { acceptOrphans }, by }, parts) {
     const install = findInstall(parts, params.install);
-    const { customers, database, box, installs, reports } = parts;
-    const deps = { ...customers, installs, installStore: createInstallStore(database, box), by };
-    await removeInstall(deps, install, acceptOrphans === true);
+    const { customers, installs, reports } = parts;
+    await removeInstall({ ...customers, installs, by }, install, acceptOrphans === true);
     await customers.registry.load();
     reports.delete(`connect ${install}`);
     return { install };
@@ -249,23 +245,11 @@ const contractActs = decisions.map(([decision, summary]) =>
     body: ofInstallBody,
     answer: decidedContractAnswer,
     run: async ({ params: { contract: contractId }, body: { install: named }, by }, parts) => {
-      const { install } = await decide(parts, decision, contractId, named, by);
+      const { install } = await decideContract({ ...parts, by }, decision, contractId, named);
       return { install, contractId, decision };
     },
   }),
 );
-
-async function decide(
-  { database, box, customers: { installStates } }: ApiParts,
-  decision: ContractDecision,
-  contractId: string,
-  install: string | undefined,
-  by: Parameters<typeof decideContract>[0]['by'],
-) {
-  const contracts = createContractStore(database);
-  const evidence = createEvidenceStore(database, box);
-  return await decideContract({ database, contracts, evidence, installStates, by }, decision, contractId, install);
-}
 
 function findInstall(parts: ApiParts, named: string): string {
   const [install = named] = pickInstalls(parts, named);

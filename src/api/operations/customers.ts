@@ -4,6 +4,8 @@ import { listLinks } from '../../operator/links/list-links.ts';
 import { listContracts } from '../../operator/list-contracts.ts';
 import { listInstalls } from '../../operator/list-installs.ts';
 import { listTokens } from '../../operator/list-tokens.ts';
+import { listRuns } from '../../reconcile/runs/run-store.ts';
+import { listScopes } from '../../usage/read/scope-store.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
@@ -30,8 +32,8 @@ const listAllInstalls = defineOperation({
   summary: 'The customers that are connected, when each was last read, and what is wrong',
   tag,
   answer: installsAnswer,
-  run: async (_asked, { installs, database, clock }) => ({
-    installs: await listInstalls(database, installs, clock.now()),
+  run: async (_asked, ctx) => ({
+    installs: await listInstalls(ctx, ctx.installs, ctx.clock.now()),
   }),
 });
 
@@ -45,14 +47,14 @@ const linksOfInstalls = defineOperation({
   answer: linksAnswer,
   async run({ query: { install }, signal }, parts) {
     const { installs, adapters, services, customers } = parts;
-    const { scopeOf, scopes } = services.usage.deps;
+    const { scopeOf } = services.usage.deps;
     const deps = {
       installs,
       adapters,
       sources: services.sources,
       routeLink: customers.rules.routeLink,
       scopeOf,
-      scopes: await scopes.list(),
+      scopes: await listScopes(services.usage.deps),
     };
     return await listLinks(deps, pickInstalls(parts, install), signal);
   },
@@ -66,7 +68,7 @@ const contractsOfInstalls = defineOperation({
   tag,
   query: contractQuery,
   answer: contractPage,
-  run: ({ query: { install, status, budget, suspects, ...wish } }, { database }) =>
+  run: ({ query: { install, status, budget, suspects, ...wish } }, ctx) =>
     pageByKey(
       'listContracts',
       { ...wish, parts: 3 },
@@ -74,7 +76,7 @@ const contractsOfInstalls = defineOperation({
         const [left = '', ofInstall = '', contractId = ''] = key ?? [];
         const remainingFraction = left === '' ? null : Number(left);
         const after = key && { install: ofInstall, contractId, remainingFraction };
-        return await listContracts(database, { install, status, budget, suspects, after, limit });
+        return await listContracts(ctx, { install, status, budget, suspects, after, limit });
       },
       ({ install: ofInstall, contractId, remainingFraction }) => [
         String(remainingFraction ?? ''),
@@ -118,7 +120,7 @@ const listAllTokens = defineOperation({
     listTokens(parts.customers.subscription.sources, pickInstalls(parts, install), signal),
 });
 
-const listRuns = defineOperation({
+const listAllRuns = defineOperation({
   id: 'listRuns',
   method: 'get',
   path: '/runs',
@@ -127,7 +129,7 @@ const listRuns = defineOperation({
   query: runQuery,
   answer: runPage,
   run: ({ query: { install, ...wish } }, { services }) =>
-    pageById('listRuns', wish, (before, limit) => services.runs.list({ install, before, limit })),
+    pageById('listRuns', wish, (before, limit) => listRuns(services, { install, before, limit })),
 });
 
 /** @throws AppError `not_found` where the one that is named does not exist */
@@ -150,5 +152,5 @@ export const customerOperations = [
   contractsOfInstalls,
   listEndpoints,
   listAllTokens,
-  listRuns,
+  listAllRuns,
 ];

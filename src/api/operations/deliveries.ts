@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { digestOf } from '../../inbox/body-key.ts';
-import type { ListedDelivery } from '../../inbox/delivery-list-store.ts';
+import { type ListedDelivery, listDeliveries } from '../../inbox/delivery-list-store.ts';
+import { findBody, findDelivery } from '../../inbox/inbox-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
 import { pageById } from '../cursor.ts';
@@ -19,7 +20,7 @@ import {
 
 const tag = 'deliveries';
 
-const listDeliveries = defineOperation({
+const listAllDeliveries = defineOperation({
   id: 'listDeliveries',
   method: 'get',
   path: '/deliveries',
@@ -27,9 +28,9 @@ const listDeliveries = defineOperation({
   tag,
   query: deliveryQuery,
   answer: deliveryPage,
-  async run({ query: { since, until, limit, cursor, ...filter } }, { inbox }) {
+  async run({ query: { since, until, limit, cursor, ...filter } }, ctx) {
     const { items, next } = await pageById('listDeliveries', { limit, cursor }, (before, most) =>
-      inbox.list({ ...filter, ...toInstants({ since, until }), before, limit: most }),
+      listDeliveries(ctx.database.kysely, { ...filter, ...toInstants({ since, until }), before, limit: most }),
     );
     return { items: items.map(toShown), next };
   },
@@ -43,7 +44,7 @@ const getDelivery = defineOperation({
   tag,
   params: deliveryParams,
   answer: deliveryAnswer,
-  run: async ({ params: { delivery: id } }, { inbox }) => toShown(found(id, await inbox.find(id))),
+  run: async ({ params: { delivery: id } }, ctx) => toShown(found(id, await findDelivery(ctx, id))),
 });
 
 const getDeliveryBody = defineOperation({
@@ -56,8 +57,8 @@ const getDeliveryBody = defineOperation({
   isSecret: true,
   params: deliveryParams,
   answer: bodyAnswer,
-  async run({ params: { delivery: id } }, { inbox }) {
-    const body = found(id, await inbox.findBody(id));
+  async run({ params: { delivery: id } }, ctx) {
+    const body = found(id, await findBody(ctx, id));
     return { id, body: body.toString('base64') };
   },
 });
@@ -70,15 +71,15 @@ const replay = defineOperation({
   tag,
   body: replayBody,
   answer: replayAnswer,
-  async run({ body, by }, { database, inbox }) {
-    const deps = { database, inbox, by };
+  async run({ body, by }, ctx) {
+    const deps = { ...ctx, by };
     if ('matching' in body) {
       const { since, until, ...filter } = body.matching;
       const chosenBy = Object.entries(body.matching).map(([name, value = '']) => `${name}=${maskText(value)}`);
       return await replayMatching(deps, { ...filter, ...toInstants({ since, until }) }, chosenBy.join(' ') || 'any');
     }
     const ids = 'ids' in body ? body.ids : [];
-    for (const id of ids) found(id, await inbox.find(id));
+    for (const id of ids) found(id, await findDelivery(ctx, id));
     return await replayDeliveries(deps, { ids, failed: body.failed === true });
   },
 });
@@ -101,4 +102,4 @@ function toShown({ bodySha256, headers, ...delivery }: ListedDelivery) {
   };
 }
 
-export const deliveryOperations = [listDeliveries, getDelivery, getDeliveryBody, replay];
+export const deliveryOperations = [listAllDeliveries, getDelivery, getDeliveryBody, replay];

@@ -1,5 +1,5 @@
 import { driftSides, sayNext } from '../../operator/describe-drift.ts';
-import { createFindingStore } from '../../reconcile/drift/finding-store.ts';
+import { listFindings, listGroupDrifts } from '../../reconcile/drift/finding-store.ts';
 import { defineOperation } from '../operation-schema.ts';
 import { driftAnswer, driftQuery } from '../schemas/drift-schema.ts';
 
@@ -15,10 +15,9 @@ const getDrift = defineOperation({
   tag: 'access',
   query: driftQuery,
   answer: driftAnswer,
-  async run({ query: { tool, group: groupId, limit = 100 } }, { database, box }) {
-    const findings = createFindingStore(database, box);
-    const groups = await findings.listGroups({ tool, groupId, limit });
-    const found = await findings.list({ tool, groupId, kinds, limit });
+  async run({ query: { tool, group: groupId, limit = 100 } }, ctx) {
+    const groups = await listGroupDrifts(ctx, { tool, groupId, limit });
+    const found = await listFindings(ctx, { tool, groupId, kinds, limit });
     return { groups, found: found.map((one) => ({ ...one, next: sayNext(one) })) };
   },
 });

@@ -47,13 +47,12 @@ const explain = defineOperation({
   query: explainQuery,
   answer: explainAnswer,
   async run({ query: { subject } }, parts) {
-    const { database, clock } = parts;
-    const running = await loadRunning(database, clock);
+    const running = await loadRunning(parts, parts.clock);
     const { explanations } = await explainSubject({ ...(await toDeps(parts)), tools: running.tools }, subject);
     if (explanations.length === 0) throw unknown();
     const isRunning = running.instances.some(({ state }) => state === 'running');
     const attention = isRunning || !explanations.some(isToChange) ? [] : running.attention;
-    return { explanations, budgets: await explainBudgets(database, subject), attention };
+    return { explanations, budgets: await explainBudgets(parts, subject), attention };
   },
 });
 
@@ -96,10 +95,10 @@ function unknown(): AppError {
   return new AppError('not_found', message);
 }
 
-async function toDeps({ database, box, installs, adapters, config, clock }: ApiParts): Promise<ExplainDeps> {
-  const { managedDomains } = config.marketplace;
-  const { tools } = await loadTools(database, clock.now());
-  return { database, box, installs, adapters, managedDomains, tools };
+async function toDeps(parts: ApiParts): Promise<ExplainDeps> {
+  const { managedDomains } = parts.config.marketplace;
+  const { tools } = await loadTools(parts, parts.clock.now());
+  return { ...parts, managedDomains, tools };
 }
 
 export const explainOperations = [getMembership, explain, getTrainerTimeline, getContractTimeline];

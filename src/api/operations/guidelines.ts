@@ -1,3 +1,4 @@
+import { listGuidelines } from '../../guidelines/guideline-store.ts';
 import { compareGuidelines, installsWithGuidelines } from '../../operator/guidelines/compare-guidelines.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
 import type { ApiParts } from '../api-parts.ts';
@@ -10,7 +11,7 @@ import { pickInstalls } from './customers.ts';
 
 const tag = 'guidelines';
 
-const listGuidelines = defineOperation({
+const listAllGuidelines = defineOperation({
   id: 'listGuidelines',
   method: 'get',
   path: '/guidelines',
@@ -19,7 +20,7 @@ const listGuidelines = defineOperation({
   query: ofInstallQuery,
   answer: guidelinesAnswer,
   async run({ query: { install } }, { services }) {
-    const rows = await services.guidelines.guidelines.list();
+    const rows = await listGuidelines(services.guidelines);
     return { guidelines: rows.filter((row) => install === undefined || row.install === install) };
   },
 });
@@ -52,4 +53,4 @@ function pick(parts: ApiParts, named: string | undefined): string[] {
   return named === undefined ? installsWithGuidelines(parts.services.guidelines) : pickInstalls(parts, named);
 }
 
-export const guidelineOperations = [listGuidelines, getComparedGuidelines, syncNow];
+export const guidelineOperations = [listAllGuidelines, getComparedGuidelines, syncNow];

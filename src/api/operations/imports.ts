@@ -1,11 +1,10 @@
 import { writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { maskText } from '../../lib/mask.ts';
-import { createImportStore } from '../../usage/import/import-store.ts';
-import { createKnownPeopleStore } from '../../usage/import/known-people-store.ts';
+import { listImports } from '../../usage/import/import-store.ts';
 import { countImport, type SettleDeps, undoImport } from '../../usage/import/settle-import.ts';
 import { stageImport } from '../../usage/import/stage-import.ts';
-import { createStagingStore } from '../../usage/import/staging-store.ts';
+import { dropStaging } from '../../usage/import/staging-store.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { type AskedOf, defineOperation } from '../operation-schema.ts';
 import {
@@ -22,7 +21,7 @@ import { pickInstall } from './customers.ts';
 
 const tag = 'usage';
 
-const listImports = defineOperation({
+const listAllImports = defineOperation({
   id: 'listImports',
   method: 'get',
   path: '/usage/imports',
@@ -30,8 +29,8 @@ const listImports = defineOperation({
   tag,
   query: importsQuery,
   answer: importsAnswer,
-  run: async ({ query: { limit = 100, install } }, { database }) => ({
-    imports: await createImportStore(database).list({ install, limit }),
+  run: async ({ query: { limit = 100, install } }, ctx) => ({
+    imports: await listImports(ctx, { install, limit }),
   }),
 });
 
@@ -44,19 +43,17 @@ const importUsage = defineOperation({
   body: importBody,
   answer: importedAnswer,
   async run({ body: { install: named, fileName, format, content, dryRun = false }, by, signal }, parts) {
-    const { database, box, clock } = parts;
+    const { database } = parts;
     const install = pickInstall(parts, named);
-    const staging = createStagingStore(database);
-    const people = createKnownPeopleStore(database, box);
     const staged = await stageImport(
-      { database, clock, signal, onProgress: () => undefined, staging, people },
+      { ...parts, signal, onProgress: () => undefined },
       { install, fileName: maskText(fileName), actor: by.actor, format, chunks: oneChunk(content) },
     );
     if (staged.outcome === 'faulty') {
       return { install, imported: null, preview: null, faultCount: staged.faultCount, faults: staged.faults };
     }
     const { id, preview } = staged;
-    if (dryRun) await inTransaction(database, (tx) => staging.drop(tx, id));
+    if (dryRun) await inTransaction(database, (tx) => dropStaging(tx, id));
     else await countImport(toSettleDeps(parts, by), id);
     return { install, imported: dryRun ? null : id, preview, faultCount: 0, faults: [] };
   },
@@ -76,11 +73,9 @@ const undoOneImport = defineOperation({
   },
 });
 
-function toSettleDeps({ database, clock }: ApiParts, by: AskedOf<unknown, unknown, unknown>['by']): SettleDeps {
+function toSettleDeps(parts: ApiParts, by: AskedOf<unknown, unknown, unknown>['by']): SettleDeps {
   return {
-    database,
-    clock,
-    imports: createImportStore(database),
+    ...parts,
     async note(tx, action, subject) {
       await writeAudit(tx, by, action, subject);
     },
@@ -91,4 +86,4 @@ async function* oneChunk(content: string): AsyncGenerator<Buffer> {
   yield Buffer.from(content);
 }
 
-export const importOperations = [listImports, importUsage, undoOneImport];
+export const importOperations = [listAllImports, importUsage, undoOneImport];

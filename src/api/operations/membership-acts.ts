@@ -1,6 +1,6 @@
-import { createHandoverStore } from '../../converge/handover-store.ts';
-import { createDoubtStore } from '../../memberships/doubt-store.ts';
-import { createOwnershipStore } from '../../memberships/ownership-store.ts';
+import { renewInvitationOf, takeInvitation } from '../../converge/handover-store.ts';
+import { adoptDoubted } from '../../memberships/doubt-store.ts';
+import { adoptMember } from '../../memberships/ownership-store.ts';
 import { convergeNow } from '../../operator/converge-now.ts';
 import { releaseMembership } from '../../operator/release-membership.ts';
 import { defineOperation } from '../operation-schema.ts';
@@ -30,7 +30,7 @@ const convergeMembership = defineOperation({
   },
 });
 
-const adoptMember = defineOperation({
+const adopt = defineOperation({
   id: 'adoptMember',
   method: 'post',
   path: '/memberships/{membership}/adopt',
@@ -39,13 +39,12 @@ const adoptMember = defineOperation({
   params: membershipParams,
   body: adoptBody,
   answer: decidedAnswer,
-  async run({ params: { membership }, body: { account = false, address }, by }, { database, box, memberships }) {
+  async run({ params: { membership }, body: { account = false, address }, by }, ctx) {
     const decision = 'adopt';
     if (address === undefined) {
-      const ownership = createOwnershipStore(database, memberships);
-      return { membership, decision, outcome: await ownership.adopt(membership, by, { withAccount: account }) };
+      return { membership, decision, outcome: await adoptMember(ctx, membership, by, { withAccount: account }) };
     }
-    await createDoubtStore(database, box).adopt(membership, address, by);
+    await adoptDoubted(ctx, membership, address, by);
     return { membership, decision, outcome: 'adopted' };
   },
 });
@@ -59,13 +58,9 @@ const releaseMember = defineOperation({
   params: membershipParams,
   body: releaseBody,
   answer: decidedAnswer,
-  async run({ params: { membership }, body: { doubted = false }, by }, { database, box, memberships, config }) {
-    const { managedDomains } = config.marketplace;
-    const outcome = await releaseMembership(
-      { database, box, memberships, managedDomains },
-      { membership, doubted },
-      by,
-    );
+  async run({ params: { membership }, body: { doubted = false }, by }, ctx) {
+    const { managedDomains } = ctx.config.marketplace;
+    const outcome = await releaseMembership({ ...ctx, managedDomains }, { membership, doubted }, by);
     return { membership, decision: 'release', outcome };
   },
 });
@@ -78,14 +73,14 @@ const renewInvitation = defineOperation({
   tag,
   params: membershipParams,
   answer: decidedAnswer,
-  async run({ params: { membership }, by }, { database, box, adapters }) {
-    const canRenew = (tool: string) => adapters.get(tool)?.renewInvitation !== undefined;
-    await createHandoverStore(database, box).renew(membership, canRenew, by);
+  async run({ params: { membership }, by }, ctx) {
+    const canRenew = (tool: string) => ctx.adapters.get(tool)?.renewInvitation !== undefined;
+    await renewInvitationOf(ctx, membership, canRenew, by);
     return { membership, decision: 'renew' };
   },
 });
 
-const takeInvitation = defineOperation({
+const showInvitation = defineOperation({
   id: 'takeInvitation',
   method: 'post',
   path: '/memberships/{membership}/invitation',
@@ -94,10 +89,10 @@ const takeInvitation = defineOperation({
   isSecret: true,
   params: membershipParams,
   answer: invitationAnswer,
-  async run({ params: { membership }, by }, { database, box }) {
-    const { content, expiresAt } = await createHandoverStore(database, box).take(membership, by);
+  async run({ params: { membership }, by }, ctx) {
+    const { content, expiresAt } = await takeInvitation(ctx, membership, by);
     return { membership, invitation: { ...content, expiresAt } };
   },
 });
 
-export const membershipActs = [convergeMembership, adoptMember, releaseMember, takeInvitation, renewInvitation];
+export const membershipActs = [convergeMembership, adopt, releaseMember, showInvitation, renewInvitation];

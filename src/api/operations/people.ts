@@ -1,8 +1,5 @@
-import { createEvidenceStore } from '../../evidence/evidence-store.ts';
-import { createOwnershipStore } from '../../memberships/ownership-store.ts';
+import { listOrphans, retireOrphans } from '../../memberships/ownership-store.ts';
 import { forgetPerson } from '../../privacy/forget-person.ts';
-import { createPersonStore } from '../../privacy/person-store.ts';
-import { createRetentionStore } from '../../privacy/retention-store.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
   forgetBody,
@@ -17,7 +14,7 @@ import {
 
 const tag = 'people';
 
-const listOrphans = defineOperation({
+const listAllOrphans = defineOperation({
   id: 'listOrphans',
   method: 'get',
   path: '/orphans',
@@ -25,8 +22,8 @@ const listOrphans = defineOperation({
   tag,
   query: orphansQuery,
   answer: orphansAnswer,
-  run: async ({ query }, { database, memberships }) => ({
-    orphans: await createOwnershipStore(database, memberships).orphans(query),
+  run: async ({ query }, ctx) => ({
+    orphans: await listOrphans(ctx, query),
   }),
 });
 
@@ -38,10 +35,9 @@ const retire = defineOperation({
   tag,
   body: retireBody,
   answer: retiredAnswer,
-  async run({ body, by }, { database, memberships, config }) {
-    const ownership = createOwnershipStore(database, memberships);
-    const orphans = await ownership.orphans('all' in body ? {} : body);
-    return { orphans, retired: await ownership.retire(orphans, new Set(config.tools.keys()), by) };
+  async run({ body, by }, ctx) {
+    const orphans = await listOrphans(ctx, 'all' in body ? {} : body);
+    return { orphans, retired: await retireOrphans(ctx, orphans, new Set(ctx.config.tools.keys()), by) };
   },
 });
 
@@ -53,19 +49,9 @@ const forget = defineOperation({
   tag,
   body: forgetBody,
   answer: forgottenAnswer,
-  async run({ body: { person, install, dryRun }, by, signal }, { database, box, inbox, clock }) {
-    const deps = {
-      database,
-      box,
-      inbox,
-      clock,
-      signal,
-      people: createPersonStore(database),
-      retention: createRetentionStore(database),
-      lockEvidence: createEvidenceStore(database, box).lock,
-    };
-    return { ...(await forgetPerson(deps, person, { dryRun, by, install })), dryRun };
+  async run({ body: { person, install, dryRun }, by, signal }, ctx) {
+    return { ...(await forgetPerson({ ...ctx, signal }, person, { dryRun, by, install })), dryRun };
   },
 });
 
-export const peopleOperations = [listOrphans, retire, forget];
+export const peopleOperations = [listAllOrphans, retire, forget];

@@ -1,10 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../domain/errors.ts';
 import { describeCause } from '../../domain/standing.ts';
-import { createEvidenceStore } from '../../evidence/evidence-store.ts';
 import type { BegunApproval } from '../../operator/approvals.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
-import { createPlanStore } from '../../removals/plan-store.ts';
+import { findPlan, listPlanItems, pagePlans } from '../../removals/plan-store.ts';
 import { pageById } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -34,8 +33,8 @@ const listPlans = defineOperation({
   tag,
   query: planQuery,
   answer: planPage,
-  run: ({ query: { install, state, ...wish } }, { database }) =>
-    pageById('listPlans', wish, (before, limit) => createPlanStore(database).page({ install, state, before, limit })),
+  run: ({ query: { install, state, ...wish } }, ctx) =>
+    pageById('listPlans', wish, (before, limit) => pagePlans(ctx, { install, state, before, limit })),
 });
 
 const getPlan = defineOperation({
@@ -46,11 +45,10 @@ const getPlan = defineOperation({
   tag,
   params: planParams,
   answer: planAnswer,
-  async run({ params: { plan: id } }, { database }) {
-    const store = createPlanStore(database);
-    const plan = await store.find(id);
+  async run({ params: { plan: id } }, ctx) {
+    const plan = await findPlan(ctx, id);
     if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
-    const items = await store.show(id);
+    const items = await listPlanItems(ctx, id);
     return { ...plan, items: items.map((item) => ({ ...item, because: describeCause(item.cause) })) };
   },
 });
@@ -64,10 +62,10 @@ const approve = defineOperation({
   params: planParams,
   body: approveBody,
   answer: approvalAnswer,
-  async run({ params, body: { only, withoutReading }, by }, { services, database, installs, approvals }) {
-    const deps = { ...services, plans: createPlanStore(database), by };
+  async run({ params, body: { only, withoutReading }, by }, ctx) {
+    const deps = { ...ctx.services, by };
     const wish = { only, isUnread: withoutReading === true };
-    const approval = await approvals.begin(deps, params.plan, [...installs.keys()], wish);
+    const approval = await ctx.approvals.begin(deps, params.plan, [...ctx.installs.keys()], wish);
     const late = new AbortController();
     await Promise.race([approval.ended, wait(waitsMs, undefined, { signal: late.signal }).catch(() => undefined)]);
     late.abort();
@@ -107,9 +105,8 @@ const reject = defineOperation({
   params: planParams,
   body: rejectBody,
   answer: rejectedAnswer,
-  async run({ params: { plan }, body: { only }, by }, { database, box }) {
-    const deps = { database, plans: createPlanStore(database), evidence: createEvidenceStore(database, box), by };
-    return { plan, ...(await decidePlan(deps, 'reject', plan, { only })) };
+  async run({ params: { plan }, body: { only }, by }, ctx) {
+    return { plan, ...(await decidePlan({ ...ctx, by }, 'reject', plan, { only })) };
   },
 });
 

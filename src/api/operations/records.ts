@@ -2,7 +2,7 @@ import { findAct, listActs, writeAudit } from '../../db/audit-store.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { tryChannels } from '../../notify/channel.ts';
-import { createDispatchStore } from '../../notify/dispatch-store.ts';
+import { listDispatches } from '../../notify/dispatch-store.ts';
 import { pageById } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -55,10 +55,8 @@ const listNotifications = defineOperation({
   tag,
   query: notificationQuery,
   answer: notificationPage,
-  run: ({ query: { state, ...wish } }, { database }) =>
-    pageById('listNotifications', wish, (before, limit) =>
-      createDispatchStore(database).list({ state, before, limit }),
-    ),
+  run: ({ query: { state, ...wish } }, ctx) =>
+    pageById('listNotifications', wish, (before, limit) => listDispatches(ctx, { state, before, limit })),
 });
 
 const testNotifications = defineOperation({

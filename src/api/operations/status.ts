@@ -29,10 +29,11 @@ const getStatus = defineOperation({
   tag,
   query: statusQuery,
   answer: statusAnswer,
-  async run({ query: { since = '24h' } }, { database, installs, config, clock }) {
+  async run({ query: { since = '24h' } }, ctx) {
+    const { installs, config, clock } = ctx;
     const from = instantIn(clock, -(toDurationMs(since) ?? 0));
-    const status = await loadStatus(database, from, installs, toMailed(config, toInstant(clock.now())));
-    const running = await loadRunning(database, clock);
+    const status = await loadStatus(ctx, from, installs, toMailed(config, toInstant(clock.now())));
+    const running = await loadRunning(ctx, clock);
     return { ...status, ...running, attention: [...running.attention, ...status.attention] };
   },
 });
@@ -67,7 +68,7 @@ const listTools = defineOperation({
   summary: 'The tools that are configured, and the servers that their people are in',
   tag,
   answer: toolsAnswer,
-  run: async (_asked, { database, config }) => ({ tools: await listServers(database, config.tools) }),
+  run: async (_asked, ctx) => ({ tools: await listServers(ctx, ctx.config.tools) }),
 });
 
 const runDoctor = defineOperation({

@@ -1,7 +1,6 @@
 import { decideHeldWork } from '../../operator/decide-work.ts';
 import { describeUsage } from '../../operator/describe-usage.ts';
 import { refuseUnknownContract, reportWork } from '../../operator/report-work.ts';
-import { createLoweringStore } from '../../usage/report/lowering-store.ts';
 import { previewReport } from '../../usage/report/preview-report.ts';
 import { listHeld } from '../../usage/show/decide-held.ts';
 import { listLowerings } from '../../usage/show/list-lowerings.ts';
@@ -33,9 +32,9 @@ const listHeldWork = defineOperation({
   summary: 'Work that is not reported before an operator decides, and days that were lowered',
   tag,
   answer: heldAnswer,
-  async run(_asked, { services: { usage }, database, installs }) {
+  async run(_asked, { services: { usage }, installs }) {
     const held = await Array.fromAsync(listHeld(usage.deps));
-    const lowerings = await listLowerings(usage.deps, createLoweringStore(database), [...installs.keys()]);
+    const lowerings = await listLowerings(usage.deps, [...installs.keys()]);
     return { held, lowerings };
   },
 });

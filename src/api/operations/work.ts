@@ -1,6 +1,7 @@
 import { type EndingBudget, listEndingBudgets, listUsedDays } from '../../budget/ending-budgets.ts';
 import { AppError } from '../../domain/errors.ts';
 import { addDays } from '../../lib/add-days.ts';
+import { lastComparison, listComparedDays, listDifferences } from '../../usage/compare/comparison-store.ts';
 import { pageById, pageByKey } from '../cursor.ts';
 import { defineOperation } from '../operation-schema.ts';
 import {
@@ -32,17 +33,16 @@ const listWorkDays = defineOperation({
   query: workDaysQuery,
   answer: workDaysAnswer,
   async run({ query: { install, from: first, to: last } }, { services, clock }) {
-    const { comparisons } = services.usage.deps;
     const to = last ?? clock.now().toISOString().slice(0, 10);
     const from = first ?? addDays(to, 1 - usualDays);
     if (from > to) throw new AppError('invalid', '`from` must not be after `to`');
     if (addDays(from, mostDays) <= to) throw new AppError('invalid', 'From `from` to `to` is more than a year');
-    const { at: comparedAt = null, left = 0 } = (await comparisons.last()) ?? {};
-    return { comparedAt, left, days: await comparisons.listDays({ install, from, to }) };
+    const { at: comparedAt = null, left = 0 } = (await lastComparison(services.usage.deps)) ?? {};
+    return { comparedAt, left, days: await listComparedDays(services.usage.deps, { install, from, to }) };
   },
 });
 
-const listDifferences = defineOperation({
+const listAllDifferences = defineOperation({
   id: 'listDifferences',
   method: 'get',
   path: '/work/differences',
@@ -52,7 +52,7 @@ const listDifferences = defineOperation({
   answer: differencePage,
   run: ({ query: { install, day, ...wish } }, { services }) =>
     pageById('listDifferences', wish, (before, limit) =>
-      services.usage.deps.comparisons.list({ install, day, before, limit }),
+      listDifferences(services.usage.deps, { install, day, before, limit }),
     ),
 });
 
@@ -96,7 +96,7 @@ const getBudget = defineOperation({
     if (budget === undefined) throw new AppError('not_found', `No budget of a contract ${contractId} is known`);
     if (other !== undefined) throw new AppError('conflict', `Several installs have a contract ${contractId}: name one`);
     const first = addDays(now.toISOString().slice(0, 10), 1 - usedDays);
-    const days = await listUsedDays(services.usage.deps.ledger, budget, budget.unit ?? 'seconds', first);
+    const days = await listUsedDays(services.usage.deps, budget, budget.unit ?? 'seconds', first);
     return { ...toBudget(budget), days };
   },
 });
@@ -105,4 +105,4 @@ function toBudget({ unit, pace, ...budget }: EndingBudget) {
   return { ...budget, unit: unit ?? null, lately: pace.lately };
 }
 
-export const workOperations = [listWorkDays, listDifferences, listBudgets, getBudget];
+export const workOperations = [listWorkDays, listAllDifferences, listBudgets, getBudget];

@@ -143,12 +143,12 @@ function factsOf(budget: EndingBudget): Html {
 }
 
 /** What was reported of each day, in the unit that is paid by. */
-async function usedByDay({ services, clock }: ConsoleParts, budget: EndingBudget) {
+async function usedByDay(ctx: ConsoleParts, budget: EndingBudget) {
   const { install, contractId, unit } = budget;
-  const to = clock.now().toISOString().slice(0, 10);
+  const to = ctx.clock.now().toISOString().slice(0, 10);
   const from = addDays(to, 1 - chartDays);
   const used = unit ?? 'seconds';
-  const days = await listUsedDays(services.usage.deps.ledger, budget, used, from);
+  const days = await listUsedDays(ctx, budget, used, from);
   const chart = chartOf({
     title: `${used} that were reported from ${from} to ${to}, by day: the table beneath has the numbers`,
     from,

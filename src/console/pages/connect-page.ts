@@ -2,13 +2,14 @@ import { html } from 'hono/html';
 import { nameRule, projectRule } from '../../config/text-rules.ts';
 import { inTransaction } from '../../db/database.ts';
 import { AppError, httpStatusOf, toAppError } from '../../domain/errors.ts';
-import { createInstallStore } from '../../installs/install-store.ts';
+import { findConnectedInstall } from '../../installs/install-store.ts';
 import { ensureEndpoint } from '../../installs/subscription/ensure-endpoint.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type Established, establishInstall } from '../../operator/connect/connect-install.ts';
 import { toWantedJobs, type WantedJob } from '../../operator/connect/link-jobs.ts';
 import { type Connecting, settleWish, toToken } from '../../operator/connect/settle-wish.ts';
 import { type Check, warning } from '../../operator/doctor-checks.ts';
+import { wantRead } from '../../reconcile/read/install-state-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 
@@ -125,7 +126,7 @@ async function toWish({ form }: Asked, parts: ConsoleParts, install: string): Pr
     tool: isConfigured ? undefined : textIn(form, 'tool'),
     projects: toProjects(textIn(form, 'projects')),
   });
-  const stored = await createInstallStore(parts.database, parts.box).find(install);
+  const stored = await findConnectedInstall(parts, install);
   const token = configured ?? (typed === undefined ? stored?.token : toToken(typed));
   if (token === undefined) throw new AppError('invalid', `There is no token for ${install} yet: fill it in`);
   const [acceptsOrphans, acceptsOtherCustomer] = [form.has('acceptOrphans'), form.has('acceptOtherCustomer')];
@@ -145,18 +146,17 @@ function toProjects(text: string | undefined): string[] | undefined {
 
 async function establish(
   { by, form }: Asked,
-  { customers, adapters, database, box }: ConsoleParts,
+  { database, customers, adapters }: ConsoleParts,
   wish: Connecting,
   checks: Check[],
 ): Promise<Established> {
-  const { subscription, installStates, clock } = { ...customers, clock: customers.subscription.clock };
+  const { subscription } = customers;
   const mayMove = form.has('move');
   const deps = {
     ...customers,
     adapters,
     by,
-    clock,
-    installStore: createInstallStore(database, box),
+    clock: subscription.clock,
     ensureEndpoint:
       subscription.publicUrl === undefined
         ? null
@@ -165,7 +165,7 @@ async function establish(
     onStep: (check: Check) => void checks.push(check),
   };
   const established = await establishInstall(deps, wish, AbortSignal.timeout(patienceMs));
-  await inTransaction(database, (tx) => installStates.wantRead(tx, [wish.install], by.at, 'operator'));
+  await inTransaction(database, (tx) => wantRead(tx, [wish.install], by.at, 'operator'));
   return established;
 }
 

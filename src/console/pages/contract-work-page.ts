@@ -2,13 +2,13 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { addCounts, type Counts, countNames, type Day, noCounts } from '../../domain/usage.ts';
-import { createContractStore } from '../../evidence/contract-store.ts';
+import { findContracts } from '../../evidence/contract-store.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
 import { acceptLowered, decideHeldWork } from '../../operator/decide-work.ts';
 import { workKey } from '../../usage/attribute/attribute-work.ts';
 import { heldIdOf } from '../../usage/attribute/decision-store.ts';
-import type { ListedDifference } from '../../usage/compare/comparison-store.ts';
+import { findHeldDifference, type ListedDifference } from '../../usage/compare/comparison-store.ts';
 import { describeDifference, describeHeld } from '../../usage/compare/describe-difference.ts';
 import { type ContractGaps, showGaps } from '../../usage/show/show-gaps.ts';
 import { type ShownContract, type ShownDay, showUsage } from '../../usage/show/show-usage.ts';
@@ -41,7 +41,7 @@ const yes = ['yes'] as const;
 const patienceMs = 60_000;
 
 async function showContractWork(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const found = await findContracts(asked, parts);
+  const found = await findAsked(asked, parts);
   const [contract, other] = found;
   if (contract === undefined) throw new AppError('not_found', 'No event and no reading has named such a contract');
   if (other !== undefined) return chooseInstall(found);
@@ -64,10 +64,10 @@ async function showContractWork(asked: Asked, parts: ConsoleParts): Promise<Page
   };
 }
 
-async function findContracts({ params, query }: Asked, { database }: ConsoleParts) {
+async function findAsked({ params, query }: Asked, { database }: ConsoleParts) {
   const id = params['id'] ?? '';
   if (id.length > 500 || /\p{Cc}/u.test(id) || !id.isWellFormed()) return [];
-  return await createContractStore(database).find(database.kysely, id, chosen(query, 'install'));
+  return await findContracts(database.kysely, id, chosen(query, 'install'));
 }
 
 function chooseInstall(found: readonly ContractKey[]): Page {
@@ -191,7 +191,7 @@ const heldColumns: readonly Column<ShownContract['held'][number]>[] = [
 ];
 
 async function accept(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
-  const [contract, other] = await findContracts(asked, parts);
+  const [contract, other] = await findAsked(asked, parts);
   if (contract === undefined || other !== undefined) throw new AppError('not_found', 'There is no such contract');
   await acceptLowered(decidingIn(asked, parts), contract, AbortSignal.timeout(patienceMs));
   return { redirect: workOf(contract) };
@@ -249,9 +249,9 @@ async function discard(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
 }
 
 /** @throws AppError `not_found` */
-async function findHeld({ params }: Asked, { services }: ConsoleParts): Promise<ListedDifference> {
+async function findHeld({ params }: Asked, ctx: ConsoleParts): Promise<ListedDifference> {
   const id = params['id'] ?? '';
-  const held = /^[0-9a-f]{12}$/.test(id) ? await services.usage.deps.comparisons.findHeld(id) : undefined;
+  const held = /^[0-9a-f]{12}$/.test(id) ? await findHeldDifference(ctx, id) : undefined;
   if (held === undefined) throw new AppError('not_found', 'No such work is held any more');
   return held;
 }

@@ -2,8 +2,7 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractEvidence } from '../../domain/evidence.ts';
 import { contractStatuses, statusOfContract } from '../../domain/evidence-status.ts';
-import { type ContractPosition, createContractStore } from '../../evidence/contract-store.ts';
-import { createEvidenceStore } from '../../evidence/evidence-store.ts';
+import type { ContractPosition } from '../../evidence/contract-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { type ContractDecision, decideContract } from '../../operator/decide-contract.ts';
 import { type ListedContract, listContracts } from '../../operator/list-contracts.ts';
@@ -25,9 +24,9 @@ export const contractActs: readonly Act<ConsoleParts>[] = [
 const pageSize = 100;
 const yes = ['yes'] as const;
 
-async function showContracts(asked: Asked, { database, installs }: ConsoleParts): Promise<Page> {
+async function showContracts(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const found = await listContracts(database, {
+  const found = await listContracts(ctx, {
     install: chosen(query, 'install'),
     status: chosenOf(query, 'status', contractStatuses),
     suspects: chosenOf(query, 'suspects', yes) !== undefined,
@@ -40,7 +39,7 @@ async function showContracts(asked: Asked, { database, installs }: ConsoleParts)
     title: 'Contracts',
     body: html`
       ${filterForm(asked, [
-        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
         { name: 'status', label: 'status', options: contractStatuses },
         { name: 'suspects', label: 'in no list any more', options: yes },
       ])}
@@ -106,17 +105,10 @@ export function decisionsOf(asked: Asked, contract: ContractEvidence): Html {
   })}`;
 }
 
-async function decide(
-  decision: ContractDecision,
-  asked: Asked,
-  { database, box, customers: { installStates } }: ConsoleParts,
-): Promise<Redirect> {
+async function decide(decision: ContractDecision, asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const contractId = asked.params['id'] ?? '';
   const install = chosen(asked.query, 'install');
   if (install === undefined) throw new AppError('invalid', 'Say of which install the contract is');
-  const contracts = createContractStore(database);
-  const evidence = createEvidenceStore(database, box);
-  const deps = { database, contracts, evidence, installStates, by: asked.by };
-  await decideContract(deps, decision, contractId, install);
+  await decideContract({ ...parts, by: asked.by }, decision, contractId, install);
   return { redirect: `/contracts/${encodeURIComponent(contractId)}` };
 }

@@ -3,8 +3,15 @@ import { findAct } from '../../db/audit-store.ts';
 import { deliveryStates } from '../../domain/delivery.ts';
 import { AppError } from '../../domain/errors.ts';
 import { eventTypes } from '../../domain/event.ts';
-import type { DeliveryFilter, ListedDelivery } from '../../inbox/delivery-list-store.ts';
+import {
+  type DeliveryFilter,
+  type ListedDelivery,
+  listDeliveries,
+  listDeliveriesIn,
+  listDeliveryIds,
+} from '../../inbox/delivery-list-store.ts';
 import { readEvent } from '../../inbox/event-schema.ts';
+import { findBody, findDelivery } from '../../inbox/inbox-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { listAccess } from '../../memberships/access-list-store.ts';
 import { mostReplayed, readReplayed, replayDeliveries, replayMatching } from '../../operator/replay-deliveries.ts';
@@ -40,24 +47,24 @@ export const deliveryActs: readonly Act<ConsoleParts>[] = [
 const pageSize = 100;
 const filterNames = ['state', 'install', 'type', 'since', 'until'] as const;
 
-async function showDeliveries(asked: Asked, { inbox, installs }: ConsoleParts): Promise<Page> {
+async function showDeliveries(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const filter = toFilter(asked.query);
   const before = toRowId(asked.query.get('before'));
-  const found = await inbox.list({ ...filter, before, limit: pageSize + 1 });
+  const found = await listDeliveries(ctx.database.kysely, { ...filter, before, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
   return {
     title: 'Deliveries',
     body: html`
       ${filterForm(asked, [
         { name: 'state', label: 'state', options: deliveryStates },
-        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
         { name: 'type', label: 'type', options: eventTypes },
         { name: 'since', label: 'received from', type: 'date' },
         { name: 'until', label: 'received until', type: 'date' },
       ])}
       ${tableOf('What the marketplace sent, the newest first', shown, columns, noDeliveries)}
       ${pager(asked, found.length > pageSize ? shown.at(-1)?.id : undefined)}
-      ${shown.length > 0 && (await replayForm(asked, inbox, filter))}
+      ${shown.length > 0 && (await replayForm(asked, ctx, filter))}
     `,
   };
 }
@@ -75,9 +82,9 @@ const columns: readonly Column<ListedDelivery>[] = [
   ['why', ({ failure }) => (failure === null ? '' : maskText(failure))],
 ];
 
-async function replayForm(asked: Asked, inbox: ConsoleParts['inbox'], filter: Filter): Promise<Html | string> {
+async function replayForm(asked: Asked, { database }: ConsoleParts, filter: Filter): Promise<Html | string> {
   if (asked.operator.role !== 'operator') return '';
-  const { length } = await inbox.listIds({ ...filter, limit: mostReplayed + 1 });
+  const { length } = await listDeliveryIds(database.kysely, { ...filter, limit: mostReplayed + 1 });
   const which = length > mostReplayed ? `the newest ${mostReplayed} that match` : `all ${length} that match`;
   const fields = filterNames.map((name) => {
     const value = chosen(asked.query, name);
@@ -143,9 +150,9 @@ async function showDelivery(asked: Asked, parts: ConsoleParts): Promise<Page> {
 const noMemberships = 'It led to no membership. One appears when an event names a trainer, a contract and a project.';
 
 /** @returns why there is no body, if there is none: it was not kept, or its key is gone */
-async function readBody(id: number, { inbox }: ConsoleParts): Promise<Buffer | string> {
+async function readBody(id: number, ctx: ConsoleParts): Promise<Buffer | string> {
   try {
-    return (await inbox.findBody(id)) ?? 'The body is gone';
+    return (await findBody(ctx, id)) ?? 'The body is gone';
   } catch (error) {
     // The rest of the page is true all the same.
     if (!(error instanceof AppError)) throw error;
@@ -188,7 +195,7 @@ function linksOf({ contractId, trainerId }: Named): Html {
 async function downloadBody(asked: Asked, parts: ConsoleParts): Promise<Download> {
   const { id } = await findIn(parts, asked);
   if (asked.operator.role !== 'operator') throw new AppError('forbidden', 'A viewer sees the body masked');
-  const content = await parts.inbox.findBody(id);
+  const content = await findBody(parts, id);
   if (content === undefined) throw new AppError('not_found', 'There is no such delivery');
   return { fileName: `delivery-${id}`, type: 'application/octet-stream', content };
 }
@@ -209,21 +216,22 @@ async function replayAll({ form, by }: Asked, parts: ConsoleParts): Promise<Redi
 }
 
 /** The results of a replay, with what has become of each delivery since. */
-async function showReplay({ params }: Asked, { database, inbox }: ConsoleParts): Promise<Page> {
+async function showReplay({ params }: Asked, ctx: ConsoleParts): Promise<Page> {
   const id = toRowId(params['id']);
-  const act = id === undefined ? undefined : await findAct(database, id);
+  const act = id === undefined ? undefined : await findAct(ctx.database, id);
   if (act === undefined || act.action !== 'deliveries replay') {
     throw new AppError('not_found', 'There is no such replay');
   }
   const { replayed, left } = readReplayed(act.after);
+  const { kysely } = ctx.database;
   return {
     title: `Replay ${act.id}`,
     body: html`
       <p>${act.actor} replayed ${act.subject}, at ${instantOf(act.at)}.</p>
-      ${tableOf('Replayed, and what became of it since', await inbox.listIn(replayed), columns, 'Nothing was replayed.')}
+      ${tableOf('Replayed, and what became of it since', await listDeliveriesIn(kysely, replayed), columns, 'Nothing was replayed.')}
       ${tableOf(
         'Left as they are: of a type that nothing uses, whose body was not kept',
-        await inbox.listIn(left),
+        await listDeliveriesIn(kysely, left),
         columns,
         'None was left as it was.',
       )}
@@ -231,9 +239,9 @@ async function showReplay({ params }: Asked, { database, inbox }: ConsoleParts):
   };
 }
 
-async function findIn({ inbox }: ConsoleParts, { params }: Asked): Promise<ListedDelivery> {
+async function findIn(ctx: ConsoleParts, { params }: Asked): Promise<ListedDelivery> {
   const id = toRowId(params['id']);
-  const delivery = id === undefined ? undefined : await inbox.find(id);
+  const delivery = id === undefined ? undefined : await findDelivery(ctx, id);
   if (delivery === undefined) throw new AppError('not_found', 'There is no such delivery');
   return delivery;
 }

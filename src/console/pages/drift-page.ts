@@ -2,11 +2,11 @@ import { html } from 'hono/html';
 import { maskText } from '../../lib/mask.ts';
 import { type DriftSide, describeFinding, driftSides, sayNext } from '../../operator/describe-drift.ts';
 import {
-  createFindingStore,
   type FindingFilter,
-  type FindingStore,
   type ListedFinding,
   type ListedGroupDrift,
+  listFindings,
+  listGroupDrifts,
 } from '../../reconcile/drift/finding-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
@@ -29,12 +29,11 @@ const titles: Record<DriftSide, string> = {
   changed: 'Are in as another account than is known',
 };
 
-async function showDrift(asked: Asked, { database, box, config }: ConsoleParts): Promise<Page> {
+async function showDrift(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const findings = createFindingStore(database, box);
   const filter = { tool: chosen(query, 'tool'), groupId: chosen(query, 'group') };
   const side = chosenOf(query, 'side', sides);
-  const groups = await findings.listGroups({ ...filter, limit: mostGroups });
+  const groups = await listGroupDrifts(ctx, { ...filter, limit: mostGroups });
   return {
     title: 'Drift',
     body: html`
@@ -43,11 +42,11 @@ async function showDrift(asked: Asked, { database, box, config }: ConsoleParts):
         listing of each group. No member is removed because of what stands here.
       </p>
       ${filterForm(asked, [
-        { name: 'tool', label: 'tool', options: [...config.tools.keys()].sort() },
+        { name: 'tool', label: 'tool', options: [...ctx.config.tools.keys()].sort() },
         { name: 'group', label: 'group' },
         { name: 'side', label: 'only', options: sides },
       ])}
-      ${await Promise.all(sides.filter((one) => side === undefined || side === one).map((one) => sideOf(asked, findings, filter, one)))}
+      ${await Promise.all(sides.filter((one) => side === undefined || side === one).map((one) => sideOf(asked, ctx, filter, one)))}
       <h2>Groups</h2>
       ${tableOf('The groups that were listed, and how much differs', groups, groupColumns, noGroups)}
       ${groups.length === mostGroups && html`<p class="quiet">Further groups are left out: choose a tool or a group.</p>`}
@@ -60,14 +59,14 @@ const noGroups =
 
 async function sideOf(
   asked: Asked,
-  findings: FindingStore,
+  ctx: ConsoleParts,
   filter: Pick<FindingFilter, 'tool' | 'groupId'>,
   side: DriftSide,
 ): Promise<Html> {
   const { query } = asked;
   const isAlone = query.get('side') === side;
   const after = isAlone ? toKey(query.get('after')) : undefined;
-  const found = await findings.list({ ...filter, kinds: driftSides[side], after, limit: pageSize + 1 });
+  const found = await listFindings(ctx, { ...filter, kinds: driftSides[side], after, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
   const last = found.length > pageSize ? shown.at(-1) : undefined;
   return html`<h2>${titles[side]}</h2>

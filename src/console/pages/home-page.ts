@@ -9,6 +9,7 @@ import type { Attention } from '../../operator/attention.ts';
 import { type ListedInstall, listInstalls } from '../../operator/list-installs.ts';
 import { loadPresent, toMailed } from '../../operator/load-status.ts';
 import { wantRead } from '../../operator/want-read.ts';
+import { countComparedDays, lastComparison } from '../../usage/compare/comparison-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { instantOf } from '../view/instant.ts';
@@ -24,13 +25,13 @@ export const homeActs: readonly Act<ConsoleParts>[] = [{ path: '/read-now', act:
 const dayMs = 86_400_000;
 
 async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
-  const { database, installs, config, clock } = parts;
+  const { installs, config, clock } = parts;
   const now = clock.now().getTime();
   const ago = (days: number) => toInstant(new Date(now - days * dayMs));
-  const running = await loadRunning(database, clock);
-  const present = await loadPresent(database, installs, toMailed(config, toInstant(new Date(now))));
-  const customers = await listInstalls(database, [...installs].sort(), clock.now());
-  const waits = toWaits(await listMetAfter(database.kysely, ago(30)), ago(1));
+  const running = await loadRunning(parts, clock);
+  const present = await loadPresent(parts, installs, toMailed(config, toInstant(new Date(now))));
+  const customers = await listInstalls(parts, [...installs].sort(), clock.now());
+  const waits = toWaits(await listMetAfter(parts.database.kysely, ago(30)), ago(1));
   return {
     title: 'Home',
     body: html`
@@ -49,8 +50,8 @@ async function showHome(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-async function readNow({ by }: Asked, { installs, customers }: ConsoleParts): Promise<Redirect> {
-  await wantRead({ ...customers, by }, [...installs.keys()].sort());
+async function readNow({ by }: Asked, parts: ConsoleParts): Promise<Redirect> {
+  await wantRead({ ...parts, by }, [...parts.installs.keys()].sort());
   return { redirect: '/' };
 }
 
@@ -71,11 +72,10 @@ function attentionOf(attention: readonly Attention[]): Html {
   </ul>`;
 }
 
-async function workOf({ services }: ConsoleParts, since: Day): Promise<Html> {
-  const { comparisons } = services.usage.deps;
-  const last = await comparisons.last();
+async function workOf(ctx: ConsoleParts, since: Day): Promise<Html> {
+  const last = await lastComparison(ctx);
   if (last === undefined) return html`<p class="empty">No work was read and reported yet.</p>`;
-  const days = await comparisons.countDays(since);
+  const days = await countComparedDays(ctx, since);
   return days === 0
     ? html`<p>The marketplace has <a href="/work">the work</a> of the last 30 days as the tools counted it.</p>`
     : html`<p class="warn"><a href="/work?differs=yes">Tool and marketplace differ on ${sayCount(days, 'day')} of the last 30</a></p>`;

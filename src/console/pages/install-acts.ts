@@ -1,6 +1,5 @@
 import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
-import { createInstallStore } from '../../installs/install-store.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { rotateToken } from '../../installs/tokens/rotate-token.ts';
 import { syncGuidelines } from '../../operator/guidelines/sync-guidelines.ts';
@@ -34,7 +33,7 @@ const patience = () => AbortSignal.timeout(120_000);
 
 async function read(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
-  await wantRead({ ...parts.customers, by: asked.by }, [name]);
+  await wantRead({ ...parts, by: asked.by }, [name]);
   return { redirect: pathOf(name) };
 }
 
@@ -53,7 +52,7 @@ async function link(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const [externalProjectId, jobId] = ['project', 'job'].map((field) => asked.form.get(field)?.trim() ?? '');
   if (!externalProjectId || !jobId) throw new AppError('invalid', 'A link needs a project and a job');
   const api = sourceOf(parts.customers.subscription, name);
-  await addLink({ ...parts, ...parts.customers, by: asked.by }, api, name, { externalProjectId, jobId }, patience());
+  await addLink({ ...parts, by: asked.by }, api, name, { externalProjectId, jobId }, patience());
   return { redirect: pathOf(name) };
 }
 
@@ -68,7 +67,7 @@ async function unlink(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
   const api = sourceOf(parts.customers.subscription, name);
   const found = await findLink(api, asked.params['link'] ?? '', patience());
-  await removeLink({ ...parts, ...parts.customers, by: asked.by }, api, name, found, patience());
+  await removeLink({ ...parts, by: asked.by }, api, name, found, patience());
   return { redirect: pathOf(name) };
 }
 
@@ -113,9 +112,8 @@ function askRemove(asked: Asked, parts: ConsoleParts): Page {
 
 async function remove(asked: Asked, parts: ConsoleParts): Promise<Redirect> {
   const { name } = findInstall(asked, parts);
-  const { customers, database, box, installs } = parts;
-  const deps = { ...customers, installs, installStore: createInstallStore(database, box), by: asked.by };
-  await removeInstall(deps, name, asked.form.has('acceptOrphans'));
+  const { customers, installs } = parts;
+  await removeInstall({ ...customers, installs, by: asked.by }, name, asked.form.has('acceptOrphans'));
   await customers.registry.load();
   parts.reports.delete(`connect ${name}`);
   return { redirect: '/installs' };

@@ -2,9 +2,11 @@ import { html } from 'hono/html';
 import { AppError } from '../../domain/errors.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
-import { createLinkStore } from '../../evidence/link-store.ts';
+import type { Install } from '../../domain/install.ts';
+import { liveLinksOf } from '../../evidence/link-store.ts';
+import { listGuidelines } from '../../guidelines/guideline-store.ts';
 import { takesGuidelines } from '../../guidelines/read-targets.ts';
-import type { Install } from '../../installs/install.ts';
+import { findSubscription } from '../../installs/subscription/subscription-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { outsideOf } from '../../memberships/wall.ts';
 import { explainCrossing } from '../../operator/explain-crossing.ts';
@@ -22,8 +24,8 @@ export const installViews: readonly View<ConsoleParts>[] = [
   { path: '/installs/:name', show: showInstall },
 ];
 
-async function showInstalls({ operator }: Asked, { installs, database, clock }: ConsoleParts): Promise<Page> {
-  const rows = await listInstalls(database, [...installs].sort(), clock.now());
+async function showInstalls({ operator }: Asked, ctx: ConsoleParts): Promise<Page> {
+  const rows = await listInstalls(ctx, [...ctx.installs].sort(), ctx.clock.now());
   return {
     title: 'Installs',
     body: html`
@@ -52,9 +54,9 @@ async function showInstall(asked: Asked, parts: ConsoleParts): Promise<Page | Re
   // An address that is easily typed; a customer may be called so too.
   if (asked.params['name'] === 'connect' && !parts.installs.has('connect')) return { redirect: '/connect' };
   const { name, install } = findInstall(asked, parts);
-  const { database, reports, clock } = parts;
-  const [listed] = await listInstalls(database, [[name, install]], clock.now());
-  const links = (await createLinkStore(database).liveOf(name)).filter((link) => statusOfLink(link) === 'live');
+  const { reports, clock } = parts;
+  const [listed] = await listInstalls(parts, [[name, install]], clock.now());
+  const links = (await liveLinksOf(parts, name)).filter((link) => statusOfLink(link) === 'live');
   const report = reports.get(`connect ${name}`);
   return {
     title: `Install ${name}`,
@@ -146,7 +148,7 @@ function tokenOf({ operator }: Asked, { customers }: ConsoleParts, name: string)
 async function guidelinesOf(asked: Asked, { services }: ConsoleParts, name: string): Promise<Html | string> {
   const { guidelines } = services;
   if (!takesGuidelines(guidelines, name)) return '';
-  const rows = (await guidelines.guidelines.list()).filter(({ install }) => install === name);
+  const rows = (await listGuidelines(guidelines)).filter(({ install }) => install === name);
   return guidelinesSection(asked, rows, `${pathOf(name)}/guidelines`);
 }
 
@@ -157,7 +159,7 @@ async function endpointOf({ operator }: Asked, { customers }: ConsoleParts, name
       Nothing is delivered without receiver.publicUrl in the configuration: the install is read on the schedule instead.
     </p>`;
   }
-  const { checkedAt, trouble } = await subscription.subscriptions.find(name);
+  const { checkedAt, trouble } = await findSubscription(subscription, name);
   return html`
     ${trouble && html`<p class="bad">${trouble.says}</p><p>${trouble.action}</p>`}
     <p>Last checked: ${instantOf(checkedAt) || 'not yet'}</p>

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { createHandoverStore } from '../../converge/handover-store.ts';
+import { takeInvitation } from '../../converge/handover-store.ts';
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -60,10 +60,10 @@ function buttonOf(asked: Asked, { id, waitsFor, trainerId }: WaitingMember) {
 }
 
 /** It answers with the page itself, as an address that shows it again must not exist. */
-async function showOnce({ params, by }: Asked, { database, box }: ConsoleParts): Promise<Page> {
+async function showOnce({ params, by }: Asked, ctx: ConsoleParts): Promise<Page> {
   const text = params['id'] ?? '';
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new AppError('not_found', `There is no membership ${text}`);
-  const { content, expiresAt } = await createHandoverStore(database, box).take(Number(text), by);
+  const { content, expiresAt } = await takeInvitation(ctx, Number(text), by);
   const rows: [string, string | null][] =
     content.kind === 'link'
       ? [['Link', content.url]]

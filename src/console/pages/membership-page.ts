@@ -152,10 +152,10 @@ async function showContract(asked: Asked, parts: ConsoleParts): Promise<Page> {
   };
 }
 
-async function depsOf({ database, box, installs, adapters, config, clock }: ConsoleParts): Promise<ExplainDeps> {
-  const { managedDomains } = config.marketplace;
-  const { tools } = await loadTools(database, clock.now());
-  return { database, box, installs, adapters, managedDomains, tools };
+async function depsOf(ctx: ConsoleParts): Promise<ExplainDeps> {
+  const { managedDomains } = ctx.config.marketplace;
+  const { tools } = await loadTools(ctx, ctx.clock.now());
+  return { ...ctx, managedDomains, tools };
 }
 
 function idOf({ params }: Asked): number {

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { dispatchStates } from '../../domain/notice.ts';
 import { maskText } from '../../lib/mask.ts';
-import { createDispatchStore, type ListedDispatch } from '../../notify/dispatch-store.ts';
+import { type ListedDispatch, listDispatches } from '../../notify/dispatch-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
 import { chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
@@ -13,12 +13,12 @@ export const notificationsViews: readonly View<ConsoleParts>[] = [{ path: '/noti
 
 const pageSize = 50;
 
-async function showNotifications(asked: Asked, { database, config }: ConsoleParts): Promise<Page> {
+async function showNotifications(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const state = chosenOf(asked.query, 'state', dispatchStates);
   const before = toRowId(asked.query.get('before'));
-  const found = await createDispatchStore(database).list({ state, before, limit: pageSize + 1 });
+  const found = await listDispatches(ctx, { state, before, limit: pageSize + 1 });
   const listed = found.slice(0, pageSize);
-  const hasChannels = config.notifications.channels.size > 0;
+  const hasChannels = ctx.config.notifications.channels.size > 0;
   return {
     title: 'Notifications',
     body: html`

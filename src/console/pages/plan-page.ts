@@ -3,13 +3,12 @@ import { html } from 'hono/html';
 import type { Adapter } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
 import { describeCause } from '../../domain/standing.ts';
-import { createEvidenceStore } from '../../evidence/evidence-store.ts';
 import { maskText } from '../../lib/mask.ts';
 import { sayCount } from '../../lib/say-count.ts';
 import { countStaying, type ListedMembership, listMemberships } from '../../memberships/membership-list-store.ts';
 import { whyDropped } from '../../operator/approve-plan.ts';
 import { decidePlan } from '../../operator/decide-plan.ts';
-import { createPlanStore, type Plan, type PlanItem, type PlanStore } from '../../removals/plan-store.ts';
+import { findOpenPlan, findPlan, listPlanItems, type Plan, type PlanItem } from '../../removals/plan-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import { type Act, type Asked, formOf, type Html, type Page, type Redirect, type View } from '../page.ts';
 import { pager, toRowId } from '../view/filter.ts';
@@ -28,21 +27,20 @@ const perPage = 200;
 /** How many people are named in a list without boxes to tick. */
 const mostNamed = 200;
 
-async function showPlan(asked: Asked, { database, adapters }: ConsoleParts): Promise<Page> {
+async function showPlan(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const id = toRowId(asked.params['id']) ?? 0;
-  const store = createPlanStore(database);
-  const plan = await store.find(id);
+  const plan = await findPlan(ctx, id);
   if (plan === undefined) throw new AppError('not_found', `There is no plan ${id}`);
-  const items = await store.show(id);
+  const items = await listPlanItems(ctx, id);
   const waiting = items.filter(isWaiting);
   const after = toRowId(asked.query.get('after')) ?? 0;
   const onward = waiting.filter(({ membershipId }) => membershipId > after);
   const shown = onward.slice(0, perPage);
   const stays = await countStaying(
-    database.kysely,
+    ctx.database.kysely,
     shown.map(({ trainerId }) => trainerId),
   );
-  const columns = [...itemColumns, losesColumn(adapters, stays), evidenceColumn];
+  const columns = [...itemColumns, losesColumn(ctx.adapters, stays), evidenceColumn];
   return {
     title: `Plan ${id}`,
     body: html`
@@ -60,7 +58,7 @@ async function showPlan(asked: Asked, { database, adapters }: ConsoleParts): Pro
         staleColumns,
         noStale,
       )}
-      ${listed('Who is to leave too, and is not in this plan', await listOthers(database, plan, items), otherColumns, noOthers)}
+      ${listed('Who is to leave too, and is not in this plan', await listOthers(ctx.database, plan, items), otherColumns, noOthers)}
       <h2>What was decided</h2>
       ${listed('Removals that were approved or rejected', items.filter(isDecided), decidedColumns, noDecided)}
     `,
@@ -195,28 +193,25 @@ async function listOthers({ kysely }: ConsoleParts['database'], plan: Plan, item
 }
 
 /** The installs are read first, so the outcome has a page of its own. */
-async function approve(asked: Asked, { database, installs, services, approvals }: ConsoleParts): Promise<Redirect> {
+async function approve(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const id = needId(asked);
-  const plans = createPlanStore(database);
-  const only = await chosenIn(asked, plans, id);
-  const approval = await approvals.begin({ ...services, plans, by: asked.by }, id, [...installs.keys()], { only });
+  const only = await chosenIn(asked, ctx, id);
+  const approval = await ctx.approvals.begin({ ...ctx.services, by: asked.by }, id, [...ctx.installs.keys()], { only });
   return { redirect: `/plans/${id}/approvals/${approval.id}` };
 }
 
-async function reject(asked: Asked, { database, box }: ConsoleParts): Promise<Redirect> {
+async function reject(asked: Asked, ctx: ConsoleParts): Promise<Redirect> {
   const id = needId(asked);
-  const plans = createPlanStore(database);
-  const deps = { database, plans, evidence: createEvidenceStore(database, box), by: asked.by };
-  await decidePlan(deps, 'reject', id, { only: await chosenIn(asked, plans, id) });
+  await decidePlan({ ...ctx, by: asked.by }, 'reject', id, { only: await chosenIn(asked, ctx, id) });
   return { redirect: `/plans/${id}` };
 }
 
 /** @returns undefined for all that wait */
-async function chosenIn({ form }: Asked, plans: PlanStore, id: number): Promise<number[] | undefined> {
+async function chosenIn({ form }: Asked, ctx: ConsoleParts, id: number): Promise<number[] | undefined> {
   const all = form.get('all');
   if (all === null) return tickedIn(form);
-  await plans.findOpen(id);
-  const waiting = (await plans.show(id)).filter(isWaiting);
+  await findOpenPlan(ctx.database.kysely, id);
+  const waiting = (await listPlanItems(ctx, id)).filter(isWaiting);
   if (all === sayAll(waiting)) return undefined;
   throw new AppError(
     'conflict',

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { planStates } from '../../domain/brake.ts';
-import { createPlanStore, type Plan } from '../../removals/plan-store.ts';
+import { type Plan, pagePlans } from '../../removals/plan-store.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Page, View } from '../page.ts';
 import { chosen, chosenOf, filterForm, pager, toRowId } from '../view/filter.ts';
@@ -12,18 +12,18 @@ export const plansViews: readonly View<ConsoleParts>[] = [{ path: '/plans', show
 
 const perPage = 100;
 
-async function showPlans(asked: Asked, { database, installs }: ConsoleParts): Promise<Page> {
+async function showPlans(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
   const filter = { state: chosenOf(query, 'state', planStates), install: chosen(query, 'install') };
   const before = toRowId(query.get('before'));
-  const found = await createPlanStore(database).page({ ...filter, before, limit: perPage + 1 });
+  const found = await pagePlans(ctx, { ...filter, before, limit: perPage + 1 });
   const plans = found.slice(0, perPage);
   return {
     title: 'Plans',
     body: html`
       ${filterForm(asked, [
         { name: 'state', label: 'state', options: planStates },
-        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
       ])}
       ${tableOf('Removals that the brake held, the newest first', plans, planColumns, noPlans)}
       ${pager(asked, found.length > perPage ? plans.at(-1)?.id : undefined)}

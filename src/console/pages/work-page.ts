@@ -3,7 +3,13 @@ import { AppError } from '../../domain/errors.ts';
 import { type Counts, countNames, type Day } from '../../domain/usage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { ComparedDays, ListedDifference } from '../../usage/compare/comparison-store.ts';
+import {
+  type ComparedDays,
+  type ListedDifference,
+  lastComparison,
+  listComparedDays,
+  listDifferences,
+} from '../../usage/compare/comparison-store.ts';
 import { describeDifference, describeHeld } from '../../usage/compare/describe-difference.ts';
 import type { ConsoleParts } from '../console-parts.ts';
 import type { Asked, Html, Page, View } from '../page.ts';
@@ -25,22 +31,22 @@ const spanDays = 30;
 const pageSize = 100;
 const yes = ['yes'] as const;
 
-async function showWork(asked: Asked, { services, installs, config, clock }: ConsoleParts): Promise<Page> {
+async function showWork(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { query } = asked;
-  const { comparisons } = services.usage.deps;
   const install = chosen(query, 'install');
   const differs = chosenOf(query, 'differs', yes);
-  const to = dayIn(query.get('to')) ?? clock.now().toISOString().slice(0, 10);
+  const today = ctx.clock.now().toISOString().slice(0, 10);
+  const to = dayIn(query.get('to')) ?? today;
   const from = addDays(to, 1 - spanDays);
-  const days = await comparisons.listDays({ install, from, to });
+  const days = await listComparedDays(ctx, { install, from, to });
   const count = chosenOf(query, 'count', countNames) ?? countedIn(days);
   const shown = differs === undefined ? days : days.filter((one) => one.differing + one.held > 0);
-  const last = await comparisons.last();
+  const last = await lastComparison(ctx);
   return {
     title: 'Work',
     body: html`
       ${filterForm(asked, [
-        { name: 'install', label: 'install', options: [...installs.keys()].sort() },
+        { name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() },
         { name: 'count', label: 'chart of', options: countNames },
         { name: 'differs', label: 'tool and marketplace differ', options: yes },
         { name: 'to', label: 'until', type: 'date' },
@@ -51,9 +57,9 @@ async function showWork(asked: Asked, { services, installs, config, clock }: Con
         'Work by day, the latest first, as the tools counted it and as the marketplace has it',
         shown,
         dayColumns(install),
-        whenEmpty(last !== undefined, config.usage.schedule),
+        whenEmpty(last !== undefined, ctx.config.usage.schedule),
       )}
-      ${spanPager(asked, { from, to }, clock.now().toISOString().slice(0, 10))}
+      ${spanPager(asked, { from, to }, today)}
       <p><a href="/work/held">All that is held, and why</a></p>
     `,
   };
@@ -116,20 +122,19 @@ function spanPager({ query }: Asked, { from, to }: { from: Day; to: Day }, today
   </p>`;
 }
 
-async function showDay(asked: Asked, { services, installs }: ConsoleParts): Promise<Page> {
+async function showDay(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const { params, query } = asked;
   const day = dayIn(params['day']);
   if (day === undefined) throw new AppError('not_found', 'There is no such day');
-  const { comparisons } = services.usage.deps;
   const install = chosen(query, 'install');
-  const [sums] = await comparisons.listDays({ install, from: day, to: day });
+  const [sums] = await listComparedDays(ctx, { install, from: day, to: day });
   const before = toRowId(query.get('before'));
-  const found = await comparisons.list({ day, install, before, limit: pageSize + 1 });
+  const found = await listDifferences(ctx, { day, install, before, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
   return {
     title: `Work on ${day}`,
     body: html`
-      ${filterForm(asked, [{ name: 'install', label: 'install', options: [...installs.keys()].sort() }])}
+      ${filterForm(asked, [{ name: 'install', label: 'install', options: [...ctx.installs.keys()].sort() }])}
       <dl>
         <dt>The tools counted</dt>
         <dd>${describeCounts(sums?.seen ?? null)}</dd>
@@ -145,10 +150,10 @@ async function showDay(asked: Asked, { services, installs }: ConsoleParts): Prom
 
 const noDifference = 'They do not differ: the marketplace has what the tools counted, as far as it was read.';
 
-async function showHeld(asked: Asked, { services }: ConsoleParts): Promise<Page> {
+async function showHeld(asked: Asked, ctx: ConsoleParts): Promise<Page> {
   const before = toRowId(asked.query.get('before'));
   const why = ['held', 'lowering_held'] as const;
-  const found = await services.usage.deps.comparisons.list({ why, before, limit: pageSize + 1 });
+  const found = await listDifferences(ctx, { why, before, limit: pageSize + 1 });
   const shown = found.slice(0, pageSize);
   return {
     title: 'Held work',

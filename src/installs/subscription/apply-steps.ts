@@ -2,10 +2,20 @@ import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
+import { wantRead as wantInstallRead } from '../../reconcile/read/install-state-store.ts';
 import type { Endpoint, EndpointChanges } from '../../sources/endpoint.ts';
+import { removeEndpoint, saveEndpoint } from '../endpoint-store.ts';
 import type { StepAbout, SubscriptionStep } from './decide-subscription.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import type { Look, SubscriptionDeps } from './look-at-subscription.ts';
+import {
+  beginCreatingEndpoint,
+  giveUpCreatingEndpoint,
+  noteEndpointAdopted,
+  noteEndpointCreated,
+  noteEndpointEnabled,
+  noteEndpointRenewed,
+} from './subscription-store.ts';
 import { toShownHost } from './troubles.ts';
 
 /**
@@ -25,7 +35,7 @@ export async function applySteps(
     await hold.renew();
     if (step.kind === 'create') created = await create(deps, look, hold, step, signal);
     else if (step.kind === 'renew') created = await renew(deps, look, hold, step.endpointId, signal);
-    else if (step.kind === 'settle') await deps.subscriptions.giveUpCreating(look.install, null);
+    else if (step.kind === 'settle') await giveUpCreatingEndpoint(deps, look.install, null);
     else await changeEndpoint(deps, look, step, signal);
     deps.logger.info({ install: look.install, ...step }, 'A webhook endpoint was changed');
   }
@@ -47,7 +57,7 @@ async function changeEndpoint(deps: SubscriptionDeps, look: Look, step: StepAbou
     case 'delete':
       return await remove(deps, look, endpointId, signal);
     case 'forget':
-      return await deps.endpoints.remove(install, endpointId);
+      return await removeEndpoint(deps, install, endpointId);
   }
 }
 
@@ -59,7 +69,7 @@ async function change(
   signal: AbortSignal,
 ): Promise<void> {
   await update(look, endpointId, changes, signal);
-  await wantRead(deps, look.install);
+  await requestRead(deps, look.install);
 }
 
 async function update(
@@ -79,11 +89,10 @@ async function create(
   hold: SubscriptionHold,
   { replaces, eventTypes: types = look.view.eventTypes }: Omit<Extract<SubscriptionStep, { kind: 'create' }>, 'kind'>,
   signal: AbortSignal,
-  onCreated = deps.subscriptions.created,
+  onCreated = noteEndpointCreated,
 ): Promise<string> {
-  const { subscriptions, endpoints } = deps;
   const { install, source, view } = look;
-  await subscriptions.beginCreating(install, now(deps));
+  await beginCreatingEndpoint(deps, install, now(deps));
   for (const endpointId of replaces) {
     await hold.renew();
     await remove(deps, look, endpointId, signal);
@@ -94,13 +103,13 @@ async function create(
     const error = toAppError(thrown);
     // If endpoints were deleted for it, the next check must still make one.
     const isRefused = (error.status ?? 500) < 500 && replaces.length === 0;
-    if (isRefused) await subscriptions.giveUpCreating(install, view.creatingSince);
+    if (isRefused) await giveUpCreatingEndpoint(deps, install, view.creatingSince);
     const others = view.listed.filter(({ id }) => !replaces.includes(id));
     throw error.code === 'conflict' && others.length > 0 ? toTooMany(error, others) : error;
   });
-  await endpoints.save({ install, endpointId: endpoint.id, secret, storedAt: now(deps) });
-  await onCreated(install);
-  await wantRead(deps, install);
+  await saveEndpoint(deps, { install, endpointId: endpoint.id, secret, storedAt: now(deps) });
+  await onCreated(deps, install);
+  await requestRead(deps, install);
   return endpoint.id;
 }
 
@@ -112,17 +121,16 @@ function toTooMany(error: AppError, others: readonly Endpoint[]): AppError {
 }
 
 async function adopt(deps: SubscriptionDeps, install: string, endpointId: string): Promise<void> {
-  const { endpoints, subscriptions } = deps;
-  await endpoints.save({ install, endpointId, secret: null, storedAt: now(deps) });
-  await subscriptions.adopted(install);
+  await saveEndpoint(deps, { install, endpointId, secret: null, storedAt: now(deps) });
+  await noteEndpointAdopted(deps, install);
 }
 
 /** Noted before the call, or a process that dies each time would enable it for ever. */
 async function enable(deps: SubscriptionDeps, look: Look, endpointId: string, signal: AbortSignal): Promise<void> {
   const { install, source } = look;
-  await deps.subscriptions.enabled(install, now(deps));
+  await noteEndpointEnabled(deps, install, now(deps));
   await update(look, endpointId, { status: 'ACTIVE' }, signal);
-  await wantRead(deps, install);
+  await requestRead(deps, install);
   raiseDisabled(deps, look, endpointId, 'it is enabled again, and missed deliveries are requested');
   await source.redeliver?.(endpointId, undefined, signal);
 }
@@ -135,9 +143,8 @@ async function renew(
   endpointId: string,
   signal: AbortSignal,
 ): Promise<string> {
-  const { subscriptions } = deps;
-  await subscriptions.enabled(look.install, now(deps));
-  const made = await createBeside(deps, look, hold, { replaced: [endpointId] }, signal, subscriptions.renewed);
+  await noteEndpointEnabled(deps, look.install, now(deps));
+  const made = await createBeside(deps, look, hold, { replaced: [endpointId] }, signal, noteEndpointRenewed);
   raiseDisabled(deps, look, endpointId, 'another one takes over from it, and the install is read');
   return made.endpointId;
 }
@@ -149,7 +156,7 @@ export async function createBeside(
   hold: SubscriptionHold,
   { replaced, eventTypes }: { replaced: readonly string[]; eventTypes?: readonly string[] },
   signal: AbortSignal,
-  onCreated = deps.subscriptions.created,
+  onCreated = noteEndpointCreated,
 ): Promise<{ endpointId: string; hadGap: boolean }> {
   try {
     const beside = { replaces: [], ...(eventTypes && { eventTypes }) };
@@ -182,13 +189,12 @@ async function remove(
   } catch (error) {
     if (toAppError(error).code !== 'not_found') throw error;
   }
-  await deps.endpoints.remove(install, endpointId);
-  await wantRead(deps, install);
+  await removeEndpoint(deps, install, endpointId);
+  await requestRead(deps, install);
 }
 
-async function wantRead(deps: SubscriptionDeps, install: string): Promise<void> {
-  const { database, installStates } = deps;
-  await inTransaction(database, (tx) => installStates.wantRead(tx, [install], now(deps)));
+async function requestRead(deps: SubscriptionDeps, install: string): Promise<void> {
+  await inTransaction(deps.database, (tx) => wantInstallRead(tx, [install], now(deps)));
 }
 
 function now({ clock }: SubscriptionDeps): string {

@@ -1,8 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
+import { endpointsOf } from '../endpoint-store.ts';
 import { decideSubscription, missingTypesOf } from './decide-subscription.ts';
 import { listEndpoints, lookAtSubscription, type SubscriptionDeps, sourceOf } from './look-at-subscription.ts';
 import { type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
+import { findSubscription } from './subscription-store.ts';
 import { toShownUrl } from './troubles.ts';
 
 /** The state of an install's webhook endpoint now, and what the watch noted. */
@@ -29,7 +31,7 @@ export async function describeSubscription(
   signal: AbortSignal,
 ): Promise<DescribedSubscription> {
   const { view } = await lookAtSubscription(deps, install, signal);
-  const { checkedAt } = await deps.subscriptions.find(install);
+  const { checkedAt } = await findSubscription(deps, install);
   const { trouble } = decideSubscription(install, view);
   const endpoint = mainOf(view);
   return {
@@ -87,7 +89,7 @@ async function findWithoutAddress(
   install: string,
   signal: AbortSignal,
 ): Promise<Endpoint | undefined> {
-  const stored = (await deps.endpoints.listOf(install)).map(({ endpointId }) => endpointId);
+  const stored = (await endpointsOf(deps, install)).map(({ endpointId }) => endpointId);
   const listed = await listEndpoints(sourceOf(deps, install), stored, signal);
   const known = listed.find(({ id }) => stored.includes(id));
   return known ?? (listed.length === 1 ? listed[0] : undefined);

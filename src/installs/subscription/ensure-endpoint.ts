@@ -5,6 +5,7 @@ import { create, type SubscriptionStep, tidy } from './decide-subscription.ts';
 import { holdSubscription, type SubscriptionHold } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { type SortedEndpoints, type SubscriptionView, sortEndpoints } from './sort-endpoints.ts';
+import { noteSubscriptionCheck } from './subscription-store.ts';
 import { toShownUrl } from './troubles.ts';
 
 export interface Ensured {
@@ -46,7 +47,7 @@ export async function ensureEndpoint(
     const look = await lookAtSubscription(deps, install, signal);
     const { how, endpointId, steps } = decideEnsured(install, look.view, mayMove);
     const created = await applySteps(deps, look, hold, steps, signal);
-    await deps.subscriptions.check(install, look.view.now, null);
+    await noteSubscriptionCheck(deps, install, look.view.now, null);
     return { endpointId: endpointId ?? created ?? '', how };
   });
 }

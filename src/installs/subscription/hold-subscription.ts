@@ -1,6 +1,5 @@
-import { type Hold, holdLock } from '../../db/hold-lock.ts';
-import type { LockStore } from '../../db/lock-store.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { type Hold, withLock } from '../../db/with-lock.ts';
+import type { SubscriptionDeps } from './look-at-subscription.ts';
 
 /** While it is held, no other instance and no command changes the subscription. */
 export type SubscriptionHold = Hold;
@@ -16,13 +15,13 @@ export const subscriptionLeaseMs = 120_000;
 
 /** @returns null if another process has it until the patience ends */
 export async function holdSubscription<T>(
-  deps: { locks: LockStore; clock: Clock },
+  deps: SubscriptionDeps,
   install: string,
   options: HoldOptions,
   work: (hold: SubscriptionHold) => Promise<T>,
 ): Promise<T | null> {
   const what = `The webhook endpoint of ${install}`;
-  return await holdLock(
+  return await withLock(
     deps,
     { name: `subscription:${install}`, what, leaseMs: subscriptionLeaseMs, ...options },
     work,

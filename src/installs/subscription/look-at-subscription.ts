@@ -1,28 +1,21 @@
-import type { Database } from '../../db/database.ts';
-import type { LockStore } from '../../db/lock-store.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
 import type { Endpoint } from '../../sources/endpoint.ts';
 import type { Source } from '../../sources/source.ts';
-import type { EndpointStore } from '../endpoint-store.ts';
+import { endpointsOf } from '../endpoint-store.ts';
 import { endpointUrlOf } from './endpoint-url.ts';
 import type { SubscriptionView } from './sort-endpoints.ts';
-import type { SubscriptionRecord, SubscriptionStore } from './subscription-store.ts';
+import { findSubscription, lastAcceptedDelivery, type SubscriptionRecord } from './subscription-store.ts';
 
 /**
  * This folder keeps deliveries coming. It watches the webhook endpoint of each install at the
  * marketplace. It stores a secret before it is needed, and makes no endpoint twice. It never changes
  * an endpoint that delivers to another address, unless an operator asks for it.
  */
-export interface SubscriptionDeps {
-  database: Database;
-  locks: LockStore;
-  endpoints: EndpointStore;
-  subscriptions: SubscriptionStore;
-  installStates: Pick<InstallStateStore, 'wantRead'>;
+export interface SubscriptionDeps extends Storage {
   /** By the name of the install. The Map always has what was loaded last. */
   sources: ReadonlyMap<string, Source>;
   /** Whether the configuration has webhook secrets for an install. */
@@ -48,13 +41,13 @@ export interface Look {
  * @throws AppError `invalid` without a public address; otherwise the error of the marketplace
  */
 export async function lookAtSubscription(deps: SubscriptionDeps, install: string, signal: AbortSignal): Promise<Look> {
-  const { endpoints, subscriptions, clock } = deps;
+  const { clock } = deps;
   const url = urlOf(deps, install);
   const source = sourceOf(deps, install);
-  const stored = await endpoints.listOf(install);
+  const stored = await endpointsOf(deps, install);
   const ids = stored.map(({ endpointId }) => endpointId);
   const listed = await listEndpoints(source, ids, signal);
-  const { creatingSince, enabledAt, unmatchedAt } = await subscriptions.find(install);
+  const { creatingSince, enabledAt, unmatchedAt } = await findSubscription(deps, install);
   const acceptedAt = await findAccepted(deps, install, listed, { enabledAt, unmatchedAt });
   const known = stored.map(({ secret, ...endpoint }) => ({
     ...endpoint,
@@ -109,7 +102,7 @@ export async function listEndpoints(source: Source, ids: readonly string[], sign
 
 /** Reads it only if it matters: if an endpoint is disabled, or if a delivery was refused. */
 async function findAccepted(
-  { subscriptions }: SubscriptionDeps,
+  ctx: SubscriptionDeps,
   install: string,
   listed: readonly Endpoint[],
   { enabledAt, unmatchedAt }: Pick<SubscriptionRecord, 'enabledAt' | 'unmatchedAt'>,
@@ -117,5 +110,5 @@ async function findAccepted(
   const [since] = [...enabledAt, ...(unmatchedAt === null ? [] : [unmatchedAt])].sort();
   const isAsked = unmatchedAt !== null || listed.some(({ status }) => status === 'DISABLED');
   if (!isAsked || since === undefined) return null;
-  return await subscriptions.lastAccepted(install, since);
+  return await lastAcceptedDelivery(ctx, install, since);
 }

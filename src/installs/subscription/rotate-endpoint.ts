@@ -6,6 +6,7 @@ import { whileHeld } from './ensure-endpoint.ts';
 import type { SubscriptionHold } from './hold-subscription.ts';
 import { type Look, lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
 import { sortEndpoints } from './sort-endpoints.ts';
+import { noteSubscriptionCheck } from './subscription-store.ts';
 
 export interface RotatedEndpoint {
   endpointId: string;
@@ -50,7 +51,7 @@ export async function rotateEndpoint(
       await waitOverlap(overlapMs, signal);
       await applySteps(deps, look, hold, replaced.map(toDeleted), signal);
     }
-    await deps.subscriptions.check(install, look.view.now, null);
+    await noteSubscriptionCheck(deps, install, look.view.now, null);
     return { ...made, replaced, hasConfiguredSecrets: look.view.hasConfiguredSecrets };
   });
 }

@@ -5,6 +5,14 @@ import { applySteps } from './apply-steps.ts';
 import { decideSubscription } from './decide-subscription.ts';
 import { holdSubscription, type SubscriptionHold, subscriptionLeaseMs } from './hold-subscription.ts';
 import { lookAtSubscription, type SubscriptionDeps } from './look-at-subscription.ts';
+import {
+  claimSubscriptions,
+  findSubscription,
+  noteSubscriptionCheck,
+  noteUnmatchedSignature,
+  releaseSubscription,
+  wantSubscriptionCheck,
+} from './subscription-store.ts';
 import { type Trouble, troubleOfError } from './troubles.ts';
 
 export interface SubscriptionWorker extends Loop {
@@ -25,7 +33,7 @@ const stallMs = 10 * 60_000;
 
 /** Checks the subscription of each install: at the start, when the install is new, and regularly. */
 export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): SubscriptionWorker {
-  const { subscriptions, installs, everyMs, logger, clock } = deps;
+  const { installs, everyMs, logger, clock } = deps;
   let seen: ReadonlySet<string> = new Set();
   const unmatched = new Map<string, string>();
 
@@ -33,14 +41,14 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
   async function checkNew(): Promise<void> {
     const present = new Set(installs.keys());
     const isNew = [...present].filter((install) => !seen.has(install));
-    if (isNew.length > 0) await subscriptions.wantCheck(isNew, toInstant(clock.now()));
+    if (isNew.length > 0) await wantSubscriptionCheck(deps, isNew, toInstant(clock.now()));
     seen = present;
   }
 
   /** Runs before the checks, because they may depend on it. */
   async function writeUnmatched(): Promise<void> {
     for (const [install, at] of unmatched) {
-      if (installs.has(install)) await subscriptions.unmatched(install, at);
+      if (installs.has(install)) await noteUnmatchedSignature(deps, install, at);
       unmatched.delete(install);
     }
   }
@@ -50,7 +58,7 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
     try {
       if (await checkSubscription(deps, install, signal)) restMs = everyMs;
     } finally {
-      await subscriptions.release(install, instantIn(clock, signal.aborted ? 0 : restMs));
+      await releaseSubscription(deps, install, instantIn(clock, signal.aborted ? 0 : restMs));
     }
   }
 
@@ -64,7 +72,7 @@ export function createSubscriptionWorker(deps: SubscriptionWorkerDeps): Subscrip
       await writeUnmatched();
       await checkNew();
       const now = toInstant(clock.now());
-      const claimed = await subscriptions.claim([...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
+      const claimed = await claimSubscriptions(deps, [...installs.keys()], now, instantIn(clock, subscriptionLeaseMs));
       const checks = await Promise.allSettled(claimed.map((install) => check(install, signal)));
       const failed = checks.find(({ status }) => status === 'rejected');
       if (failed?.status === 'rejected') throw failed.reason;
@@ -98,13 +106,13 @@ async function check(
   hold: SubscriptionHold,
   signal: AbortSignal,
 ): Promise<true> {
-  const { subscriptions, alerts, clock } = deps;
-  const { trouble: before } = await subscriptions.find(install);
+  const { alerts, clock } = deps;
+  const { trouble: before } = await findSubscription(deps, install);
   try {
     const look = await lookAtSubscription(deps, install, signal);
     const { steps, trouble } = decideSubscription(install, look.view);
     await applySteps(deps, look, hold, steps, signal);
-    await subscriptions.check(install, toInstant(clock.now()), trouble);
+    await noteSubscriptionCheck(deps, install, toInstant(clock.now()), trouble);
     if (trouble !== null && trouble.says !== before?.says) {
       alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
     }
@@ -120,19 +128,14 @@ async function check(
 }
 
 /** A transient error raises no alert, and does not replace a known trouble. */
-async function report(
-  { subscriptions, alerts, logger }: SubscriptionDeps,
-  install: string,
-  error: AppError,
-  before: Trouble | null,
-): Promise<void> {
+async function report(ctx: SubscriptionDeps, install: string, error: AppError, before: Trouble | null): Promise<void> {
   const trouble = troubleOfError(install, error);
   if (trouble.says === before?.says) return;
   if (!isTransient(error)) {
-    alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
+    ctx.alerts.raise('endpoint_trouble', { install, action: trouble.action }, trouble.says);
   } else {
     if (before !== null) return;
-    logger.warn({ err: error, install }, 'A webhook endpoint could not be looked after');
+    ctx.logger.warn({ err: error, install }, 'A webhook endpoint could not be looked after');
   }
-  await subscriptions.check(install, null, trouble);
+  await noteSubscriptionCheck(ctx, install, null, trouble);
 }

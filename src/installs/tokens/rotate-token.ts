@@ -1,18 +1,17 @@
 import type { By } from '../../db/audit-store.ts';
-import { type Hold, holdLock } from '../../db/hold-lock.ts';
-import type { LockStore } from '../../db/lock-store.ts';
+import { type Hold, withLock } from '../../db/with-lock.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isGranted } from '../../sources/scopes.ts';
 import type { Grant, Source } from '../../sources/source.ts';
 import type { TokenCalls, TokenRecord } from '../../sources/token-record.ts';
 import type { InstallRegistry } from '../install-registry.ts';
-import { type Replacement, tokenDigest } from '../replaced-token-store.ts';
+import { findReplacement, type Replacement, saveReplacement, tokenDigest } from '../replaced-token-store.ts';
 import { planExpiry, planScopes } from './plan-rotation.ts';
 
-export interface RotateDeps {
-  registry: Pick<InstallRegistry, 'installs' | 'tokens' | 'openWith'>;
-  locks: LockStore;
+export interface RotateDeps extends Storage {
+  registry: InstallRegistry;
   clock: Clock;
 }
 
@@ -51,7 +50,7 @@ export async function rotateToken(
   const original = deps.registry.installs.get(install)?.token;
   if (original === undefined) throw new AppError('not_found', `There is no install ${install}`);
   const lock = { name: `token:${tokenDigest(original)}`, what: 'The rotation of a token', leaseMs, patienceMs: 0 };
-  const rotated = await holdLock(deps, { ...lock, signal }, (hold) =>
+  const rotated = await withLock(deps, { ...lock, signal }, (hold) =>
     rotate(deps, { install, original, ...wish }, hold, signal),
   );
   if (rotated !== null) return rotated;
@@ -59,12 +58,13 @@ export async function rotateToken(
 }
 
 async function rotate(
-  { registry }: RotateDeps,
+  deps: RotateDeps,
   { install, original, keep, by }: RotateWish & { install: string; original: string },
   hold: Hold,
   signal: AbortSignal,
 ): Promise<RotatedToken> {
-  const before = await registry.tokens.find(original);
+  const { registry } = deps;
+  const before = await findReplacement(deps, original);
   const account = asAccount(registry.openWith(install, before?.token ?? original));
   const grant = await account.readGrant(signal);
   const tokens = await account.listTokens(signal);
@@ -95,7 +95,7 @@ async function rotate(
   }
   // A failure here does not revoke the new token: it may have been stored.
   const next = { token: secret, tokenId: token.id, replacedId: replaced.id };
-  if (!(await registry.tokens.save({ original, before, next, install, scopes, by }))) {
+  if (!(await saveReplacement(deps, { original, before, next, install, scopes, by }))) {
     await revokeNew();
     throw new AppError('conflict', `Another process has rotated the token of ${install} meanwhile`);
   }

@@ -1,26 +1,26 @@
 import type { Adapter } from '../../adapters/adapter.ts';
-import { type By, writeAudit } from '../../db/audit-store.ts';
-import { type Database, inTransaction } from '../../db/database.ts';
+import { writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
-import { createLinkStore } from '../../evidence/link-store.ts';
-import { createBindingStore } from '../../installs/binding-store.ts';
-import { createGrantStore } from '../../installs/grant-store.ts';
+import { bindInstall, checkBinding } from '../../installs/binding-store.ts';
+import { grantIdsOf, holdersOfGrant } from '../../installs/grant-store.ts';
 import type { InstallRegistry } from '../../installs/install-registry.ts';
-import type { ConnectedInstall, InstallStore } from '../../installs/install-store.ts';
+import { type ConnectedInstall, saveConnectedInstall } from '../../installs/install-store.ts';
 import type { Ensured } from '../../installs/subscription/ensure-endpoint.ts';
 import { sourceOf } from '../../installs/subscription/look-at-subscription.ts';
 import { troubleOfError } from '../../installs/subscription/troubles.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { refuseOrphaning } from '../../memberships/check-orphans.ts';
 import type { OrphanDeps } from '../../memberships/find-orphans.ts';
 import { createLinkRouter } from '../../memberships/link-router.ts';
 import type { RoutedInstalls } from '../../memberships/wall.ts';
 import type { Grant, Source } from '../../sources/source.ts';
+import type { Acting } from '../acting.ts';
 import type { Patience } from '../do-work.ts';
 import { type Check, ok, warning } from '../doctor-checks.ts';
 import { checkGrant, checkJobs, checkSurplus, checkUnanswered, checkUnread } from '../install-checks.ts';
-import type { ChangeDeps } from '../links/change-links.ts';
 import { type Reconciled, type ReconcileNowDeps, reconcileNow } from '../reconcile-now.ts';
 import { linkJobs, refuseJobs } from './link-jobs.ts';
 import { type RelinkDeps, type Relinked, relink } from './relink.ts';
@@ -28,14 +28,15 @@ import { type Destination, describeDestination } from './settle-destination.ts';
 import type { Connecting } from './settle-wish.ts';
 
 export interface EstablishDeps extends KeepInstallDeps, ExamineTokenDeps {
-  installStates: ChangeDeps['installStates'];
   clock: Clock;
   /** Has events delivered to the install; null where nothing can be delivered to us. */
   ensureEndpoint: ((install: string, signal: AbortSignal) => Promise<Ensured>) | null;
   confirm: RelinkDeps['confirm'];
 }
 
-export interface ConnectDeps extends ReconcileNowDeps, Omit<EstablishDeps, keyof ReconcileNowDeps> {}
+export interface ConnectDeps extends ReconcileNowDeps, EstablishDeps {
+  clock: ReconcileNowDeps['clock'];
+}
 
 export interface Established {
   grant: string;
@@ -71,15 +72,14 @@ export async function establishInstall(
   const { registry, onStep } = deps;
   const { install, jobs } = wish;
   const grant = await examineToken(deps, wish, signal);
-  const known = await createGrantStore(deps.database).of(install);
+  const known = await grantIdsOf(deps, install);
   await keep(deps, wish, grant);
   await bind(deps, wish, grant);
   const source = sourceOf(registry, install);
   await linkJobs({ ...deps, installs: registry.installs }, source, install, jobs, signal);
   const endpoint = await ensure(deps, install, signal);
-  const links = createLinkStore(deps.database);
   const relinked = await relink(
-    { source, links, confirm: deps.confirm },
+    { ...deps, source },
     install,
     known.some((grantId) => grantId !== grant.id),
     signal,
@@ -134,7 +134,7 @@ async function bind(
   grant: Grant,
 ): Promise<void> {
   await inTransaction(database, async (tx) => {
-    await createBindingStore(database).bind(tx, install, grant);
+    await bindInstall(tx, install, grant);
     if (acceptsOtherCustomer) await writeAudit(tx, by, 'connect --accept-other-customer', install);
   });
 }
@@ -154,8 +154,7 @@ async function keep(
   );
 }
 
-interface ExamineTokenDeps {
-  database: Database;
+interface ExamineTokenDeps extends Storage {
   registry: InstallRegistry;
   adapters: ReadonlyMap<string, Adapter>;
   /** Gets a message for every step, and for every problem. */
@@ -184,7 +183,7 @@ async function examineToken(deps: ExamineTokenDeps, wish: Connecting, signal: Ab
 }
 
 async function readGrant(
-  { onStep, ...deps }: ExamineTokenDeps,
+  deps: ExamineTokenDeps,
   source: Source,
   { install, acceptsOtherCustomer }: Connecting,
   signal: AbortSignal,
@@ -202,21 +201,17 @@ async function readGrant(
   if (grant.isShared !== true) await refuseShared(deps, install, grant.id);
   if (!acceptsOtherCustomer) {
     const installs = new Set(deps.registry.installs.keys());
-    await createBindingStore(deps.database).check(install, grant, installs);
+    await checkBinding(deps, install, grant, installs);
   }
-  onStep(ok('connect', `the token is good: ${grant.id}`));
-  for (const check of checks) onStep(check);
+  deps.onStep(ok('connect', `the token is good: ${grant.id}`));
+  for (const check of checks) deps.onStep(check);
   return grant;
 }
 
 /** Two installs with one grant would each act on all of it. */
-async function refuseShared(
-  { database, registry }: Pick<ExamineTokenDeps, 'database' | 'registry'>,
-  install: string,
-  grantId: string,
-): Promise<void> {
-  const holders = await createGrantStore(database).holdersOf(grantId);
-  const other = holders.find((holder) => holder !== install && registry.installs.has(holder));
+async function refuseShared(deps: ExamineTokenDeps, install: string, grantId: string): Promise<void> {
+  const holders = await holdersOfGrant(deps, grantId);
+  const other = holders.find((holder) => holder !== install && deps.registry.installs.has(holder));
   if (other === undefined) return;
   throw new AppError('conflict', `The token is of ${other}, which is connected already`);
 }
@@ -245,11 +240,9 @@ function requireTokenOf(source: SourceKind, token: string): void {
   }
 }
 
-interface KeepInstallDeps extends OrphanDeps {
+interface KeepInstallDeps extends Acting, OrphanDeps {
   registry: InstallRegistry;
-  installStore: InstallStore;
   adapters: ReadonlyMap<string, Adapter>;
-  by: By;
 }
 
 /**
@@ -259,11 +252,11 @@ interface KeepInstallDeps extends OrphanDeps {
  * @throws AppError `conflict` where memberships would be orphaned
  */
 async function keepInstall(deps: KeepInstallDeps, install: ConnectedInstall, acceptsOrphans: boolean): Promise<void> {
-  const { database, registry, installStore, adapters, by } = deps;
+  const { database, registry, adapters, by } = deps;
   const next = installsWith(registry, install.install, install);
   if (!acceptsOrphans) await refuseOrphaning(deps, createLinkRouter(next, adapters));
   const before = registry.installs.get(install.install);
-  await installStore.save(install);
+  await saveConnectedInstall(deps, install);
   const change = {
     before: before === undefined ? null : describeDestination(before),
     after: describeDestination(install),

@@ -2,7 +2,8 @@ import { jobRule } from '../../config/text-rules.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import type { Walls } from '../../memberships/wall.ts';
 import type { Source } from '../../sources/source.ts';
-import { addLink, type ChangeDeps, refuseOutside } from '../links/change-links.ts';
+import type { Acting } from '../acting.ts';
+import { addLink, refuseOutside } from '../links/change-links.ts';
 
 /** The people of a job are to work in a project. */
 export interface WantedJob {
@@ -57,7 +58,7 @@ function toRefused(refusal: AppError): AppError {
 
 /** Links what is not linked yet, and has the install read. */
 export async function linkJobs(
-  deps: ChangeDeps & Walls,
+  deps: Acting & Walls,
   source: Source,
   install: string,
   jobs: readonly WantedJob[],

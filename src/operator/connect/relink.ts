@@ -1,11 +1,11 @@
 import { toAppError } from '../../domain/errors.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
-import type { LinkStore } from '../../evidence/link-store.ts';
+import { liveLinksOf } from '../../evidence/link-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
 
-export interface RelinkDeps {
+export interface RelinkDeps extends Storage {
   source: Pick<Source, 'listLinks' | 'createLink'>;
-  links: LinkStore;
   /** Asks the operator; false where there is no operator to answer. */
   confirm(question: string): Promise<boolean>;
 }
@@ -28,19 +28,19 @@ export interface Relinked {
  * @param isReconnected whether the install had another grant before
  */
 export async function relink(
-  { source, links, confirm }: RelinkDeps,
+  deps: RelinkDeps,
   install: string,
   isReconnected: boolean,
   signal: AbortSignal,
 ): Promise<Relinked> {
-  const listed = await source.listLinks(signal);
-  const { createLink } = source;
+  const listed = await deps.source.listLinks(signal);
+  const { createLink } = deps.source;
   if (!isReconnected || createLink === undefined) return { links: listed, relinked: [], missing: [] };
-  const { recreatable, unknown } = findMissingLinks(await links.liveOf(install), listed);
+  const { recreatable, unknown } = findMissingLinks(await liveLinksOf(deps, install), listed);
   const missing = unknown.map((project) => ({ project, why: 'its job is not known here' }));
   if (recreatable.length === 0) return { links: listed, relinked: [], missing };
   const projects = recreatable.map(({ externalProjectId }) => externalProjectId);
-  if (!(await confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
+  if (!(await deps.confirm(`Linked before, and not now: ${projects.join(', ')}. Link them again?`))) {
     const left = projects.map((project) => ({ project, why: 'the operator did not agree to it' }));
     return { links: listed, relinked: [], missing: [...missing, ...left] };
   }

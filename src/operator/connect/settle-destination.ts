@@ -1,5 +1,5 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Install } from '../../installs/install.ts';
+import type { Install } from '../../domain/install.ts';
 
 /** The tool that an install leads to, and the projects that it may reach. */
 export interface Destination {

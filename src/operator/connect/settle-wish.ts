@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config-schema.ts';
 import { secret } from '../../config/values-schema.ts';
 import { AppError } from '../../domain/errors.ts';
+import type { Install } from '../../domain/install.ts';
 import type { SourceKind } from '../../domain/source-kind.ts';
-import type { Install } from '../../installs/install.ts';
 import type { WantedJob } from './link-jobs.ts';
 import { type Destination, settleDestination } from './settle-destination.ts';
 

@@ -1,17 +1,17 @@
-import type { Database } from '../../db/database.ts';
-import { createGuidelineReadingStore } from '../../guidelines/guideline-reading-store.ts';
-import { createGuidelineStore } from '../../guidelines/guideline-store.ts';
+import { listManualReadings } from '../../guidelines/guideline-reading-store.ts';
+import { listGuidelines } from '../../guidelines/guideline-store.ts';
 import { isBlocked } from '../../guidelines/sync-install.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Attention, worryingFailures } from '../attention.ts';
 
 /** @param configured the existing installs: for others nothing is looked at any more */
 export async function aboutGuidelines(
-  database: Database,
+  ctx: Storage,
   configured: ReadonlyMap<string, { guidelines?: boolean }>,
 ): Promise<Attention[]> {
-  const rows = await createGuidelineStore(database).list();
+  const rows = await listGuidelines(ctx);
   const blocked = rows.filter((row) => configured.has(row.install) && isBlocked(row));
-  const readings = await createGuidelineReadingStore(database).list();
+  const readings = await listManualReadings(ctx);
   return [
     ...blocked.map(({ tool, project, says, install }) => ({
       says: `the guidelines of the project ${project} in ${tool} are not what is published: ${says}`,

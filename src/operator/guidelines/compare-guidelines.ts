@@ -62,7 +62,7 @@ export async function compareGuidelines(
 }
 
 /** Those that may have guidelines: accounts of one's own, in front of a tool that shows them. */
-export function installsWithGuidelines(deps: Pick<CompareDeps, 'walls' | 'sources'>): string[] {
+export function installsWithGuidelines(deps: TargetDeps): string[] {
   return [...deps.walls.installs.keys()].filter((install) => takesGuidelines(deps, install));
 }
 

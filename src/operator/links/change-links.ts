@@ -1,16 +1,11 @@
-import { type ActChange, type By, writeAudit } from '../../db/audit-store.ts';
-import { type Database, inTransaction } from '../../db/database.ts';
+import { type ActChange, writeAudit } from '../../db/audit-store.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import { crossingOf, type Walls } from '../../memberships/wall.ts';
-import type { InstallStateStore } from '../../reconcile/read/install-state-store.ts';
+import { wantRead } from '../../reconcile/read/install-state-store.ts';
 import type { Link, NewLink, Source } from '../../sources/source.ts';
+import type { Acting } from '../acting.ts';
 import { explainCrossing } from '../explain-crossing.ts';
-
-export interface ChangeDeps {
-  database: Database;
-  installStates: Pick<InstallStateStore, 'wantRead'>;
-  by: By;
-}
 
 type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
 
@@ -21,7 +16,7 @@ type LinkSource = Pick<Source, 'listLinks' | 'createLink' | 'deleteLink'>;
  * the source has no links that can be changed
  */
 export async function addLink(
-  deps: ChangeDeps & Walls,
+  deps: Acting & Walls,
   source: LinkSource,
   install: string,
   wanted: NewLink,
@@ -58,7 +53,7 @@ export async function findLink(source: LinkSource, named: string, signal: AbortS
 
 /** Removes a link for good: trainers who are in the project only by this link are removed after `removals.grace`. */
 export async function removeLink(
-  deps: ChangeDeps,
+  deps: Acting,
   source: LinkSource,
   install: string,
   link: Link,
@@ -73,16 +68,10 @@ function describeLink({ externalProjectId, jobId }: Link): string {
   return `project ${externalProjectId}, job ${jobId ?? '(none)'}`;
 }
 
-async function note(
-  { database, installStates, by }: ChangeDeps,
-  install: string,
-  action: string,
-  linkId: string,
-  change: ActChange,
-): Promise<void> {
-  await inTransaction(database, async (tx) => {
-    await writeAudit(tx, by, action, `${install}/${linkId}`, change);
-    await installStates.wantRead(tx, [install], by.at, 'operator');
+async function note(ctx: Acting, install: string, action: string, linkId: string, change: ActChange): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    await writeAudit(tx, ctx.by, action, `${install}/${linkId}`, change);
+    await wantRead(tx, [install], ctx.by.at, 'operator');
   });
 }
 

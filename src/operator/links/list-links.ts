@@ -1,8 +1,8 @@
 import type { Row } from '../../db/schema.ts';
 import { toAppError } from '../../domain/errors.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
+import type { RouteLink } from '../../domain/route.ts';
 import { maskText } from '../../lib/mask.ts';
-import type { RouteLink } from '../../memberships/link-router.ts';
 import { type Crossing, outsideOf, type Walls } from '../../memberships/wall.ts';
 import type { Link, SourceReader } from '../../sources/source.ts';
 import type { LinkedProject, ScopeOf } from '../../usage/read/find-scopes.ts';

@@ -1,7 +1,7 @@
 import { addReceipt } from '../../converge/receipt-store.ts';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
-import type { EvidenceStore } from '../../evidence/evidence-store.ts';
+import { lockEvidence } from '../../evidence/evidence-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { maskText } from '../../lib/mask.ts';
@@ -15,8 +15,8 @@ import {
   removeAgain,
   resumeRemovals,
 } from '../../memberships/look-store.ts';
-import type { Group } from './drift-store.ts';
-import type { Finding, FindingStore, KeptListing } from './finding-store.ts';
+import { type Group, undecidedAmong } from './drift-store.ts';
+import { type Finding, type KeptListing, keepFindingGroups, keepFindings } from './finding-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 import {
   findGroups,
@@ -35,9 +35,6 @@ import {
 import type { GroupDrift, ReportDrift } from './report-drift.ts';
 
 export interface CheckDriftDeps extends JudgeGroupDeps {
-  database: Database;
-  findings: Pick<FindingStore, 'keep' | 'keepGroups'>;
-  evidence: Pick<EvidenceStore, 'lock'>;
   /** How long a removal waits that has only a listing as evidence. */
   graceMs: number;
   report: ReportDrift;
@@ -76,7 +73,7 @@ export function createCheckDrift(deps: CheckDriftDeps): CheckDrift {
     const all = await findGroups(deps, install);
     const groups = all.filter(isDue).sort((a, b) => lastTried(a) - lastTried(b));
     await lookAtUnlisted(deps, install);
-    await deps.findings.keepGroups(install, all, instantIn(clock, -keptUnlistedMs));
+    await keepFindingGroups(deps, install, all, instantIn(clock, -keptUnlistedMs));
     const silent = new Set<string>();
     for (const group of groups) {
       if (signal.aborted || clock.now().getTime() > endsAt) return;
@@ -129,7 +126,7 @@ async function checkGroup(deps: CheckDriftDeps, install: string, group: Group, s
   const followsAddresses = adapters.get(tool)?.updateEmail !== undefined;
   deps.report(group, { ...drift, followsAddresses });
   if (drift.lookedAt > 0) deps.onMembershipDue();
-  await deps.findings.keep(group, toKept(install, listing, drift.verdicts));
+  await keepFindings(deps, group, toKept(install, listing, drift.verdicts));
   return true;
 }
 
@@ -162,7 +159,7 @@ async function judgeAndWrite(
   group: Group,
   listing: ListedGroup,
 ): Promise<Omit<GroupDrift, 'followsAddresses'>> {
-  const { database, evidence } = deps;
+  const { database } = deps;
   const judge = (db: Transaction) => judgeGroup(deps, db, group, listing);
   const listed = listing.members.length;
   const nothing = { listed, lookedAt: 0, removedAgain: [], vanishing: [] };
@@ -172,7 +169,7 @@ async function judgeAndWrite(
     return { verdicts, ...nothing };
   }
   return await inTransaction(database, async (tx) => {
-    await evidence.lock(tx);
+    await lockEvidence(deps, tx);
     const current = await judge(tx);
     const removedAgain = await removeFoundAgain(deps, tx, current.verdicts);
     await noteConfirmed(tx, current.confirmed, toInstant(deps.clock.now()));
@@ -190,10 +187,10 @@ async function lookAtChanged(
   tx: Transaction,
   { verdicts, stillIn }: GroupVerdicts,
 ): Promise<Pick<GroupDrift, 'lookedAt' | 'vanishing'>> {
-  const { drifts, clock } = deps;
+  const { clock } = deps;
   const returns = await judgeMissing(deps, tx, verdicts);
   const due = returns.filter(({ isDue }) => isDue).map(membershipIdOf);
-  const undecided = await drifts.undecided(tx, stillIn);
+  const undecided = await undecidedAmong(tx, stillIn);
   const ids = [...due, ...idsOf(verdicts, 'address_changed'), ...idsOf(verdicts, 'id_changed')];
   await lookAtMemberships(tx, ids, toInstant(clock.now()));
   const ofUnknownAddress = verdicts.filter((verdict) => verdict.kind === 'address_changed' && !verdict.isKnown);
@@ -207,7 +204,7 @@ async function lookAtChanged(
 /** @returns the memberships */
 async function removeFoundAgain(deps: CheckDriftDeps, tx: Transaction, verdicts: DriftVerdict[]): Promise<number[]> {
   const { graceMs, clock } = deps;
-  const decided = await judgeFoundAgain(deps, tx, verdicts);
+  const decided = await judgeFoundAgain(tx, verdicts);
   const removeAfter = instantIn(clock, graceMs);
   const createdAt = toInstant(clock.now());
   for (const { membershipId, memberId } of decided) {

@@ -5,32 +5,10 @@ import { lockRows } from '../../db/lease.ts';
 import type { Tables } from '../../db/schema.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { heldStates, type ReceiptOutcome } from '../../domain/membership.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { Arrival, ComparedMembership, ListedAccount } from './judge-drift.ts';
 
-/** The SQL that reads for drift: the groups an install has members in, and these members. */
-export interface DriftStore {
-  /** Groups in which a trainer of the install is a member, or was removed after `since`. Ordered by tool and group. */
-  groupsOf(install: string, since: string): Promise<Group[]>;
-  /** Every link that the install ever had. */
-  linksOf(install: string): Promise<DriftLink[]>;
-  /**
-   * The memberships of the group that a listing can be compared with. In a transaction this locks them until the
-   * transaction ends.
-   */
-  membersOf(
-    tx: Transaction,
-    group: Group,
-    listing: { listedAt: string; accounts: readonly ListedAccount[] },
-  ): Promise<ComparedMembership[]>;
-  /** How each trainer came into the group in the current generation, oldest first. */
-  arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>>;
-  /**
-   * The memberships for which evidence may exist that is not derived yet.
-   *
-   * @param reading an install whose evidence is complete now
-   */
-  undecided(tx: Transaction, membershipIds: number[], reading?: string): Promise<Set<number>>;
-}
+// The SQL that reads for drift: the groups an install has members in, and these members.
 
 export interface Group {
   tool: string;
@@ -41,100 +19,118 @@ export type DriftLink = Pick<LinkEvidence, 'install' | 'externalProjectId' | 'ex
 
 const liveStates = heldStates.filter((state) => state !== 'orphaned');
 
-export function createDriftStore(database: Database): DriftStore {
-  const { kysely } = database;
-  return {
-    groupsOf: (install, since) =>
-      kysely
-        .selectFrom('membership')
-        .select(['tool', 'groupId'])
-        .distinct()
-        .where('install', '=', install)
-        .where((eb) =>
-          eb.or([eb('state', 'in', liveStates), eb.and([eb('state', '=', 'removed'), eb('updatedAt', '>', since)])]),
-        )
-        .orderBy('tool')
-        .orderBy('groupId')
-        .execute(),
+/** Groups in which a trainer of the install is a member, or was removed after `since`. Ordered by tool and group. */
+export function groupsOfInstall(ctx: Storage, install: string, since: string): Promise<Group[]> {
+  return ctx.database.kysely
+    .selectFrom('membership')
+    .select(['tool', 'groupId'])
+    .distinct()
+    .where('install', '=', install)
+    .where((eb) =>
+      eb.or([eb('state', 'in', liveStates), eb.and([eb('state', '=', 'removed'), eb('updatedAt', '>', since)])]),
+    )
+    .orderBy('tool')
+    .orderBy('groupId')
+    .execute();
+}
 
-    linksOf: (install) =>
-      kysely
-        .selectFrom('link')
-        .select(['install', 'externalProjectId', 'externalProjectName'])
-        .distinct()
-        .where('install', '=', install)
-        .execute(),
+/** Every link that the install ever had. */
+export function driftLinksOf(ctx: Storage, install: string): Promise<DriftLink[]> {
+  return ctx.database.kysely
+    .selectFrom('link')
+    .select(['install', 'externalProjectId', 'externalProjectName'])
+    .distinct()
+    .where('install', '=', install)
+    .execute();
+}
 
-    async membersOf(tx, group, { listedAt, accounts }) {
-      const comparable = tx
-        .selectFrom('membership')
-        .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
-        .select(['lateUntil', 'missedAt'])
-        .where((eb) => eb.and({ tool: group.tool, groupId: group.groupId }))
-        .where(isComparable(database, accounts))
-        .orderBy('id');
-      const rows = await lockRows(database, comparable).execute();
-      const ids = jsonIds(
-        database,
-        rows.map(({ id }) => id),
-      );
-      // Only after the rows are locked, because from then on no call can be added.
-      const called = await calledSince(tx, ids, listedAt);
-      const outcomes = await lastOutcomesOf(tx, ids);
-      const people = await addressesOf(tx, ids);
-      return rows.map(({ wanted, leaseToken, lateUntil, missedAt, ...row }) => {
-        const own = people.get(row.id) ?? [];
-        return {
-          ...row,
-          wanted: wanted,
-          lastOutcome: outcomes.get(row.id) ?? null,
-          addresses: own.map(({ digest }) => digest),
-          given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
-          open: own.filter(({ isOpen }) => isOpen).map(({ digest }) => digest),
-          isToConfirm: (lateUntil ?? missedAt) !== null && (lateUntil ?? '') <= listedAt,
-          address: own.find(({ isCurrent }) => isCurrent)?.digest ?? null,
-          wasCalled: leaseToken !== null || row.updatedAt >= listedAt || called.has(row.id),
-        };
-      });
-    },
+/**
+ * The memberships of the group that a listing can be compared with. In a transaction this locks them until the
+ * transaction ends.
+ */
+export async function comparedMembersOf(
+  ctx: Storage,
+  tx: Transaction,
+  group: Group,
+  { listedAt, accounts }: { listedAt: string; accounts: readonly ListedAccount[] },
+): Promise<ComparedMembership[]> {
+  const comparable = tx
+    .selectFrom('membership')
+    .select(['id', 'wanted', 'state', 'memberId', 'leaseToken', 'updatedAt'])
+    .select(['lateUntil', 'missedAt'])
+    .where((eb) => eb.and({ tool: group.tool, groupId: group.groupId }))
+    .where(isComparable(ctx.database, accounts))
+    .orderBy('id');
+  const rows = await lockRows(ctx.database, comparable).execute();
+  const ids = jsonIds(
+    ctx.database,
+    rows.map(({ id }) => id),
+  );
+  // Only after the rows are locked, because from then on no call can be added.
+  const called = await calledSince(tx, ids, listedAt);
+  const outcomes = await lastOutcomesOf(tx, ids);
+  const people = await addressesOf(tx, ids);
+  return rows.map(({ wanted, leaseToken, lateUntil, missedAt, ...row }) => {
+    const own = people.get(row.id) ?? [];
+    return {
+      ...row,
+      wanted,
+      lastOutcome: outcomes.get(row.id) ?? null,
+      addresses: own.map(({ digest }) => digest),
+      given: own.filter(({ wasGiven }) => wasGiven).map(({ digest }) => digest),
+      open: own.filter(({ isOpen }) => isOpen).map(({ digest }) => digest),
+      isToConfirm: (lateUntil ?? missedAt) !== null && (lateUntil ?? '') <= listedAt,
+      address: own.find(({ isCurrent }) => isCurrent)?.digest ?? null,
+      wasCalled: leaseToken !== null || row.updatedAt >= listedAt || called.has(row.id),
+    };
+  });
+}
 
-    async arrivalsOf(tx, membershipIds) {
-      if (membershipIds.length === 0) return new Map();
-      const receipts = await tx
-        .selectFrom('receipt')
-        .innerJoin('membership', (join) =>
-          join
-            .onRef('membership.id', '=', 'receipt.membershipId')
-            .onRef('membership.generation', '=', 'receipt.generation'),
-        )
-        .select(['membershipId', 'outcome', 'createdAt as at'])
-        .where('membershipId', 'in', membershipIds)
-        .where('outcome', 'in', ['added', 'invited', 'already_member'])
-        .orderBy('receipt.id')
-        .execute();
-      return Map.groupBy(receipts, ({ membershipId }) => membershipId);
-    },
+/** How each trainer came into the group in the current generation, oldest first. */
+export async function arrivalsOf(tx: Transaction, membershipIds: number[]): Promise<Map<number, Arrival[]>> {
+  if (membershipIds.length === 0) return new Map();
+  const receipts = await tx
+    .selectFrom('receipt')
+    .innerJoin('membership', (join) =>
+      join
+        .onRef('membership.id', '=', 'receipt.membershipId')
+        .onRef('membership.generation', '=', 'receipt.generation'),
+    )
+    .select(['membershipId', 'outcome', 'createdAt as at'])
+    .where('membershipId', 'in', membershipIds)
+    .where('outcome', 'in', ['added', 'invited', 'already_member'])
+    .orderBy('receipt.id')
+    .execute();
+  return Map.groupBy(receipts, ({ membershipId }) => membershipId);
+}
 
-    async undecided(tx, membershipIds, reading = '') {
-      if (membershipIds.length === 0) return new Set();
-      // An install that was not read since a silence may hold a reason for any trainer.
-      const unread = await tx
-        .selectFrom('installState')
-        .select('install')
-        .where('heldSince', 'is not', null)
-        .where('install', '!=', reading)
-        .limit(1)
-        .executeTakeFirst();
-      if (unread !== undefined) return new Set(membershipIds);
-      const rows = await tx
-        .selectFrom('membership')
-        .innerJoin('derivation', 'derivation.trainerId', 'membership.trainerId')
-        .select('id')
-        .where('id', 'in', membershipIds)
-        .execute();
-      return new Set(rows.map(({ id }) => id));
-    },
-  };
+/**
+ * The memberships for which evidence may exist that is not derived yet.
+ *
+ * @param reading an install whose evidence is complete now
+ */
+export async function undecidedAmong(
+  tx: Transaction,
+  membershipIds: number[],
+  reading: string = '',
+): Promise<Set<number>> {
+  if (membershipIds.length === 0) return new Set();
+  // An install that was not read since a silence may hold a reason for any trainer.
+  const unread = await tx
+    .selectFrom('installState')
+    .select('install')
+    .where('heldSince', 'is not', null)
+    .where('install', '!=', reading)
+    .limit(1)
+    .executeTakeFirst();
+  if (unread !== undefined) return new Set(membershipIds);
+  const rows = await tx
+    .selectFrom('membership')
+    .innerJoin('derivation', 'derivation.trainerId', 'membership.trainerId')
+    .select('id')
+    .where('id', 'in', membershipIds)
+    .execute();
+  return new Set(rows.map(({ id }) => id));
 }
 
 type Ids = RawBuilder<number>;

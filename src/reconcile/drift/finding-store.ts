@@ -6,23 +6,13 @@ import type { Row } from '../../db/schema.ts';
 import { driftFindingContext } from '../../db/seal-contexts.ts';
 import type { MembershipState } from '../../domain/membership.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import type { Group } from './drift-store.ts';
 import type { DriftVerdict } from './judge-drift.ts';
 
-/**
- * The only SQL of what the latest listing of each group showed, for people to see. No member is added or removed because
- * of it.
- */
-export interface FindingStore {
-  /** Replaces what an earlier listing of the group showed. What it showed too keeps its time. */
-  keep(group: Group, listing: KeptListing): Promise<void>;
-  /** Drops the groups that an install has listed and lists no longer, and what no install has listed since. */
-  keepGroups(install: string, groups: readonly Group[], listedSince: string): Promise<void>;
-  listGroups(filter: FindingFilter): Promise<ListedGroupDrift[]>;
-  /** Ordered by tool and group. */
-  list(filter: FindingFilter & { kinds: readonly FindingKind[] }): Promise<ListedFinding[]>;
-}
+// The only SQL of what the latest listing of each group showed, for people to see. No member is added or removed because
+// of it.
 
 export type FindingKind = DriftVerdict['kind'];
 
@@ -81,70 +71,83 @@ interface FoundMember {
 const mostKept = 1000;
 const rowsAtOnce = 200;
 
-export function createFindingStore(database: Database, box: Pick<SecretBox, 'seal' | 'open' | 'digest'>): FindingStore {
-  const { kysely } = database;
-  return {
-    async keep(group, { install, listedAt, listed, findings }) {
-      const kept = findings.slice(0, mostKept);
-      await inTransaction(database, async (tx) => {
-        const listing = { install, listedAt, listed, unkept: findings.length - kept.length };
-        await tx
-          .insertInto('driftListing')
-          .values({ ...group, ...listing })
-          // It locks the row, so that two instances that list the group at once do so one after the other.
-          .onConflict((conflict) => conflict.columns(['tool', 'groupId']).doUpdateSet(listing))
-          .execute();
-        await replaceFindings(tx, box, group, kept, listedAt);
-      });
-    },
+/** Replaces what an earlier listing of the group showed. What it showed too keeps its time. */
+export async function keepFindings(
+  ctx: Storage,
+  group: Group,
+  { install, listedAt, listed, findings }: KeptListing,
+): Promise<void> {
+  const kept = findings.slice(0, mostKept);
+  await inTransaction(ctx.database, async (tx) => {
+    const listing = { install, listedAt, listed, unkept: findings.length - kept.length };
+    await tx
+      .insertInto('driftListing')
+      .values({ ...group, ...listing })
+      // It locks the row, so that two instances that list the group at once do so one after the other.
+      .onConflict((conflict) => conflict.columns(['tool', 'groupId']).doUpdateSet(listing))
+      .execute();
+    await replaceFindings(tx, ctx.box, group, kept, listedAt);
+  });
+}
 
-    async keepGroups(install, groups, listedSince) {
-      const keys = new Set(groups.map(keyOf));
-      const listed = await kysely
-        .selectFrom('driftListing')
-        .select(['tool', 'groupId', 'install', 'listedAt'])
-        .where((eb) => eb.or([eb('install', '=', install), eb('listedAt', '<', listedSince)]))
-        .execute();
-      const gone = listed.filter((one) => one.listedAt < listedSince || !keys.has(keyOf(one)));
-      if (gone.length === 0) return;
-      await inTransaction(database, async (tx) => {
-        for (const { tool, groupId } of gone) {
-          for (const table of ['driftFinding', 'driftListing'] as const) {
-            await tx.deleteFrom(table).where('tool', '=', tool).where('groupId', '=', groupId).execute();
-          }
-        }
-      });
-    },
-
-    async listGroups({ tool, groupId, after, limit }) {
-      let query = kysely.selectFrom('driftListing').selectAll();
-      if (tool !== undefined) query = query.where('tool', '=', tool);
-      if (groupId !== undefined) query = query.where('groupId', '=', groupId);
-      if (after !== undefined) {
-        query = query.where((eb) => eb(eb.refTuple('tool', 'groupId'), '>', eb.tuple(after.tool, after.groupId)));
+/** Drops the groups that an install has listed and lists no longer, and what no install has listed since. */
+export async function keepFindingGroups(
+  ctx: Storage,
+  install: string,
+  groups: readonly Group[],
+  listedSince: string,
+): Promise<void> {
+  const keys = new Set(groups.map(keyOf));
+  const listed = await ctx.database.kysely
+    .selectFrom('driftListing')
+    .select(['tool', 'groupId', 'install', 'listedAt'])
+    .where((eb) => eb.or([eb('install', '=', install), eb('listedAt', '<', listedSince)]))
+    .execute();
+  const gone = listed.filter((one) => one.listedAt < listedSince || !keys.has(keyOf(one)));
+  if (gone.length === 0) return;
+  await inTransaction(ctx.database, async (tx) => {
+    for (const { tool, groupId } of gone) {
+      for (const table of ['driftFinding', 'driftListing'] as const) {
+        await tx.deleteFrom(table).where('tool', '=', tool).where('groupId', '=', groupId).execute();
       }
-      const groups = await query.orderBy('tool').orderBy('groupId').limit(limit).execute();
-      const counts = await countFindings(database, groups);
-      const byGroup = Map.groupBy(counts, keyOf);
-      return groups.map((group) => ({
-        ...group,
-        counts: Object.fromEntries((byGroup.get(keyOf(group)) ?? []).map(({ kind, count }) => [kind, Number(count)])),
-      }));
-    },
+    }
+  });
+}
 
-    async list(filter) {
-      const rows = await selectFindings(kysely, filter).execute();
-      return rows.map(({ content, trainerId, displayName, state, wanted, removeAfter, ...row }) => ({
-        ...row,
-        kind: row.kind as FindingKind,
-        account: content === null ? null : openAccount(box, row.id, content),
-        member:
-          trainerId === null || state === null
-            ? null
-            : { trainerId, displayName, state, wanted: wanted === true, removeAfter },
-      }));
-    },
-  };
+export async function listGroupDrifts(
+  ctx: Storage,
+  { tool, groupId, after, limit }: FindingFilter,
+): Promise<ListedGroupDrift[]> {
+  let query = ctx.database.kysely.selectFrom('driftListing').selectAll();
+  if (tool !== undefined) query = query.where('tool', '=', tool);
+  if (groupId !== undefined) query = query.where('groupId', '=', groupId);
+  if (after !== undefined) {
+    query = query.where((eb) => eb(eb.refTuple('tool', 'groupId'), '>', eb.tuple(after.tool, after.groupId)));
+  }
+  const groups = await query.orderBy('tool').orderBy('groupId').limit(limit).execute();
+  const counts = await countFindings(ctx.database, groups);
+  const byGroup = Map.groupBy(counts, keyOf);
+  return groups.map((group) => ({
+    ...group,
+    counts: Object.fromEntries((byGroup.get(keyOf(group)) ?? []).map(({ kind, count }) => [kind, Number(count)])),
+  }));
+}
+
+/** Ordered by tool and group. */
+export async function listFindings(
+  ctx: Storage,
+  filter: FindingFilter & { kinds: readonly FindingKind[] },
+): Promise<ListedFinding[]> {
+  const rows = await selectFindings(ctx.database.kysely, filter).execute();
+  return rows.map(({ content, trainerId, displayName, state, wanted, removeAfter, ...row }) => ({
+    ...row,
+    kind: row.kind as FindingKind,
+    account: content === null ? null : openAccount(ctx.box, row.id, content),
+    member:
+      trainerId === null || state === null
+        ? null
+        : { trainerId, displayName, state, wanted: wanted === true, removeAfter },
+  }));
 }
 
 async function replaceFindings(

@@ -1,19 +1,24 @@
 import type { Adapter, Member } from '../../adapters/adapter.ts';
 import type { Transaction } from '../../db/database.ts';
 import { domainOf } from '../../domain/marketplace-text.ts';
-import type { SecretBox } from '../../keys/secret-box.ts';
+import type { RouteLink } from '../../domain/route.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
-import type { RouteLink } from '../../memberships/link-router.ts';
 import { isProtected } from '../../tools/account-rules.ts';
 import { type ListMembers, readGroup } from '../../tools/read-group.ts';
-import type { DriftStore, Group } from './drift-store.ts';
+import {
+  arrivalsOf,
+  comparedMembersOf,
+  driftLinksOf,
+  type Group,
+  groupsOfInstall,
+  undecidedAmong,
+} from './drift-store.ts';
 import { type DriftVerdict, judgeAddBack, judgeDrift, judgeUnconfirmed, type ListedAccount } from './judge-drift.ts';
 import type { GroupDrift } from './report-drift.ts';
 
 /** Lists a group and compares it, in the same way for a run and a dry run. Writes nothing. */
-export interface JudgeGroupDeps {
-  drifts: DriftStore;
-  box: Pick<SecretBox, 'digest'>;
+export interface JudgeGroupDeps extends Storage {
   adapters: ReadonlyMap<string, Adapter>;
   /** By tool: the accounts that Gangway never touches, as addresses or as the tool's ids. */
   protectedAccounts: ReadonlyMap<string, readonly string[]>;
@@ -33,23 +38,20 @@ export const maxChanges = 200;
 const lookBackMs = 30 * 24 * 3_600_000;
 
 /** The groups that the configuration routes to: an install never looks outside of its projects. */
-export async function findGroups(
-  { drifts, adapters, routeLink, clock }: JudgeGroupDeps,
-  install: string,
-): Promise<Group[]> {
+export async function findGroups(ctx: JudgeGroupDeps, install: string): Promise<Group[]> {
   const routed = new Set<string>();
-  for (const link of await drifts.linksOf(install)) {
-    const route = routeLink(link);
+  for (const link of await driftLinksOf(ctx, install)) {
+    const route = ctx.routeLink(link);
     if (route !== undefined) routed.add(groupKeyOf(route));
   }
-  const groups = await drifts.groupsOf(install, instantIn(clock, -lookBackMs));
-  const isListed = (group: Group) => adapters.get(group.tool)?.listMembers !== undefined;
+  const groups = await groupsOfInstall(ctx, install, instantIn(ctx.clock, -lookBackMs));
+  const isListed = (group: Group) => ctx.adapters.get(group.tool)?.listMembers !== undefined;
   return groups.filter((group) => isListed(group) && routed.has(groupKeyOf(group)));
 }
 
 /** What the tool lists in a group, and the earliest time from which that may hold. @throws AppError */
 export async function listGroup(
-  { adapters, clock }: Pick<JudgeGroupDeps, 'adapters' | 'clock'>,
+  { adapters, clock }: JudgeGroupDeps,
   { tool, groupId }: Group,
   signal: AbortSignal,
 ): Promise<ListedGroup | null> {
@@ -78,21 +80,21 @@ export async function judgeGroup(
   { members, listedAt }: ListedGroup,
 ): Promise<GroupVerdicts> {
   const accounts = members.map((member) => toAccount(deps, group.tool, member));
-  const known = await deps.drifts.membersOf(db, group, { listedAt, accounts });
+  const known = await comparedMembersOf(deps, db, group, { listedAt, accounts });
   return { verdicts: judgeDrift(known, accounts), ...judgeUnconfirmed(known, accounts) };
 }
 
 /** The wanted members that the listing does not show, and whether they are added back now. */
 export async function judgeMissing(
-  { drifts, clock }: JudgeGroupDeps,
+  ctx: JudgeGroupDeps,
   tx: Transaction,
   verdicts: DriftVerdict[],
 ): Promise<GroupDrift['vanishing']> {
   const missing = idsOf(verdicts, 'missing');
-  const arrivals = await drifts.arrivalsOf(tx, missing);
+  const arrivals = await arrivalsOf(tx, missing);
   return missing.map((membershipId) => ({
     membershipId,
-    ...judgeAddBack(arrivals.get(membershipId) ?? [], clock.now()),
+    ...judgeAddBack(arrivals.get(membershipId) ?? [], ctx.clock.now()),
   }));
 }
 
@@ -103,13 +105,12 @@ export async function judgeMissing(
  * @param reading an install whose evidence is complete now
  */
 export async function judgeFoundAgain(
-  { drifts }: JudgeGroupDeps,
   tx: Transaction,
   verdicts: DriftVerdict[],
   reading?: string,
 ): Promise<{ membershipId: number; memberId: string }[]> {
   const found = verdicts.filter((verdict) => verdict.kind === 'found_again').slice(0, maxChanges);
-  const undecided = await drifts.undecided(tx, found.map(membershipIdOf), reading);
+  const undecided = await undecidedAmong(tx, found.map(membershipIdOf), reading);
   return found.filter((one) => !undecided.has(membershipIdOf(one)));
 }
 

@@ -1,5 +1,6 @@
 import { instantIn } from '../../lib/clock.ts';
 import type { CheckDriftDeps } from './check-drift.ts';
+import { undecidedAmong } from './drift-store.ts';
 import { findGroups, judgeFoundAgain, judgeGroup, judgeMissing, listGroup, membershipIdOf } from './judge-group.ts';
 
 /** What the comparison of an install's groups would lead to, by membership. */
@@ -25,11 +26,11 @@ export function createPreviewDrift(deps: CheckDriftDeps): PreviewDrift {
       const { kysely } = deps.database;
       const { verdicts, stillIn } = await judgeGroup(deps, kysely, group, listing);
       missing.push(...(await judgeMissing(deps, kysely, verdicts)).filter(isDue).map(membershipIdOf));
-      const again = (await judgeFoundAgain(deps, kysely, verdicts, install)).map(membershipIdOf);
+      const again = (await judgeFoundAgain(kysely, verdicts, install)).map(membershipIdOf);
       const removeAfter = instantIn(deps.clock, deps.graceMs);
       foundAgain.push(...again.map((id): [number, string] => [id, removeAfter]));
       // They count as removed, so they are looked at and removed at once.
-      const undecided = await deps.drifts.undecided(kysely, stillIn);
+      const undecided = await undecidedAmong(kysely, stillIn);
       const late = stillIn.filter((id) => !undecided.has(id));
       foundAgain.push(...late.map((id): [number, string] => [id, listing.listedAt]));
     }

@@ -4,25 +4,22 @@ import type { DatabaseClock } from '../../db/database-clock.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { GracePeriods } from '../../domain/standing.ts';
-import type { EvidenceStore } from '../../evidence/evidence-store.ts';
+import { lockEvidence } from '../../evidence/evidence-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import type { MembershipStore } from '../../memberships/membership-store.ts';
-import type { InstallStateStore } from './install-state-store.ts';
+import { postponeInstalls } from '../../memberships/derivation-store.ts';
+import { holdInstalls } from './hold-store.ts';
 
 /**
  * Corrects the clock, and notices if it was ahead. Otherwise readings from the future would outweigh
  * everything that is read and delivered until then, and leases and delays would last until then.
  */
 
-export interface ClockWorkerDeps {
-  database: Database;
+export interface ClockWorkerDeps extends Storage {
   clock: DatabaseClock;
-  evidence: Pick<EvidenceStore, 'lock'>;
-  memberships: Pick<MembershipStore, 'postponeInstalls'>;
-  installStates: Pick<InstallStateStore, 'hold'>;
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   rules: { gracePeriods: GracePeriods };
@@ -80,17 +77,17 @@ export async function mendAfterSetBack(
   deps: Omit<ClockWorkerDeps, 'onReadWanted'>,
   latestMs: number = deps.clock.takeLatest().getTime(),
 ): Promise<boolean> {
-  const { database, clock, evidence, memberships, installStates, rules, alerts } = deps;
+  const { database, clock, rules, alerts } = deps;
   const aheadMs = await measureAhead(database, clock, latestMs);
   if (aheadMs < waitedForMs) return false;
   const installs = [...deps.installs.keys()];
   // First, so that a process that dies here finds it ahead again.
-  await installStates.hold(installs, toInstant(clock.now()));
+  await holdInstalls(deps, installs, toInstant(clock.now()));
   await inTransaction(database, async (tx) => {
-    await evidence.lock(tx);
+    await lockEvidence(deps, tx);
     const { graceMs, revokedGraceMs } = rules.gracePeriods;
     await cutBack(tx, clock.now(), Math.max(graceMs, revokedGraceMs));
-    if (installs.length > 0) await memberships.postponeInstalls(tx, installs);
+    if (installs.length > 0) await postponeInstalls(tx, installs);
   });
   alerts.raise(
     'clock_set_back',

@@ -1,14 +1,14 @@
 import { AppError } from '../../domain/errors.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
 import type { SourceReader } from '../../sources/source.ts';
-import type { InstallClaim, InstallStateStore } from './install-state-store.ts';
+import { type InstallClaim, renewInstallRead } from './install-state-store.ts';
 
 /** A dead worker delays a read by at most this long. */
 export const installLeaseMs = 30_000;
 const renewEveryMs = installLeaseMs / 3;
 
-interface LeaseDeps {
-  installStates: Pick<InstallStateStore, 'renew'>;
+interface LeaseDeps extends Storage {
   clock: Clock;
 }
 
@@ -26,18 +26,14 @@ export interface InstallLease {
 }
 
 /** @param beat called at every step too */
-export function createInstallLease(
-  { installStates, clock }: LeaseDeps,
-  claimed: InstallClaim,
-  beat: () => void,
-): InstallLease {
+export function createInstallLease(ctx: LeaseDeps, claimed: InstallClaim, beat: () => void): InstallLease {
   let claim = claimed;
-  const now = () => clock.now().getTime();
+  const now = () => ctx.clock.now().getTime();
   /** Several requests run at the same time; one of them renews, and the others wait for it. */
   let renewing: Promise<void> | undefined;
 
   async function renew(): Promise<void> {
-    const renewed = await installStates.renew(claim, instantIn(clock, installLeaseMs));
+    const renewed = await renewInstallRead(ctx, claim, instantIn(ctx.clock, installLeaseMs));
     if (renewed === null) {
       const message = `Could not go on reading ${claim.install}: another instance has taken over`;
       throw new AppError('conflict', message);

@@ -6,32 +6,12 @@ import type { ContractEvidence } from '../../domain/evidence.ts';
 import { leftSince, movedSince, statusOfContract, statusOfLink } from '../../domain/evidence-status.ts';
 import type { RunTrigger } from '../../domain/run.ts';
 import { mayBeOpen } from '../../evidence/open-contract-store.ts';
-import { createReadRequestStore } from '../../evidence/read-request-store.ts';
+import { listOpenReads } from '../../evidence/read-request-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { createSameText, type SameText } from '../../lib/same-text.ts';
-import { createHoldStore, type HoldStore } from './hold-store.ts';
 import type { KnownInstall, StoredContract } from './read-install.ts';
 
-/** The only SQL about reads of whole installs: which ones are due, and what is known of them. */
-export interface InstallStateStore extends HoldStore {
-  /** Makes a read of these installs due. */
-  wantRead(tx: Transaction, installs: readonly string[], now: string, trigger?: RunTrigger): Promise<void>;
-  hasDue(now: string): Promise<boolean>;
-  /** @param which only this install, or all except these; by default any */
-  claim(now: string, leasedUntil: string, which?: WhichInstall): Promise<InstallClaim | null>;
-  /** @returns the renewed claim; null if it ran out and another instance took the install */
-  renew(claim: InstallClaim, leasedUntil: string): Promise<InstallClaim | null>;
-  /**
-   * Settles the requests for a read that are not younger than this one, and ends the holds.
-   *
-   * @param heldUntil where the read leaves so much in doubt that it ends no hold: when a held install is read again
-   */
-  settle(claim: InstallClaim, beganAt: string, heldUntil?: string): Promise<void>;
-  /** Does nothing if another instance took the install. */
-  postpone(claim: InstallClaim, failure: string, nextAttemptAt: string): Promise<void>;
-  known(install: string): Promise<KnownInstall>;
-  find(install: string): Promise<InstallState | undefined>;
-  list(): Promise<InstallState[]>;
-}
+// The only SQL about reads of whole installs: which ones are due, and what is known of them.
 
 export interface WhichInstall {
   only?: string;
@@ -56,108 +36,138 @@ export interface InstallState {
   failure: string | null;
 }
 
-export function createInstallStateStore(database: Database): InstallStateStore {
-  const { kysely } = database;
-  const readRequests = createReadRequestStore(database);
-  return {
-    ...createHoldStore(database),
+/** Makes a read of these installs due. */
+export async function wantRead(
+  tx: Transaction,
+  installs: readonly string[],
+  now: string,
+  readWantedBy: RunTrigger = 'event',
+): Promise<void> {
+  if (installs.length === 0) return;
+  const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
+  await tx
+    .insertInto('installState')
+    .values(installs.map((install) => ({ install, ...again })))
+    .onConflict((conflict) => conflict.column('install').doUpdateSet(again))
+    .execute();
+}
 
-    async wantRead(tx, installs, now, readWantedBy = 'event') {
-      if (installs.length === 0) return;
-      const again = { readWantedAt: now, readWantedBy, attempts: 0, nextAttemptAt: now };
+export async function hasReadDue(ctx: Storage, now: string): Promise<boolean> {
+  const due = ctx.database.kysely.selectFrom('installState').select('install').where('nextAttemptAt', '<=', now);
+  return (await due.limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** @param which only this install, or all except these; by default any */
+export async function claimInstallRead(
+  ctx: Storage,
+  now: string,
+  leasedUntil: string,
+  which: WhichInstall = {},
+): Promise<InstallClaim | null> {
+  return await inTransaction(ctx.database, async (tx) => {
+    const due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
+    const row = await claimRows(ctx.database, due).executeTakeFirst();
+    if (row === undefined) return null;
+    const { install, attempts, readWantedAt, readWantedBy } = row;
+    await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
+    return { install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now, trigger: readWantedBy ?? 'event' };
+  });
+}
+
+/** @returns the renewed claim; null if it ran out and another instance took the install */
+export async function renewInstallRead(
+  ctx: Storage,
+  claim: InstallClaim,
+  leasedUntil: string,
+): Promise<InstallClaim | null> {
+  const { numUpdatedRows } = await inTransaction(ctx.database, (tx) =>
+    updateClaimed(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
+  );
+  return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
+}
+
+/**
+ * Settles the requests for a read that are not younger than this one, and ends the holds.
+ *
+ * @param heldUntil where the read leaves so much in doubt that it ends no hold: when a held install is read again
+ */
+export async function settleInstallRead(
+  ctx: Storage,
+  claim: InstallClaim,
+  beganAt: string,
+  heldUntil?: string,
+): Promise<void> {
+  const { install, readWantedAt } = claim;
+  await inTransaction(ctx.database, async (tx) => {
+    const done = { readBeganAt: beganAt, attempts: 0, failure: null };
+    await tx.updateTable('installState').set(done).where('install', '=', install).execute();
+    await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
+    // A read that was requested after this one began is still due.
+    await tx
+      .updateTable('installState')
+      .set({ readWantedAt: null, nextAttemptAt: null })
+      .where('install', '=', install)
+      .where('readWantedAt', '<=', readWantedAt)
+      .execute();
+    if (heldUntil !== undefined) {
       await tx
-        .insertInto('installState')
-        .values(installs.map((install) => ({ install, ...again })))
-        .onConflict((conflict) => conflict.column('install').doUpdateSet(again))
-        .execute();
-    },
-
-    async hasDue(now) {
-      const due = kysely.selectFrom('installState').select('install').where('nextAttemptAt', '<=', now);
-      return (await due.limit(1).executeTakeFirst()) !== undefined;
-    },
-
-    async claim(now, leasedUntil, which = {}) {
-      return await inTransaction(database, async (tx) => {
-        const due = selectClaimable(tx, now, which).orderBy('nextAttemptAt').limit(1);
-        const row = await claimRows(database, due).executeTakeFirst();
-        if (row === undefined) return null;
-        const { install, attempts, readWantedAt, readWantedBy } = row;
-        await tx.updateTable('installState').set({ leasedUntil }).where('install', '=', install).execute();
-        return { install, leasedUntil, attempts, readWantedAt: readWantedAt ?? now, trigger: readWantedBy ?? 'event' };
-      });
-    },
-
-    async renew(claim, leasedUntil) {
-      const { numUpdatedRows } = await inTransaction(database, (tx) =>
-        updateClaimed(tx, claim).set({ leasedUntil }).executeTakeFirstOrThrow(),
-      );
-      return numUpdatedRows === 1n ? { ...claim, leasedUntil } : null;
-    },
-
-    async settle(claim, beganAt, heldUntil) {
-      const { install, readWantedAt } = claim;
-      await inTransaction(database, async (tx) => {
-        const done = { readBeganAt: beganAt, attempts: 0, failure: null };
-        await tx.updateTable('installState').set(done).where('install', '=', install).execute();
-        await updateClaimed(tx, claim).set({ leasedUntil: null }).execute();
-        // A read that was requested after this one began is still due.
-        await tx
-          .updateTable('installState')
-          .set({ readWantedAt: null, nextAttemptAt: null })
-          .where('install', '=', install)
-          .where('readWantedAt', '<=', readWantedAt)
-          .execute();
-        if (heldUntil !== undefined) {
-          await tx
-            .updateTable('installState')
-            .set({ readWantedAt: beganAt, nextAttemptAt: heldUntil })
-            .where('install', '=', install)
-            .where((eb) => eb.or([eb('heldSince', 'is not', null), eb('removalsHeldSince', 'is not', null)]))
-            .execute();
-          return;
-        }
-        await tx
-          .updateTable('installState')
-          .set({ heldSince: null })
-          .where('install', '=', install)
-          .where('heldSince', '<=', beganAt)
-          .execute();
-        await tx
-          .updateTable('installState')
-          .set({ removalsHeldSince: null })
-          .where('install', '=', install)
-          .where('removalsHeldSince', '<=', beganAt)
-          .execute();
-      });
-    },
-
-    async postpone(claim, failure, nextAttemptAt) {
-      const attempts = claim.attempts + 1;
-      await inTransaction(database, (tx) =>
-        updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, nextAttemptAt }).execute(),
-      );
-    },
-
-    async known(install) {
-      const links = await kysely
-        .selectFrom('link')
-        .selectAll()
+        .updateTable('installState')
+        .set({ readWantedAt: beganAt, nextAttemptAt: heldUntil })
         .where('install', '=', install)
-        .where('removedEventAt', 'is', null)
+        .where((eb) => eb.or([eb('heldSince', 'is not', null), eb('removalsHeldSince', 'is not', null)]))
         .execute();
-      const isLive = (link: (typeof links)[number]) => statusOfLink(link) === 'live';
-      return {
-        links: new Map(links.filter(isLive).map(({ linkId, firstSeenAt }) => [linkId, firstSeenAt])),
-        contracts: await loadOpenContracts(database, install),
-        announcedIds: await readRequests.listOpen(install),
-        orphanedContractIds: await findOrphanedContracts(database, install),
-      };
-    },
+      return;
+    }
+    await tx
+      .updateTable('installState')
+      .set({ heldSince: null })
+      .where('install', '=', install)
+      .where('heldSince', '<=', beganAt)
+      .execute();
+    await tx
+      .updateTable('installState')
+      .set({ removalsHeldSince: null })
+      .where('install', '=', install)
+      .where('removalsHeldSince', '<=', beganAt)
+      .execute();
+  });
+}
 
-    find: (install) => selectStates(kysely).where('install', '=', install).executeTakeFirst(),
-    list: () => selectStates(kysely).orderBy('install').execute(),
+/** Does nothing if another instance took the install. */
+export async function postponeInstallRead(
+  ctx: Storage,
+  claim: InstallClaim,
+  failure: string,
+  nextAttemptAt: string,
+): Promise<void> {
+  const attempts = claim.attempts + 1;
+  await inTransaction(ctx.database, (tx) =>
+    updateClaimed(tx, claim).set({ leasedUntil: null, attempts, failure, nextAttemptAt }).execute(),
+  );
+}
+
+export async function knownOfInstall(ctx: Storage, install: string): Promise<KnownInstall> {
+  const links = await ctx.database.kysely
+    .selectFrom('link')
+    .selectAll()
+    .where('install', '=', install)
+    .where('removedEventAt', 'is', null)
+    .execute();
+  const isLive = (link: (typeof links)[number]) => statusOfLink(link) === 'live';
+  return {
+    links: new Map(links.filter(isLive).map(({ linkId, firstSeenAt }) => [linkId, firstSeenAt])),
+    contracts: await loadOpenContracts(ctx.database, install),
+    announcedIds: await listOpenReads(ctx, install),
+    orphanedContractIds: await findOrphanedContracts(ctx.database, install),
   };
+}
+
+export function findInstallState(ctx: Storage, install: string): Promise<InstallState | undefined> {
+  return selectStates(ctx.database.kysely).where('install', '=', install).executeTakeFirst();
+}
+
+export function listInstallStates(ctx: Storage): Promise<InstallState[]> {
+  return selectStates(ctx.database.kysely).orderBy('install').execute();
 }
 
 function selectClaimable(tx: Transaction, now: string, { only, except = [] }: WhichInstall) {

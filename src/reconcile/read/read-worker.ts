@@ -1,7 +1,14 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
-import type { ReadRequest, ReadRequestStore } from '../../evidence/read-request-store.ts';
+import { applyEvidence } from '../../evidence/apply-evidence.ts';
+import { lockEvidence } from '../../evidence/evidence-store.ts';
+import {
+  claimReads,
+  installsWithReadsDue,
+  postponeRead,
+  type ReadRequest,
+  settleRead,
+} from '../../evidence/read-request-store.ts';
 import type { ReportEvidence } from '../../evidence/report-evidence.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
@@ -10,6 +17,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { Loop, Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { createTurns } from '../../lib/turns.ts';
+import type { DeriveDeps } from '../../memberships/derive-memberships.ts';
 import type { Contract, ContractPage, Participant, SourceReader } from '../../sources/source.ts';
 import { checkBegan } from './clock-worker.ts';
 import { evidenceOfRead, type MarketplaceRead } from './evidence-of-read.ts';
@@ -19,9 +27,7 @@ import { withoutUnread } from './read-install.ts';
  * Asks the marketplace for what events left out, and adds the answers as evidence. A read that fails
  * or that lacks something takes nothing away.
  */
-export interface ReadWorkerDeps extends ApplyDeps, Polling {
-  database: Database;
-  readRequests: ReadRequestStore;
+export interface ReadWorkerDeps extends DeriveDeps, Polling {
   report: ReportEvidence;
   /** By the name of the install. */
   sources: ReadonlyMap<string, SourceReader>;
@@ -43,7 +49,7 @@ const stallMs = 5 * 60_000;
 
 /** Installs take turns and have one read each at a time, so no install waits for another's answers. */
 export function createReadWorker(deps: ReadWorkerDeps): Loop {
-  const { readRequests, logger, clock } = deps;
+  const { logger, clock } = deps;
   const turns = createTurns();
   return createLanes({
     name: 'read',
@@ -54,11 +60,11 @@ export function createReadWorker(deps: ReadWorkerDeps): Loop {
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
-      const due = await readRequests.installsDue(now);
+      const due = await installsWithReadsDue(deps, now);
       const waiting = due.filter((install) => !underway.has(install));
       for (const install of turns.inOrder(waiting)) {
         const leasedUntil = instantIn(clock, leaseMs);
-        const requests = await readRequests.claim(install, now, leasedUntil, batchSize);
+        const requests = await claimReads(deps, install, now, leasedUntil, batchSize);
         if (requests.length === 0) continue;
         turns.served(install);
         return { name: install, work: () => answer(deps, install, requests, signal) };
@@ -104,13 +110,13 @@ async function readInstall(
 
 /** Adds what was read. A contract that is still incomplete is asked for again later. */
 async function apply(deps: ReadWorkerDeps, read: MarketplaceRead, requests: ReadRequest[]): Promise<void> {
-  const { database, evidence, readRequests, clock } = deps;
+  const { database, clock } = deps;
   const now = toInstant(clock.now());
   const applied = await inTransaction(database, async (tx) => {
-    await evidence.lock(tx);
+    await lockEvidence(deps, tx);
     const applied = await applyEvidence(deps, tx, evidenceOfRead(read), now);
     for (const request of requests) {
-      if (isAnswered(read, request)) await readRequests.settle(tx, request);
+      if (isAnswered(read, request)) await settleRead(tx, request);
     }
     return applied;
   });
@@ -130,7 +136,7 @@ function isAnswered({ contracts, participants }: MarketplaceRead, { contractId }
 
 async function putOff(deps: ReadWorkerDeps, request: ReadRequest, error?: AppError): Promise<void> {
   const waitMs = backoffMs(request.attempts + 1, error?.retryAfterMs);
-  await deps.readRequests.postpone(request, instantIn(deps.clock, waitMs));
+  await postponeRead(deps, request, instantIn(deps.clock, waitMs));
 }
 
 /**

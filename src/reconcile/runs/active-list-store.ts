@@ -1,107 +1,103 @@
 import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
 import { inParts } from '../../db/key-in.ts';
 import { onSame } from '../../db/on-same.ts';
+import type { Storage } from '../../keys/storage.ts';
 
-/** The SQL of the lists of active contracts that removals wait for. One at a time for each install. */
-export interface ActiveListStore {
-  installsDue(now: string): Promise<string[]>;
-  /** @returns since when the list is wanted; null if none is due, or if another process lists it */
-  claim(install: string, now: string, leasedUntil: string): Promise<string | null>;
-  postpone(install: string, dueAt: string): Promise<void>;
-  /** Withdraws the request, because no removal waits any more. */
-  giveUp(install: string): Promise<void>;
-  /** Records that every contract of such a list is evidence now, whichever process listed it. */
-  noteListed(install: string, beganAt: string): Promise<void>;
-  /**
-   * The contracts without a known trainer, and then those whose participants were never read: an event names one
-   * trainer of a contract, and the event of the next trainer may be lost.
-   */
-  findUnread(install: string, contractIds: readonly string[]): Promise<string[]>;
-  /** Whether the project of each of these links is known. */
-  knowsLinks(install: string, linkIds: readonly string[]): Promise<boolean>;
+// The SQL of the lists of active contracts that removals wait for. One at a time for each install.
+
+export async function installsWithListsDue(ctx: Storage, now: string): Promise<string[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('installState')
+    .select('install')
+    .where('listWantedAt', 'is not', null)
+    .where('listDueAt', '<=', now)
+    .execute();
+  return rows.map(({ install }) => install);
 }
 
-export function createActiveListStore(database: Database): ActiveListStore {
-  const { kysely } = database;
-  return {
-    async installsDue(now) {
-      const rows = await kysely
-        .selectFrom('installState')
-        .select('install')
-        .where('listWantedAt', 'is not', null)
-        .where('listDueAt', '<=', now)
-        .execute();
-      return rows.map(({ install }) => install);
-    },
+/** @returns since when the list is wanted; null if none is due, or if another process lists it */
+export async function claimList(
+  ctx: Storage,
+  install: string,
+  now: string,
+  leasedUntil: string,
+): Promise<string | null> {
+  const claimed = await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('installState')
+      .set({ listDueAt: leasedUntil })
+      .where('install', '=', install)
+      .where('listWantedAt', 'is not', null)
+      .where('listDueAt', '<=', now)
+      .returning('listWantedAt')
+      .executeTakeFirst(),
+  );
+  return claimed?.listWantedAt ?? null;
+}
 
-    async claim(install, now, leasedUntil) {
-      const claimed = await inTransaction(database, (tx) =>
-        tx
-          .updateTable('installState')
-          .set({ listDueAt: leasedUntil })
-          .where('install', '=', install)
-          .where('listWantedAt', 'is not', null)
-          .where('listDueAt', '<=', now)
-          .returning('listWantedAt')
-          .executeTakeFirst(),
-      );
-      return claimed?.listWantedAt ?? null;
-    },
+export async function postponeList(ctx: Storage, install: string, listDueAt: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('installState')
+      .set({ listDueAt })
+      .where('install', '=', install)
+      .where('listWantedAt', 'is not', null)
+      .execute(),
+  );
+}
 
-    async postpone(install, listDueAt) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('installState')
-          .set({ listDueAt })
-          .where('install', '=', install)
-          .where('listWantedAt', 'is not', null)
-          .execute(),
-      );
-    },
+/** Withdraws the request, because no removal waits any more. */
+export async function giveUpList(ctx: Storage, install: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx
+      .updateTable('installState')
+      .set({ listWantedAt: null, listDueAt: null })
+      .where('install', '=', install)
+      .execute(),
+  );
+}
 
-    async giveUp(install) {
-      await inTransaction(database, (tx) =>
-        tx
-          .updateTable('installState')
-          .set({ listWantedAt: null, listDueAt: null })
-          .where('install', '=', install)
-          .execute(),
-      );
-    },
+/** Records that every contract of such a list is evidence now, whichever process listed it. */
+export async function noteListed(ctx: Storage, install: string, beganAt: string): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    const state = tx.updateTable('installState').where('install', '=', install);
+    await state
+      .set({ activeListedAt: beganAt })
+      .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
+      .execute();
+    // A removal that began to wait after this list began requests another one.
+    await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
+  });
+}
 
-    async noteListed(install, beganAt) {
-      await inTransaction(database, async (tx) => {
-        const state = tx.updateTable('installState').where('install', '=', install);
-        await state
-          .set({ activeListedAt: beganAt })
-          .where((eb) => eb.or([eb('activeListedAt', 'is', null), eb('activeListedAt', '<', beganAt)]))
-          .execute();
-        // A removal that began to wait after this list began requests another one.
-        await state.set({ listWantedAt: null, listDueAt: null }).where('listWantedAt', '<=', beganAt).execute();
-      });
-    },
+/**
+ * The contracts without a known trainer, and then those whose participants were never read: an event names one
+ * trainer of a contract, and the event of the next trainer may be lost.
+ */
+export async function findUnreadContracts(
+  ctx: Storage,
+  install: string,
+  contractIds: readonly string[],
+): Promise<string[]> {
+  const { read, staffed } = await loadAsked(ctx.database, install, contractIds);
+  const unread = contractIds.filter((id) => !read.has(id) || !staffed.has(id));
+  return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
+}
 
-    async findUnread(install, contractIds) {
-      const { read, staffed } = await loadAsked(database, install, contractIds);
-      const unread = contractIds.filter((id) => !read.has(id) || !staffed.has(id));
-      return unread.sort((a, b) => Number(staffed.has(a)) - Number(staffed.has(b)));
-    },
-
-    async knowsLinks(install, linkIds) {
-      let known = 0;
-      for (const part of inParts(linkIds)) {
-        const rows = await kysely
-          .selectFrom('link')
-          .select('linkId')
-          .where('install', '=', install)
-          .where('linkId', 'in', part)
-          .where('externalProjectId', 'is not', null)
-          .execute();
-        known += rows.length;
-      }
-      return known === linkIds.length;
-    },
-  };
+/** Whether the project of each of these links is known. */
+export async function knowsLinks(ctx: Storage, install: string, linkIds: readonly string[]): Promise<boolean> {
+  let known = 0;
+  for (const part of inParts(linkIds)) {
+    const rows = await ctx.database.kysely
+      .selectFrom('link')
+      .select('linkId')
+      .where('install', '=', install)
+      .where('linkId', 'in', part)
+      .where('externalProjectId', 'is not', null)
+      .execute();
+    known += rows.length;
+  }
+  return known === linkIds.length;
 }
 
 /** One that is wanted already serves all that come to wait for it before it begins. */

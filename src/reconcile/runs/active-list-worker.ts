@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { longestLookMs } from '../../domain/awaited-reading.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
-import type { ReadRequestStore } from '../../evidence/read-request-store.ts';
+import { listOpenReads } from '../../evidence/read-request-store.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
@@ -10,11 +10,20 @@ import { createTurns } from '../../lib/turns.ts';
 import type { SourceReader } from '../../sources/source.ts';
 import { contractsAtOnce, toAsked } from '../read/evidence-of-install.ts';
 import { evidenceOfRead } from '../read/evidence-of-read.ts';
+import { knownOfInstall } from '../read/install-state-store.ts';
 import { askParticipants, type KnownInstall, listActive } from '../read/read-install.ts';
+import {
+  claimList,
+  findUnreadContracts,
+  giveUpList,
+  installsWithListsDue,
+  knowsLinks,
+  noteListed,
+  postponeList,
+} from './active-list-store.ts';
 import { addEvidence, deriveAll, findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface ActiveListDeps extends ReconcileDeps {
-  readRequests: Pick<ReadRequestStore, 'listOpen'>;
   /** Call it when a removal is due. */
   onRemovalDue(): void;
 }
@@ -31,7 +40,7 @@ const againMs = 5000;
  * reason, because the start of a renewal may be lost or late. One list serves all ends that wait.
  */
 export function createActiveListWorker(deps: ActiveListDeps): Loop {
-  const { activeLists, logger, clock } = deps;
+  const { logger, clock } = deps;
   const turns = createTurns();
   return createLanes({
     name: 'active-list',
@@ -42,9 +51,9 @@ export function createActiveListWorker(deps: ActiveListDeps): Loop {
     atOnce: installsAtOnce,
     async next(underway, signal) {
       const now = toInstant(clock.now());
-      const due = await activeLists.installsDue(now);
+      const due = await installsWithListsDue(deps, now);
       for (const install of turns.inOrder(due.filter((one) => !underway.has(one)))) {
-        const wantedAt = await activeLists.claim(install, now, instantIn(clock, leaseMs));
+        const wantedAt = await claimList(deps, install, now, instantIn(clock, leaseMs));
         if (wantedAt === null) continue;
         turns.served(install);
         return { name: install, work: () => answerList(deps, install, wantedAt, signal) };
@@ -61,14 +70,14 @@ export async function answerList(
   wantedAt: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { activeLists, logger, metrics, clock } = deps;
+  const { logger, metrics, clock } = deps;
   const leftMs = Date.parse(wantedAt) + longestLookMs - clock.now().getTime();
-  if (leftMs <= 0) return await activeLists.giveUp(install);
+  if (leftMs <= 0) return await giveUpList(deps, install);
   const beganAt = toInstant(clock.now());
   try {
     const soonEnough = AbortSignal.any([signal, AbortSignal.timeout(leftMs)]);
     await listAndAdd(deps, install, beganAt, soonEnough);
-    await activeLists.noteListed(install, beganAt);
+    await noteListed(deps, install, beganAt);
     metrics.marketplaceReads.inc({ install, outcome: 'read' });
     deps.onRemovalDue();
   } catch (thrown) {
@@ -77,7 +86,7 @@ export async function answerList(
     const says = 'Before an end takes effect, the active contracts could not be listed';
     if (!signal.aborted) logger.warn({ err: error, install }, says);
     const waitMs = Math.max(againMs, error.retryAfterMs ?? 0);
-    await activeLists.postpone(install, instantIn(clock, waitMs));
+    await postponeList(deps, install, instantIn(clock, waitMs));
   }
 }
 
@@ -87,17 +96,16 @@ export async function answerList(
  * @throws AppError `conflict` if a renewal may be in what was not answered
  */
 async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string, signal: AbortSignal): Promise<void> {
-  const { activeLists, installStates } = deps;
   const source = findApi(deps, install);
   const contracts = await listAll(source, signal);
   const isEmpty = contracts.every(({ status }) => status === 'ended');
-  if (isEmpty && knowsActive(await installStates.known(install))) {
+  if (isEmpty && knowsActive(await knownOfInstall(deps, install))) {
     throw new AppError('conflict', 'The list of active contracts is empty, although some are known');
   }
   const ids = contracts.filter(({ status }) => status !== 'ended').map(({ id }) => id);
   const read = { install, beganAt, links: [], contracts: [], participants: new Map() };
   const linkIds = new Set(contracts.flatMap(({ projectLinkIds }) => projectLinkIds));
-  if (!(await activeLists.knowsLinks(install, [...linkIds]))) {
+  if (!(await knowsLinks(deps, install, [...linkIds]))) {
     const links = await source.listLinks(signal);
     await addEvidence(deps, evidenceOfRead({ ...read, links }));
   }
@@ -106,7 +114,7 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a long list.
     await nextTurn();
   }
-  for (const chunk of chunksOf(await activeLists.findUnread(install, ids), contractsAtOnce)) {
+  for (const chunk of chunksOf(await findUnreadContracts(deps, install, ids), contractsAtOnce)) {
     const participants = await askParticipants(source, chunk, signal);
     const answered = chunk.filter((id) => (participants.get(id) ?? []).length > 0);
     const evidence = evidenceOfRead({ ...read, participants });
@@ -118,10 +126,10 @@ async function listAndAdd(deps: ActiveListDeps, install: string, beganAt: string
     await nextTurn();
   });
   // An event names one of several people.
-  const isUnanswered = (await activeLists.findUnread(install, ids)).length > 0;
+  const isUnanswered = (await findUnreadContracts(deps, install, ids)).length > 0;
   if (isUnanswered) throw new AppError('conflict', 'It was not answered who is on an active contract');
   const listed = new Set(contracts.map(({ id }) => id));
-  const isUnread = (await deps.readRequests.listOpen(install)).some((id) => !listed.has(id));
+  const isUnread = (await listOpenReads(deps, install)).some((id) => !listed.has(id));
   if (isUnread) throw new AppError('conflict', 'The list of active contracts leaves out one that was announced');
 }
 

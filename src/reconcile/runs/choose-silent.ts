@@ -1,9 +1,9 @@
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Source } from '../../sources/source.ts';
-import type { SilentStore } from './silent-store.ts';
+import { listRestingContracts } from './silent-store.ts';
 
-export interface ChooseSilentDeps {
-  silents: SilentStore;
+export interface ChooseSilentDeps extends Storage {
   /** By the name of the install. The Map always has what was loaded last. */
   sources: ReadonlyMap<string, Pick<Source, 'hasSilentEnds'>>;
   clock: Clock;
@@ -23,11 +23,11 @@ const heardWithinMs = 2 * minuteMs;
  * Which installs are to be read now whose sources do not tell of every end: those that were not read lately, and, each
  * minute, those whose feed was not, since nothing tells of their hires.
  */
-export function createChooseSilent({ silents, sources, clock }: ChooseSilentDeps): () => Promise<string[]> {
+export function createChooseSilent(ctx: ChooseSilentDeps): () => Promise<string[]> {
   return async () => {
-    const silent = [...sources].flatMap(([install, { hasSilentEnds }]) => (hasSilentEnds ? [install] : []));
-    const before = (ms: number) => toInstant(new Date(clock.now().getTime() - ms));
-    const resting = new Set(await silents.listResting(silent, before(readAfterMs), before(heardWithinMs)));
+    const silent = [...ctx.sources].flatMap(([install, { hasSilentEnds }]) => (hasSilentEnds ? [install] : []));
+    const before = (ms: number) => toInstant(new Date(ctx.clock.now().getTime() - ms));
+    const resting = new Set(await listRestingContracts(ctx, silent, before(readAfterMs), before(heardWithinMs)));
     return silent.filter((install) => !resting.has(install));
   };
 }

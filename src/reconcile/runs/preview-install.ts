@@ -5,23 +5,31 @@ import { applyBrake, type BrakeLimits } from '../../domain/brake.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
 import type { MembershipCore } from '../../domain/membership.ts';
 import type { RemovalCause } from '../../domain/standing.ts';
+import { lockEvidence, mergeEvidence } from '../../evidence/evidence-store.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { toInstant } from '../../lib/clock.ts';
 import type { Seat } from '../../memberships/collect-candidates.ts';
 import { loadTrainerFacts } from '../../memberships/derive-memberships.ts';
 import { type MembershipChange, planMemberships } from '../../memberships/plan-memberships.ts';
-import type { BrakeStore } from '../../removals/brake-store.ts';
+import { postponeTouchedTrainers } from '../../memberships/touched-store.ts';
+import { countRemovals, findUnstarted } from '../../removals/brake-store.ts';
 import type { PreviewDrift } from '../drift/preview-drift.ts';
 import { evidenceOfInstall } from '../read/evidence-of-install.ts';
+import { knownOfInstall } from '../read/install-state-store.ts';
 import { readInstall } from '../read/read-install.ts';
-import type { PreviewStore } from './preview-store.ts';
+import {
+  contractsOfTrainers,
+  findMembershipsById,
+  listFailedMemberships,
+  listHeldMemberships,
+  listPostponedTrainers,
+  listUnderway,
+} from './preview-store.ts';
 import { findApi, type ReconcileDeps } from './reconcile-install.ts';
 
 export interface PreviewDeps
   extends Omit<ReconcileDeps, 'learnCustomer' | 'checkDrift' | 'reportSuspects' | 'reportClock'> {
-  previews: PreviewStore;
   previewDrift: PreviewDrift;
-  brakes: Pick<BrakeStore, 'counts' | 'unstarted'>;
   limits: BrakeLimits;
   canReturn(tool: string): boolean;
 }
@@ -60,7 +68,7 @@ export async function previewInstall(
   install: string,
   signal: AbortSignal,
 ): Promise<PreviewedInstall> {
-  const known = await deps.installStates.known(install);
+  const known = await knownOfInstall(deps, install);
   const beganAt = toInstant(deps.clock.now());
   const read = await readInstall(findApi(deps, install), install, known, beganAt, signal);
   const steps = evidenceOfInstall(read, known);
@@ -80,13 +88,12 @@ export async function previewInstall(
 
 /** The trainers whose evidence would change. */
 async function findTouched(deps: PreviewDeps, steps: Evidence[]): Promise<string[]> {
-  const { evidence, previews } = deps;
   const touched = new Set<string>();
   for (const step of steps) {
     const trainerIds = await rollingBack(deps, async (tx) => {
-      const changed = await evidence.merge(tx, step);
-      await evidence.postponeTrainersOf(tx, changed, '');
-      return await previews.postponed(tx);
+      const changed = await mergeEvidence(deps, tx, step);
+      await postponeTouchedTrainers(tx, changed, '');
+      return await listPostponedTrainers(tx);
     });
     for (const trainerId of trainerIds) touched.add(trainerId);
   }
@@ -101,8 +108,8 @@ async function plan(
   trainerIds: string[],
 ): Promise<MembershipChange[]> {
   return await rollingBack(deps, async (tx) => {
-    const contractIds = await deps.previews.contractsOf(tx, install, trainerIds);
-    await deps.evidence.merge(tx, evidenceAbout(steps, trainerIds, contractIds));
+    const contractIds = await contractsOfTrainers(tx, install, trainerIds);
+    await mergeEvidence(deps, tx, evidenceAbout(steps, trainerIds, contractIds));
     return planMemberships(await loadTrainerFacts(deps, tx, trainerIds), deps.rules);
   });
 }
@@ -117,11 +124,11 @@ class RolledBack<T> extends Error {
   }
 }
 
-async function rollingBack<T>({ database, evidence }: PreviewDeps, look: (tx: Transaction) => Promise<T>): Promise<T> {
+async function rollingBack<T>(ctx: PreviewDeps, look: (tx: Transaction) => Promise<T>): Promise<T> {
   const marker: { found?: RolledBack<T> } = {};
   try {
-    await inTransaction(database, async (tx) => {
-      await evidence.lock(tx);
+    await inTransaction(ctx.database, async (tx) => {
+      await lockEvidence(ctx, tx);
       marker.found = new RolledBack(await look(tx));
       throw marker.found;
     });
@@ -150,13 +157,9 @@ function toAhead({ seat, before, after }: MembershipChange): Ahead {
 }
 
 /** What is under way already and would not change by the read. */
-async function underwayBeside(
-  { previews }: PreviewDeps,
-  install: string,
-  changes: MembershipChange[],
-): Promise<Ahead[]> {
+async function underwayBeside(ctx: PreviewDeps, install: string, changes: MembershipChange[]): Promise<Ahead[]> {
   const changed = new Set(changes.map(({ before }) => before?.id));
-  const rows = await previews.underway(install);
+  const rows = await listUnderway(ctx, install);
   return rows.filter(({ id }) => !changed.has(id)).map((row) => toStanding(row));
 }
 
@@ -167,16 +170,16 @@ function toStanding(row: Row<'membership'>, changed: Partial<MembershipCore> = {
 
 /** Drift of memberships that would not change otherwise. */
 async function driftBeside(
-  { previews, previewDrift }: PreviewDeps,
+  ctx: PreviewDeps,
   install: string,
   ahead: readonly Ahead[],
   signal: AbortSignal,
 ): Promise<Ahead[]> {
-  const { missing, foundAgain } = await previewDrift(install, signal);
+  const { missing, foundAgain } = await ctx.previewDrift(install, signal);
   const others = new Set(ahead.map(({ before }) => before?.id));
   const ids = [...missing, ...foundAgain.keys()].filter((id) => !others.has(id));
   const rows: Row<'membership'>[] = [];
-  for (const part of inParts(ids)) rows.push(...(await previews.find(part)));
+  for (const part of inParts(ids)) rows.push(...(await findMembershipsById(ctx, part)));
   return rows.map((row) => {
     const removeAfter = foundAgain.get(row.id);
     if (removeAfter === undefined) {
@@ -190,15 +193,15 @@ async function driftBeside(
 
 /** Asks the brake as a run would. */
 async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promise<PreviewedInstall> {
-  const { database, brakes, limits, canReturn, clock, previews } = deps;
+  const { database, limits, canReturn, clock } = deps;
   const now = clock.now();
-  const counted = await inTransaction(database, (tx) => brakes.counts(tx, install, now));
+  const counted = await inTransaction(database, (tx) => countRemovals(tx, install, now));
   const changed = new Map(ahead.map(({ before, core }) => [before?.id, core]));
-  const waiting = (await previews.held(install)).filter(
+  const waiting = (await listHeldMemberships(deps, install)).filter(
     ({ id, generation }) => (changed.get(id)?.generation ?? generation) === generation,
   );
   const anew = new Set(ahead.flatMap(({ before, isAnew }) => (isAnew ? [before?.id] : [])));
-  const failed = (await previews.failed(install)).filter(({ id }) => !anew.has(id));
+  const failed = (await listFailedMemberships(deps, install)).filter(({ id }) => !anew.has(id));
   const due = ahead.flatMap(({ seat, before, core: { cause, generation, removeAfter } }) => {
     if (before === undefined || cause === null) return [];
     if (removeAfter === null || removeAfter > toInstant(now)) return [];
@@ -209,7 +212,7 @@ async function weigh(deps: PreviewDeps, install: string, ahead: Ahead[]): Promis
   const { held, exceeded } = applyBrake(due, counts, limits);
   // Removals that were cleared before but are not begun are held too.
   const takenBack =
-    held.length === 0 ? [] : await inTransaction(database, (tx) => brakes.unstarted(tx, install, exceeded, now));
+    held.length === 0 ? [] : await inTransaction(database, (tx) => findUnstarted(tx, install, exceeded, now));
   const heldIds = new Set([...held, ...takenBack].map(({ membershipId }) => membershipId));
   const changes = ahead.flatMap((one) => toPreviewed(one, heldIds, toInstant(now)));
   return {

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Evidence, emptyEvidence } from '../../domain/evidence.ts';
-import { type ApplyDeps, applyEvidence } from '../../evidence/apply-evidence.ts';
+import { applyEvidence } from '../../evidence/apply-evidence.ts';
+import { lockEvidence } from '../../evidence/evidence-store.ts';
 import type { HeldEvidence } from '../../evidence/hold-evidence.ts';
 import { type ReportEvidence, subjectOfHeld } from '../../evidence/report-evidence.ts';
-import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -13,35 +13,39 @@ import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import { withSpan } from '../../lib/tracing.ts';
+import { hasPostponed } from '../../memberships/derivation-store.ts';
+import type { DeriveDeps } from '../../memberships/derive-memberships.ts';
 import type { Grant, Source, SourceReader } from '../../sources/source.ts';
 import type { CheckDrift } from '../drift/check-drift.ts';
 import { checkBegan } from '../read/clock-worker.ts';
 import { reportDoubts, tellsActive, tellsRenewals } from '../read/doubts.ts';
 import { contractsAtOnce } from '../read/evidence-of-install.ts';
 import { createInstallLease, type InstallLease, installLeaseMs, withProgress } from '../read/hold-lease.ts';
-import type { InstallClaim, InstallStateStore, WhichInstall } from '../read/install-state-store.ts';
+import {
+  claimInstallRead,
+  type InstallClaim,
+  knownOfInstall,
+  postponeInstallRead,
+  settleInstallRead,
+  type WhichInstall,
+} from '../read/install-state-store.ts';
 import { type ReadSummary, readInSteps } from '../read/read-in-steps.ts';
 import { reportUnreadJobs } from '../read/report-unread-jobs.ts';
-import type { ActiveListStore } from './active-list-store.ts';
+import { noteListed } from './active-list-store.ts';
 import type { ReportClock } from './report-clock.ts';
 import type { ReportSuspects } from './report-suspects.ts';
-import type { RunStore } from './run-store.ts';
+import { beginRun, failRun, noteRunRead } from './run-store.ts';
 import { postponeUnplaced } from './unplaced-store.ts';
 
-export interface ReconcileDeps extends ApplyDeps, Polling {
-  database: Database;
-  installStates: InstallStateStore;
+export interface ReconcileDeps extends DeriveDeps, Polling {
   /** Binds an install to the customer of its first read. */
   learnCustomer(install: string, grant: Grant): Promise<void>;
-  activeLists: ActiveListStore;
-  runs: RunStore;
   /** By the name of the install. */
   sources: ReadonlyMap<string, SourceReader & Pick<Source, 'clockDriftMs'>>;
   report: ReportEvidence;
   reportSuspects: ReportSuspects;
   reportClock: ReportClock;
   checkDrift: CheckDrift;
-  alerts: Alerts;
   metrics: Metrics;
   logger: Logger;
   clock: Clock;
@@ -74,11 +78,8 @@ export async function reconcileNext(
 const againAfterDoubtMs = 5 * 60_000;
 
 /** Only claims the install; the caller reads it with `reconcileInstall`. */
-export async function takeNext(
-  { installStates, clock }: ReconcileDeps,
-  which: WhichInstall,
-): Promise<InstallClaim | null> {
-  return await installStates.claim(toInstant(clock.now()), instantIn(clock, installLeaseMs), which);
+export async function takeNext(ctx: ReconcileDeps, which: WhichInstall): Promise<InstallClaim | null> {
+  return await claimInstallRead(ctx, toInstant(ctx.clock.now()), instantIn(ctx.clock, installLeaseMs), which);
 }
 
 /** Reads a claimed install, adds the answers as evidence, and records the run. */
@@ -89,20 +90,20 @@ export async function reconcileInstall(deps: ReconcileDeps, lease: InstallLease,
 }
 
 async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: AbortSignal): Promise<void> {
-  const { installStates, runs, clock } = deps;
+  const { clock } = deps;
   const { install, trigger, attempts } = lease.claim();
   const beganAt = toInstant(clock.now());
-  const run = await runs.begin(install, trigger, beganAt);
+  const run = await beginRun(deps, install, trigger, beganAt);
   try {
     const { contracts, doubts, unreadLinks, held } = await readAndApply(deps, lease, beganAt, signal);
     checkBegan(clock, install, beganAt);
     reportDoubts(deps, install, doubts);
-    await runs.read(run, contracts, toInstant(clock.now()));
-    if (tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
+    await noteRunRead(deps, run, contracts, toInstant(clock.now()));
+    if (tellsRenewals(doubts)) await noteListed(deps, install, beganAt);
     if (tellsActive(doubts)) {
-      await installStates.settle(lease.claim(), beganAt);
+      await settleInstallRead(deps, lease.claim(), beganAt);
     } else {
-      await installStates.settle(lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
+      await settleInstallRead(deps, lease.claim(), beganAt, instantIn(clock, againAfterDoubtMs));
     }
     deps.alerts.observe('evidence_held', { install }, held.map(subjectOfHeld));
     reportUnreadJobs(deps, install, unreadLinks);
@@ -114,8 +115,8 @@ async function reconcile(deps: ReconcileDeps, lease: InstallLease, signal: Abort
     if (!signal.aborted) reportFailure(deps, install, error);
     const waitMs = backoffMs(attempts + 1, error.retryAfterMs);
     const failure = maskText(error.message);
-    await runs.fail(run, failure, toInstant(clock.now()));
-    await installStates.postpone(lease.claim(), failure, instantIn(clock, waitMs));
+    await failRun(deps, run, failure, toInstant(clock.now()));
+    await postponeInstallRead(deps, lease.claim(), failure, instantIn(clock, waitMs));
   }
   await deps.reportClock(deps.sources.get(install)?.clockDriftMs());
 }
@@ -128,7 +129,7 @@ async function readAndApply(
 ): Promise<ReadSummary & { held: HeldEvidence[] }> {
   const { install } = lease.claim();
   const held: HeldEvidence[] = [];
-  const known = await deps.installStates.known(install);
+  const known = await knownOfInstall(deps, install);
   const source = withProgress(learning(deps, install), lease.progress);
   const steps = readInSteps(source, install, known, beganAt, signal);
   for (;;) {
@@ -141,7 +142,7 @@ async function readAndApply(
     const { evidence, doubts } = step.value;
     // All active contracts are evidence before the first end, so ends need no list of their own.
     const isEnd = evidence.contracts.some(({ endedReadAt }) => endedReadAt !== null);
-    if (isEnd && tellsRenewals(doubts)) await deps.activeLists.noteListed(install, beganAt);
+    if (isEnd && tellsRenewals(doubts)) await noteListed(deps, install, beganAt);
     held.push(...(await addEvidence(deps, evidence)));
     await lease.progress();
     // On SQLite all of it ran in this thread. Deliveries are answered between the parts of a large read.
@@ -162,20 +163,18 @@ function learning(deps: ReconcileDeps, install: string): SourceReader {
 }
 
 /** Derives everything that follows from the read, before the holds end. */
-export async function deriveAll(deps: AddDeps, install: string, onStep: () => Promise<void>): Promise<void> {
-  while (await deps.memberships.hasPostponed(install)) {
+export async function deriveAll(deps: ReconcileDeps, install: string, onStep: () => Promise<void>): Promise<void> {
+  while (await hasPostponed(deps, install)) {
     await addEvidence(deps, emptyEvidence());
     await onStep();
   }
 }
 
-type AddDeps = ApplyDeps & Pick<ReconcileDeps, 'database' | 'clock' | 'report' | 'onMembershipDue'>;
-
 /** @returns what exceeds a bound and was not taken in */
-export async function addEvidence(deps: AddDeps, evidence: Evidence): Promise<readonly HeldEvidence[]> {
+export async function addEvidence(deps: ReconcileDeps, evidence: Evidence): Promise<readonly HeldEvidence[]> {
   const { database, clock } = deps;
   const applied = await inTransaction(database, async (tx) => {
-    await deps.evidence.lock(tx);
+    await lockEvidence(deps, tx);
     return await applyEvidence(deps, tx, evidence, toInstant(clock.now()));
   });
   deps.report(applied.changed, applied.held);

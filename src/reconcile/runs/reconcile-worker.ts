@@ -1,9 +1,12 @@
-import { toInstant } from '../../lib/clock.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { type Clock, toInstant } from '../../lib/clock.ts';
 import { createLanes } from '../../lib/lanes.ts';
 import type { Loop } from '../../lib/loop.ts';
+import { hasPostponed } from '../../memberships/derivation-store.ts';
 import { createInstallLease } from '../read/hold-lease.ts';
+import { hasReadDue } from '../read/install-state-store.ts';
 import { type ReconcileDeps, reconcileInstall, takeNext } from './reconcile-install.ts';
-import type { OpenRun } from './run-store.ts';
+import { countRunWork, endRun, failRun, listOpenRuns, type OpenRun } from './run-store.ts';
 
 const stallMs = 15 * 60_000;
 /** How many installs are read at the same time. A large one takes hours. */
@@ -14,7 +17,7 @@ const installsAtOnce = 4;
  * that lacks something removes no member. The install that waits longest is next.
  */
 export function createReconcileWorker(deps: ReconcileDeps): Loop {
-  const { installStates, logger, clock } = deps;
+  const { logger, clock } = deps;
   return createLanes({
     name: 'reconcile',
     pollMs: deps.pollMs,
@@ -24,7 +27,7 @@ export function createReconcileWorker(deps: ReconcileDeps): Loop {
     atOnce: installsAtOnce,
     async next(underway, signal) {
       await endRuns(deps);
-      if (!(await installStates.hasDue(toInstant(clock.now())))) return null;
+      if (!(await hasReadDue(deps, toInstant(clock.now())))) return null;
       const taken = await takeNext(deps, { except: [...underway] });
       if (taken === null) return null;
       const work = (beat: () => void) => reconcileInstall(deps, createInstallLease(deps, taken, beat), signal);
@@ -40,26 +43,30 @@ const readMs = 15 * 60_000;
 /** A command ends its own runs, unless it is killed. */
 const commandMs = 60 * 60_000;
 
-/** Ends the runs whose work is done, or was not done in time. */
-export async function endRuns(deps: Pick<ReconcileDeps, 'runs' | 'memberships' | 'clock'>): Promise<void> {
-  for (const run of await deps.runs.listOpen()) await endRun(deps, run);
+interface RunDeps extends Storage {
+  clock: Clock;
 }
 
-async function endRun(
-  { runs, memberships, clock }: Parameters<typeof endRuns>[0],
+/** Ends the runs whose work is done, or was not done in time. */
+export async function endRuns(ctx: RunDeps): Promise<void> {
+  for (const run of await listOpenRuns(ctx)) await endIfDone(ctx, run);
+}
+
+async function endIfDone(
+  ctx: RunDeps,
   { id, install, beganAt, afterReceipt, readAt, trigger, leasedUntil }: OpenRun,
 ): Promise<void> {
-  const now = toInstant(clock.now());
+  const now = toInstant(ctx.clock.now());
   const ageMs = Date.parse(now) - Date.parse(beganAt);
   if (trigger === 'command' && ageMs < commandMs) return;
   if (readAt === null) {
     const isBeingRead = leasedUntil !== null && leasedUntil > now;
-    if (ageMs >= readMs && !isBeingRead) await runs.fail(id, 'Cut off while it was being read', now);
+    if (ageMs >= readMs && !isBeingRead) await failRun(ctx, id, 'Cut off while it was being read', now);
     return;
   }
   // First, so that what is derived in between is counted below.
-  const hasPostponed = await memberships.hasPostponed(install);
-  const work = await runs.count(install, { at: beganAt, afterReceipt }, now, now);
-  const isDone = work.left === 0 && !hasPostponed;
-  if (isDone || ageMs >= workMs) await runs.end(id, work, now);
+  const isDerived = !(await hasPostponed(ctx, install));
+  const work = await countRunWork(ctx, install, { at: beganAt, afterReceipt }, now, now);
+  const isDone = work.left === 0 && isDerived;
+  if (isDone || ageMs >= workMs) await endRun(ctx, id, work, now);
 }

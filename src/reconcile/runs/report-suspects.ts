@@ -1,6 +1,7 @@
+import type { Storage } from '../../keys/storage.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { type Clock, instantIn } from '../../lib/clock.ts';
-import type { SuspectStore } from './suspect-store.ts';
+import { listSuspects } from './suspect-store.ts';
 
 const suspectMessage =
   'A contract is no longer listed, and nothing says that it ended: its people keep access until "gangway contracts end"';
@@ -8,8 +9,7 @@ const suspectMessage =
 /** Raises an alert for contracts of an install that are in no list for a day. */
 export type ReportSuspects = (install: string) => Promise<void>;
 
-interface ReportSuspectsDeps {
-  suspects: SuspectStore;
+interface ReportSuspectsDeps extends Storage {
   alerts: Alerts;
   clock: Clock;
 }
@@ -20,12 +20,12 @@ const maxNamed = 5;
 
 /** One alert for each contract, until it is listed again or the process ends. */
 export function createReportSuspects(deps: ReportSuspectsDeps): ReportSuspects {
-  const { suspects, alerts, clock } = deps;
+  const { alerts, clock } = deps;
   /** By install: the contracts that were reported. */
   const reported = new Map<string, ReadonlySet<string>>();
   return async (install) => {
     const suspectBefore = instantIn(clock, -alertAfterMs);
-    const old = (await suspects.list([install])).filter(({ since }) => since <= suspectBefore);
+    const old = (await listSuspects(deps, [install])).filter(({ since }) => since <= suspectBefore);
     const before = reported.get(install);
     reported.set(install, new Set(old.map(({ contractId }) => contractId)));
     const fresh = old.filter(({ contractId }) => before?.has(contractId) !== true);

@@ -1,31 +1,10 @@
 import { type Database, inTransaction } from '../../db/database.ts';
 import type { Row } from '../../db/schema.ts';
 import { outcomeOfRun, type RunNumbers, type RunTrigger } from '../../domain/run.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { isHeldBack, isWorkable } from '../../memberships/membership-store.ts';
 
-/** The only SQL of runs: what was read, and what was done in the tools since then. */
-export interface RunStore {
-  begin(install: string, trigger: RunTrigger, beganAt: string): Promise<number>;
-  /** Everything that was read is evidence now; the changes in the tools may still be under way. */
-  read(runId: number, contracts: number, readAt: string): Promise<void>;
-  fail(runId: number, failure: string, endedAt: string): Promise<void>;
-  /** The runs that have not ended. */
-  listOpen(): Promise<OpenRun[]>;
-  end(runId: number, work: RunWork, endedAt: string): Promise<void>;
-  /** The newest first. @param which of one install; with ids smaller than `before` */
-  list(which: { install?: string | undefined; before?: number | undefined; limit: number }): Promise<ListedRun[]>;
-  lastReceipt(): Promise<number>;
-  /**
-   * What was done for an install since a receipt, what is held, and what is left.
-   *
-   * @param until what is due by then counts as left
-   */
-  count(install: string, since: Since, now: string, until: string): Promise<RunWork>;
-  /** The newest open plan of an install; null if there is none. */
-  openPlan(install: string): Promise<number | null>;
-  /** The progress of the removals of an approved plan. */
-  countPlan(planId: number): Promise<PlanWork>;
-}
+// The only SQL of runs: what was read, and what was done in the tools since then.
 
 export interface PlanWork {
   removed: number;
@@ -56,100 +35,120 @@ export type ListedRun = Omit<Row<'run'>, 'id' | 'afterReceipt' | keyof RunNumber
 
 const keptMs = 30 * 86_400_000;
 
-export function createRunStore(database: Database): RunStore {
-  const { kysely } = database;
+export async function lastReceiptId(ctx: Storage): Promise<number> {
+  const last = ctx.database.kysely.selectFrom('receipt').select((eb) => eb.fn.max('id').as('id'));
+  return (await last.executeTakeFirst())?.id ?? 0;
+}
 
-  async function lastReceipt(): Promise<number> {
-    const last = kysely.selectFrom('receipt').select((eb) => eb.fn.max('id').as('id'));
-    return (await last.executeTakeFirst())?.id ?? 0;
-  }
+export async function beginRun(ctx: Storage, install: string, trigger: RunTrigger, beganAt: string): Promise<number> {
+  const afterReceipt = await lastReceiptId(ctx);
+  const oldest = new Date(Date.parse(beganAt) - keptMs).toISOString();
+  return await inTransaction(ctx.database, async (tx) => {
+    await tx.deleteFrom('run').where('install', '=', install).where('beganAt', '<', oldest).execute();
+    const run = { install, trigger, beganAt, afterReceipt };
+    const { id } = await tx.insertInto('run').values(run).returning('id').executeTakeFirstOrThrow();
+    return id;
+  });
+}
 
+/** Everything that was read is evidence now; the changes in the tools may still be under way. */
+export async function noteRunRead(ctx: Storage, runId: number, contracts: number, readAt: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) =>
+    tx.updateTable('run').set({ contracts, readAt }).where('id', '=', runId).execute(),
+  );
+}
+
+export async function failRun(ctx: Storage, runId: number, failure: string, endedAt: string): Promise<void> {
+  const failed = { failure, endedAt, outcome: 'failed' } as const;
+  await inTransaction(ctx.database, (tx) =>
+    tx.updateTable('run').set(failed).where('id', '=', runId).where('endedAt', 'is', null).execute(),
+  );
+}
+
+/** The runs that have not ended. */
+export function listOpenRuns(ctx: Storage): Promise<OpenRun[]> {
+  return ctx.database.kysely
+    .selectFrom('run')
+    .leftJoin('installState', 'installState.install', 'run.install')
+    .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
+    .where('endedAt', 'is', null)
+    .orderBy('id')
+    .execute();
+}
+
+/** The newest first. @param which of one install; with ids smaller than `before` */
+export function listRuns(
+  ctx: Storage,
+  { install, before, limit }: { install?: string | undefined; before?: number | undefined; limit: number },
+): Promise<ListedRun[]> {
+  return ctx.database.kysely
+    .selectFrom('run')
+    .select(['id', 'install', 'trigger', 'beganAt', 'readAt', 'endedAt', 'outcome', 'failure'])
+    .select(['contracts', 'added', 'removed', 'held', 'failed'])
+    .$if(install !== undefined, (query) => query.where('install', '=', install ?? ''))
+    .$if(before !== undefined, (query) => query.where('id', '<', before ?? 0))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+export async function endRun(
+  ctx: Storage,
+  runId: number,
+  { plan: _, left, ...numbers }: RunWork,
+  endedAt: string,
+): Promise<void> {
+  const failure = left > 0 ? `Not done in time: ${left}` : null;
+  const ended = { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt };
+  await inTransaction(ctx.database, (tx) =>
+    tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
+  );
+}
+
+/**
+ * What was done for an install since a receipt, what is held, and what is left.
+ *
+ * @param until what is due by then counts as left
+ */
+export async function countRunWork(
+  ctx: Storage,
+  install: string,
+  since: Since,
+  now: string,
+  until: string,
+): Promise<RunWork> {
+  // In this order, because work goes from due to held to done: what leaves one count is in a later one.
   return {
-    lastReceipt,
-
-    async begin(install, trigger, beganAt) {
-      const afterReceipt = await lastReceipt();
-      const oldest = new Date(Date.parse(beganAt) - keptMs).toISOString();
-      return await inTransaction(database, async (tx) => {
-        await tx.deleteFrom('run').where('install', '=', install).where('beganAt', '<', oldest).execute();
-        const run = { install, trigger, beganAt, afterReceipt };
-        const { id } = await tx.insertInto('run').values(run).returning('id').executeTakeFirstOrThrow();
-        return id;
-      });
-    },
-
-    async read(runId, contracts, readAt) {
-      await inTransaction(database, (tx) =>
-        tx.updateTable('run').set({ contracts, readAt }).where('id', '=', runId).execute(),
-      );
-    },
-
-    async fail(runId, failure, endedAt) {
-      const failed = { failure, endedAt, outcome: 'failed' } as const;
-      await inTransaction(database, (tx) =>
-        tx.updateTable('run').set(failed).where('id', '=', runId).where('endedAt', 'is', null).execute(),
-      );
-    },
-
-    listOpen: () =>
-      kysely
-        .selectFrom('run')
-        .leftJoin('installState', 'installState.install', 'run.install')
-        .select(['id', 'run.install', 'trigger', 'beganAt', 'afterReceipt', 'readAt', 'leasedUntil'])
-        .where('endedAt', 'is', null)
-        .orderBy('id')
-        .execute(),
-
-    list: ({ install, before, limit }) =>
-      kysely
-        .selectFrom('run')
-        .select(['id', 'install', 'trigger', 'beganAt', 'readAt', 'endedAt', 'outcome', 'failure'])
-        .select(['contracts', 'added', 'removed', 'held', 'failed'])
-        .$if(install !== undefined, (query) => query.where('install', '=', install ?? ''))
-        .$if(before !== undefined, (query) => query.where('id', '<', before ?? 0))
-        .orderBy('id', 'desc')
-        .limit(limit)
-        .execute(),
-
-    async end(runId, { plan: _, left, ...numbers }, endedAt) {
-      const failure = left > 0 ? `Not done in time: ${left}` : null;
-      const ended = { ...numbers, outcome: outcomeOfRun(numbers, left), failure, endedAt };
-      await inTransaction(database, (tx) =>
-        tx.updateTable('run').set(ended).where('id', '=', runId).where('endedAt', 'is', null).execute(),
-      );
-    },
-
-    async count(install, since, now, until) {
-      // In this order, because work goes from due to held to done: what leaves one count is in a later one.
-      return {
-        ...(await countNow(database, install, now, until)),
-        ...(await countHeld(database, install)),
-        ...(await countDone(database, install, since)),
-      };
-    },
-
-    openPlan: async (install) => (await countHeld(database, install)).plan,
-
-    async countPlan(planId) {
-      return await kysely
-        .selectFrom('planItem')
-        .innerJoin('membership', 'membership.id', 'planItem.membershipId')
-        .select((eb) => [
-          eb.fn.countAll<number>().filterWhere('membership.state', '=', 'removed').as('removed'),
-          eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
-          eb.fn
-            .countAll<number>()
-            .filterWhere('membership.state', 'in', ['held', 'removing', 'failed'])
-            // A member that a look did not find needs one more look, and no command waits for that.
-            .filterWhere('missedAt', 'is', null)
-            .as('left'),
-        ])
-        .where('planId', '=', planId)
-        .where('planItem.outcome', '=', 'approved')
-        .whereRef('planItem.generation', '=', 'membership.generation')
-        .executeTakeFirstOrThrow();
-    },
+    ...(await countNow(ctx.database, install, now, until)),
+    ...(await countHeld(ctx.database, install)),
+    ...(await countDone(ctx.database, install, since)),
   };
+}
+
+/** The newest open plan of an install; null if there is none. */
+export async function openPlanOf(ctx: Storage, install: string): Promise<number | null> {
+  return (await countHeld(ctx.database, install)).plan;
+}
+
+/** The progress of the removals of an approved plan. */
+export async function countPlanWork(ctx: Storage, planId: number): Promise<PlanWork> {
+  return await ctx.database.kysely
+    .selectFrom('planItem')
+    .innerJoin('membership', 'membership.id', 'planItem.membershipId')
+    .select((eb) => [
+      eb.fn.countAll<number>().filterWhere('membership.state', '=', 'removed').as('removed'),
+      eb.fn.countAll<number>().filterWhere('failure', 'is not', null).as('failed'),
+      eb.fn
+        .countAll<number>()
+        .filterWhere('membership.state', 'in', ['held', 'removing', 'failed'])
+        // A member that a look did not find needs one more look, and no command waits for that.
+        .filterWhere('missedAt', 'is', null)
+        .as('left'),
+    ])
+    .where('planId', '=', planId)
+    .where('planItem.outcome', '=', 'approved')
+    .whereRef('planItem.generation', '=', 'membership.generation')
+    .executeTakeFirstOrThrow();
 }
 
 async function countDone({ kysely }: Database, install: string, since: Since) {

@@ -1,14 +1,13 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting } from '../../db/setting-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop, type Polling } from '../../lib/loop.ts';
-import type { InstallStateStore } from '../read/install-state-store.ts';
+import { wantRead } from '../read/install-state-store.ts';
 
-export interface ScheduleDeps extends Polling {
-  database: Database;
-  installStates: Pick<InstallStateStore, 'wantRead'>;
+export interface ScheduleDeps extends Storage, Polling {
   /** A cron pattern, in UTC. */
   schedule: string;
   /** Where the last tick is stored; `reconcile_tick` by default. */
@@ -52,14 +51,14 @@ export function createScheduleWorker(deps: ScheduleDeps): Loop {
  * @returns whether reads were requested
  */
 export async function wantTick(
-  { database, installStates, installs, choose, tickName = 'reconcile_tick', clock }: ScheduleDeps,
+  { database, installs, choose, tickName = 'reconcile_tick', clock }: ScheduleDeps,
   tick: string,
 ): Promise<boolean> {
   const wanted = (await choose?.()) ?? [...installs.keys()];
   return await inTransaction(database, async (tx) => {
     await keepSetting(tx, tickName, tick);
     if (!(await raiseSetting(tx, tickName, tick))) return false;
-    await installStates.wantRead(tx, wanted, toInstant(clock.now()), 'schedule');
+    await wantRead(tx, wanted, toInstant(clock.now()), 'schedule');
     return wanted.length > 0;
   });
 }

@@ -1,11 +1,11 @@
-import type { ClaimStore } from '../../converge/claim-store.ts';
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { createDatabaseMark, lostAtMostMs } from '../../db/database-mark.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import type { InstallStateStore } from '../read/install-state-store.ts';
+import { holdInstalls, holdRemovalsOf, lookAgainInTools, releaseHeldRemovals } from '../read/hold-store.ts';
 
 /**
  * Notices that no instance ran for a while, or that the database comes from a backup. What is due may
@@ -24,9 +24,7 @@ export interface Silence {
 /** `removals`: removals on weaker evidence; `all`: everything older. */
 export type SilenceHold = 'nothing' | 'removals' | 'all';
 
-export interface SilenceDeps {
-  database: Database;
-  installStates: Pick<InstallStateStore, 'hold' | 'holdRemovals' | 'lookAgain' | 'release'>;
+export interface SilenceDeps extends Storage {
   /** By name. The Map always has what was loaded last. */
   installs: ReadonlyMap<string, unknown>;
   /** The tools whose members cannot be listed. */
@@ -65,7 +63,7 @@ export function findHold({ aliveAt, wroteAt, wasPutBack }: Alive, now: Date): Si
 }
 
 export function createSilence(deps: SilenceDeps): Silence {
-  const { database, installStates, installs, unlistedTools, gracePeriods, logger, clock } = deps;
+  const { database, installs, unlistedTools, gracePeriods, logger, clock } = deps;
   const mark = createDatabaseMark(database);
   let wroteAt: string | null = null;
   let checkedAtMs: number | null = null;
@@ -79,7 +77,7 @@ export function createSilence(deps: SilenceDeps): Silence {
     await apply(hold, toInstant(now));
     // The database may come from a backup: what was done since is forgotten then. Where no list shows it, each member is
     // looked for.
-    if (hold === 'all') await installStates.lookAgain(unlistedTools, aliveAt, toInstant(now));
+    if (hold === 'all') await lookAgainInTools(deps, unlistedTools, aliveAt, toInstant(now));
     if (hold !== 'nothing') logger.warn({ hold, aliveAt, wasPutBack }, messages[hold]);
     const isDue = aliveAt === null || Math.abs(msBetween(aliveAt, toInstant(now))) >= beatEveryMs;
     if (hold !== 'nothing' || isDue || wroteAt === null) await beat(now);
@@ -88,15 +86,15 @@ export function createSilence(deps: SilenceDeps): Silence {
   }
 
   async function apply(hold: SilenceHold, now: string): Promise<void> {
-    if (hold === 'all') await installStates.hold([...installs.keys()], now);
-    if (hold === 'removals') await installStates.holdRemovals([...installs.keys()], now);
+    if (hold === 'all') await holdInstalls(deps, [...installs.keys()], now);
+    if (hold === 'removals') await holdRemovalsOf(deps, [...installs.keys()], now);
   }
 
   async function beat(now: Date): Promise<void> {
     const aliveAt = toInstant(now);
     await inTransaction(database, (tx) => writeSetting(tx, 'last_alive_at', aliveAt));
     wroteAt = aliveAt;
-    await installStates.release(toInstant(new Date(now.getTime() - gracePeriods.revokedGraceMs)));
+    await releaseHeldRemovals(deps, toInstant(new Date(now.getTime() - gracePeriods.revokedGraceMs)));
     await mark.write(aliveAt).catch((error: unknown) => {
       logger.warn({ err: error }, 'If this database is restored from a backup, that may not be noticed');
     });
@@ -122,17 +120,6 @@ const messages = {
 
 function msBetween(from: string, to: string): number {
   return Date.parse(to) - Date.parse(from);
-}
-
-/** The claims, which check for a silence before each claim. */
-export function withSilenceCheck(silence: Silence, claims: ClaimStore): ClaimStore {
-  return {
-    ...claims,
-    async claim(order) {
-      await silence.check();
-      return await claims.claim(order);
-    },
-  };
 }
 
 export function createAliveWorker(silence: Silence, clock: Clock, logger: Logger): Loop {

@@ -3,14 +3,9 @@ import { onSame } from '../../db/on-same.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { confirmedAt, isSuspect, movedSince, provisioningOf, statusOfLink } from '../../domain/evidence-status.ts';
 import { mayBeOpen } from '../../evidence/open-contract-store.ts';
+import type { Storage } from '../../keys/storage.ts';
 
-/** The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling). */
-export interface SuspectStore {
-  /** The suspects of these installs, oldest first. @param limit about so many of any age, if there are more */
-  list(installs: readonly string[], limit?: number): Promise<Suspect[]>;
-  /** The suspects among these contracts. */
-  among(contracts: readonly ContractKey[]): Promise<Suspect[]>;
-}
+// The SQL of suspects: contracts that are in no list any more (docs/design.md, Reconciling).
 
 export interface Suspect extends ContractKey {
   /** When the first read began that did not list it any more. */
@@ -22,29 +17,36 @@ type SuspectRow = Awaited<ReturnType<typeof loadPage>>[number];
 /** After a list that came back empty, all contracts may be suspects: no statement reads more of them at once. */
 const usualPageRows = 1000;
 
-export function createSuspectStore(database: Database, pageRows = usualPageRows): SuspectStore {
-  return {
-    async list(installs, limit = Number.POSITIVE_INFINITY) {
-      const found = new Map<string, SuspectRow>();
-      for (let after: SuspectRow | undefined; installs.length > 0 && found.size < limit; ) {
-        const rows = await loadPage(database, installs, after, pageRows);
-        for (const row of rows.filter(isOne)) found.set(keyOf(row), row);
-        after = rows.at(-1);
-        if (rows.length < pageRows) break;
-      }
-      return await withSince(database, [...found.values()]);
-    },
+/**
+ * The suspects of these installs, oldest first.
+ *
+ * @param limit about so many of any age, if there are more
+ */
+export async function listSuspects(
+  ctx: Storage,
+  installs: readonly string[],
+  limit: number = Number.POSITIVE_INFINITY,
+  pageRows: number = usualPageRows,
+): Promise<Suspect[]> {
+  const found = new Map<string, SuspectRow>();
+  for (let after: SuspectRow | undefined; installs.length > 0 && found.size < limit; ) {
+    const rows = await loadPage(ctx.database, installs, after, pageRows);
+    for (const row of rows.filter(isOne)) found.set(keyOf(row), row);
+    after = rows.at(-1);
+    if (rows.length < pageRows) break;
+  }
+  return await withSince(ctx.database, [...found.values()]);
+}
 
-    async among(contracts) {
-      if (contracts.length === 0) return [];
-      const wanted = new Set(contracts.map(keyOf));
-      const installs = [...new Set(contracts.map(({ install }) => install))];
-      const contractIds = contracts.map(({ contractId }) => contractId);
-      const rows = await loadCandidates(database, installs).where('contract.contractId', 'in', contractIds).execute();
-      const found = rows.filter((row) => wanted.has(keyOf(row)) && isOne(row));
-      return await withSince(database, [...new Map(found.map((row) => [keyOf(row), row])).values()]);
-    },
-  };
+/** The suspects among these contracts. */
+export async function suspectsAmong(ctx: Storage, contracts: readonly ContractKey[]): Promise<Suspect[]> {
+  if (contracts.length === 0) return [];
+  const wanted = new Set(contracts.map(keyOf));
+  const installs = [...new Set(contracts.map(({ install }) => install))];
+  const contractIds = contracts.map(({ contractId }) => contractId);
+  const rows = await loadCandidates(ctx.database, installs).where('contract.contractId', 'in', contractIds).execute();
+  const found = rows.filter((row) => wanted.has(keyOf(row)) && isOne(row));
+  return await withSince(ctx.database, [...new Map(found.map((row) => [keyOf(row), row])).values()]);
 }
 
 function keyOf({ install, contractId }: ContractKey): string {

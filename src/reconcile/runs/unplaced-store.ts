@@ -1,13 +1,12 @@
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
 import { provisioningOf } from '../../domain/evidence-status.ts';
+import type { RouteLink } from '../../domain/route.ts';
 import { mayBeOpen } from '../../evidence/open-contract-store.ts';
-import type { DerivationStore } from '../../memberships/derivation-store.ts';
-import type { RouteLink } from '../../memberships/link-router.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { postponeDerivation } from '../../memberships/derivation-store.ts';
 
-interface UnplacedDeps {
-  database: Database;
-  memberships: Pick<DerivationStore, 'postponeDerivation'>;
+interface UnplacedDeps extends Storage {
   rules: { routeLink: RouteLink };
 }
 
@@ -16,18 +15,15 @@ interface UnplacedDeps {
  * and have no membership by it. What is known already concerns no trainer anew: without this a configuration that leads
  * to more than before would give access only to those who are hired from then on.
  */
-export async function postponeUnplaced(
-  { database, memberships, rules }: UnplacedDeps,
-  installs: readonly string[],
-): Promise<void> {
+export async function postponeUnplaced(ctx: UnplacedDeps, installs: readonly string[]): Promise<void> {
   for (const install of installs) {
-    const unrecorded = await findUnrecorded(database.kysely, install);
+    const unrecorded = await findUnrecorded(ctx.database.kysely, install);
     const leads = ({ provisioningMode, ...link }: (typeof unrecorded)[number]) =>
-      provisioningOf(provisioningMode) === 'ours' && rules.routeLink({ install, ...link }) !== undefined;
+      provisioningOf(provisioningMode) === 'ours' && ctx.rules.routeLink({ install, ...link }) !== undefined;
     const trainerIds = new Set(unrecorded.filter(leads).map(({ trainerId }) => trainerId));
     if (trainerIds.size === 0) continue;
     const waiting = [...trainerIds].map((trainerId) => ({ install, trainerId }));
-    await inTransaction(database, (tx) => memberships.postponeDerivation(tx, waiting));
+    await inTransaction(ctx.database, (tx) => postponeDerivation(tx, waiting));
   }
 }
 

@@ -2,30 +2,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfContract } from '../../domain/evidence-status.ts';
 import type { Day, Moment, Observation, WorkedOn } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { addDays } from '../../lib/add-days.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { dayIn } from '../../lib/day-in.ts';
-import type { ContractSourceStore, Engagement } from '../read/contract-source-store.ts';
+import { type Engagement, listEngagements, listWorkLinks } from '../read/contract-source-store.ts';
 import type { ScopeOf } from '../read/find-scopes.ts';
 import { firstReadDay } from '../read/look-back.ts';
-import type { MomentStore } from '../read/moment-store.ts';
+import { listMoments } from '../read/moment-store.ts';
 import { listTrainers, type ObservationSource } from '../read/observation-store.ts';
 import { type Attributed, type Attribution, attributeWork, workKey } from './attribute-work.ts';
 import type { ContractCandidate } from './candidate.ts';
-import type { DecisionStore } from './decision-store.ts';
+import { listWorkDecisions } from './decision-store.ts';
+import { oldestOpenDay } from './open-day-store.ts';
 import { isSplit } from './share-work.ts';
 
-export interface DueDeps {
-  contractSources: ContractSourceStore;
+export interface DueDeps extends Storage {
   /** The tools first, then the other sources of work. */
   observations: readonly ObservationSource[];
-  decisions: DecisionStore;
-  moments: MomentStore;
-  ledger: {
-    /** The first day since a given day that was never sent for the last time. */
-    oldestOpen(from: Day): Promise<Day | null>;
-  };
   scopeOf: ScopeOf;
   timeZoneOf(externalProjectId: string | null): string;
   lookbackMs: number;
@@ -48,16 +43,16 @@ const peopleAtOnce = 25;
 
 /** @param options what each day is to say besides its counts */
 export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsObservations'> = {}): Promise<DueLoader> {
-  const { contractSources, observations, decisions, ledger, scopeOf, clock, timeZoneOf } = deps;
-  const decided = await decisions.list();
-  const linkBy = new Map((await contractSources.links()).map((link) => [linkKey(link), link]));
+  const { observations, scopeOf, clock, timeZoneOf } = deps;
+  const decided = await listWorkDecisions(deps);
+  const linkBy = new Map((await listWorkLinks(deps)).map((link) => [linkKey(link), link]));
   const today = clock.now().toISOString().slice(0, 10);
-  const oldest = await ledger.oldestOpen(addDays(today, -longestOpenDays));
+  const oldest = await oldestOpenDay(deps, addDays(today, -longestOpenDays));
   const firstRead = firstReadDay(deps);
   const firstDay = oldest !== null && oldest < firstRead ? oldest : firstRead;
 
   async function loadSome(trainerIds: readonly string[]): Promise<Attributed> {
-    const engagements = await contractSources.engagements({ trainerIds });
+    const engagements = await listEngagements(deps, { trainerIds });
     const links = new Set(engagements.flatMap((one) => linkBy.get(linkKey(one)) ?? []));
     const candidatesOf = findCandidates(engagements, [...links], scopeOf, timeZoneOf);
     const seen: Observation[] = [];
@@ -65,7 +60,7 @@ export async function openDue(deps: DueDeps, options: Pick<Attribution, 'keepsOb
       for (const one of await source.list(firstDay, trainerIds)) seen.push(one);
     }
     const known = { candidatesOf, decisions: decided, ...options };
-    const momentsOf = await loadMoments(seen, known, deps.moments);
+    const momentsOf = await loadMoments(deps, seen, known);
     return attributeWork(seen, { ...known, momentsOf });
   }
 
@@ -101,15 +96,15 @@ function linkKey({ install, linkId }: { install: string; linkId: string }): stri
 
 /** Only of days that several contracts have a part of: these are few. */
 async function loadMoments(
+  ctx: Storage,
   observations: readonly Observation[],
   { candidatesOf, decisions }: Omit<Attribution, 'momentsOf'>,
-  moments: MomentStore,
 ): Promise<Attribution['momentsOf']> {
   const loaded = new Map<Observation, Moment[]>();
   for (const observation of observations) {
     const isOpen = decisions.get(workKey(observation)) === undefined;
     if (isOpen && isSplit(observation, candidatesOf(observation)))
-      loaded.set(observation, await moments.momentsOf(observation));
+      loaded.set(observation, await listMoments(ctx, observation));
   }
   return (observation) => loaded.get(observation) ?? [];
 }

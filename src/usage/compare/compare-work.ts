@@ -6,53 +6,50 @@ import { toInstant } from '../../lib/clock.ts';
 import { type DueDay, type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
 import { type DueLoader, openDue } from '../attribute/load-due.ts';
-import type { LedgerRow } from '../report/ledger-store.ts';
+import { listParticipants } from '../read/contract-source-store.ts';
+import { type LedgerRow, listLedger } from '../report/ledger-store.ts';
 import { loadPart, loadParts, type Part } from '../report/load-parts.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
 import type { ReportWanted } from '../report/report-wanted.ts';
-import type { ComparisonStore, DaySum } from './comparison-store.ts';
+import { type DaySum, replaceDifferences, replaceDifferencesOf, sentOnDay } from './comparison-store.ts';
 import type { Difference } from './difference.ts';
 import { explainDay } from './explain-day.ts';
-
-export interface CompareDeps extends ReportDeps {
-  comparisons: ComparisonStore;
-}
 
 /** Where there are more, something is wrong with all of them, and the count says so. */
 const mostKept = 5000;
 
 /** Compares all work that was read with what was reported. Changes nothing but what is shown of it. */
 export async function compareWork(
-  deps: CompareDeps,
+  deps: ReportDeps,
   installs: readonly string[],
   signal: AbortSignal,
   onProgress: () => void = () => undefined,
 ): Promise<void> {
-  const { comparisons, clock } = deps;
+  const { clock } = deps;
   const at = toInstant(clock.now());
   const due = await openDue(deps);
   const { firstDay } = due;
   const found = openFound();
-  for await (const part of loadParts({ ...deps, due }, { installs })) {
+  for await (const part of loadParts(deps, due, { installs })) {
     if (signal.aborted) return;
     await comparePart(deps, due, part, found);
     onProgress();
   }
   const sums = await addSent(deps, found, installs, firstDay);
   const differences = mergeHeld(found.differences).toSorted((a, b) => (a.day < b.day ? -1 : 1));
-  await comparisons.replace({ at, firstDay, differences, left: found.left(), sums });
+  await replaceDifferences(deps, { at, firstDay, differences, left: found.left(), sums });
 }
 
 /** The same for one contract, after an operator has decided about its work. */
-export async function compareContract(deps: CompareDeps, of: ContractKey): Promise<void> {
+export async function compareContract(deps: ReportDeps, of: ContractKey): Promise<void> {
   const due = await openDue(deps);
-  const people = await deps.contractSources.participants(of.install, [of.contractId]);
+  const people = await listParticipants(deps, of.install, [of.contractId]);
   const wanted: ReportWanted = { installs: [of.install], contractId: of.contractId };
-  const part = await loadPart({ ...deps, due }, wanted, [...new Set(people.map(({ trainerId }) => trainerId))]);
+  const part = await loadPart(deps, due, wanted, [...new Set(people.map(({ trainerId }) => trainerId))]);
   const found = openFound();
-  const rows = await deps.ledger.list({ install: of.install, contractIds: [of.contractId], firstDay: due.firstDay });
+  const rows = await listLedger(deps, { install: of.install, contractIds: [of.contractId], firstDay: due.firstDay });
   compareDays(part.due, rows, due, deps.clock.now(), found);
-  await deps.comparisons.replaceContract(of, due.firstDay, found.differences);
+  await replaceDifferencesOf(deps, of, due.firstDay, found.differences);
 }
 
 interface Found {
@@ -94,10 +91,10 @@ function openFound(): Found {
   };
 }
 
-async function comparePart(deps: CompareDeps, due: DueLoader, part: Part, found: Found): Promise<void> {
+async function comparePart(deps: ReportDeps, due: DueLoader, part: Part, found: Found): Promise<void> {
   for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
     const contractIds = [...new Set(days.map(({ contractId }) => contractId))];
-    const rows = await deps.ledger.list({ install, contractIds, firstDay: due.firstDay });
+    const rows = await listLedger(deps, { install, contractIds, firstDay: due.firstDay });
     compareDays(days, rows, due, deps.clock.now(), found);
   }
   for (const held of part.held) {
@@ -109,14 +106,14 @@ async function comparePart(deps: CompareDeps, due: DueLoader, part: Part, found:
 }
 
 /** What was reported of a day before its work was held. */
-async function compareHeld(deps: CompareDeps, due: DueLoader, held: readonly HeldWork[], found: Found): Promise<void> {
+async function compareHeld(deps: ReportDeps, due: DueLoader, held: readonly HeldWork[], found: Found): Promise<void> {
   const claims = held.flatMap(({ contracts, observation: { trainerId, day } }) =>
     contracts.map((of) => ({ ...of, trainerId, day })),
   );
   const known = new Set(claims.map(fullKeyOf));
   for (const [install, some] of Map.groupBy(claims, (one) => one.install)) {
     const contractIds = [...new Set(some.map(({ contractId }) => contractId))];
-    const rows = await deps.ledger.list({ install, contractIds, firstDay: due.firstDay });
+    const rows = await listLedger(deps, { install, contractIds, firstDay: due.firstDay });
     compareDays(
       [],
       rows.filter((row) => known.has(fullKeyOf(row))),
@@ -156,21 +153,16 @@ function mergeHeld(differences: readonly Difference[]): Difference[] {
 }
 
 /** Adds what the marketplace has of each day, whatever is seen of it, and days of contracts of which nothing is seen. */
-async function addSent(
-  { comparisons, clock }: CompareDeps,
-  found: Found,
-  installs: readonly string[],
-  firstDay: Day,
-): Promise<DaySum[]> {
+async function addSent(deps: ReportDeps, found: Found, installs: readonly string[], firstDay: Day): Promise<DaySum[]> {
   const sums = new Map([...found.seen].map(([key, one]) => [key, { ...one, sent: noCounts }]));
-  const now = clock.now();
+  const now = deps.clock.now();
   // Somewhere it is tomorrow already.
   const lastDay = addDays(now.toISOString().slice(0, 10), 1);
   // What did not fit is counted once.
   const limit = found.left() > 0 ? 0 : mostKept;
   for (const install of installs) {
     for (let day = firstDay; day <= lastDay; day = addDays(day, 1)) {
-      const { sent, troubled } = await comparisons.sentOn(install, day, limit);
+      const { sent, troubled } = await sentOnDay(deps, install, day, limit);
       for (const row of troubled) found.add(toDifference(undefined, row, now, firstDay));
       const key = sumKeyOf({ install, day });
       const seen = sums.get(key)?.seen ?? noCounts;

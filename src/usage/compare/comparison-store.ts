@@ -1,33 +1,15 @@
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { takeTurn } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
 import { readSetting, writeSetting } from '../../db/setting-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import { type Counts, type Day, toCounts } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type LedgerRow, toLedgerRow } from '../report/ledger-store.ts';
 import type { Difference, DifferenceCause, HeldFacts } from './difference.ts';
 
-/** The only SQL of what comparing the tools with the marketplace found. */
-export interface ComparisonStore {
-  /** Replaces what was found of these days and of later ones. What was found of days before stays, and is final. */
-  replace(found: FoundDifferences): Promise<void>;
-  /** The same of one contract alone; the sums stay as they are. */
-  replaceContract(of: ContractKey, firstDay: Day, differences: readonly Difference[]): Promise<void>;
-  /** An operator has decided about this held work. */
-  dropHeld(heldId: string): Promise<void>;
-  /** The latest days first, as they are found. */
-  list(filter: DifferenceFilter): Promise<ListedDifference[]>;
-  findHeld(heldId: string): Promise<ListedDifference | undefined>;
-  /** All days in a span, the latest first. */
-  listDays(span: DaySpan): Promise<ComparedDays[]>;
-  /** On how many days something differs or is held, since a day. */
-  countDays(since: Day): Promise<number>;
-  /** On one day of an install: what the marketplace has, and what was not answered or is held from being lowered. */
-  sentOn(install: string, day: Day, limit: number): Promise<{ sent: Counts; troubled: LedgerRow[] }>;
-  /** The last comparison, and how many differences it had no room for; undefined before the first. */
-  last(): Promise<{ at: string; left: number } | undefined>;
-}
+// The only SQL of what comparing the tools with the marketplace found.
 
 export interface FoundDifferences {
   at: string;
@@ -78,113 +60,136 @@ const rowsAtOnce = 500;
 /** What was found of older days is forgotten. */
 const keptDays = 400;
 
-export function createComparisonStore(database: Database): ComparisonStore {
-  const { kysely } = database;
-  return {
-    async replace({ at, firstDay, differences, left, sums }) {
-      await inTransaction(database, async (tx) => {
-        await takeTurn(database, tx, 'usage comparison');
-        const oldest = new Date(Date.parse(at) - keptDays * 86_400_000).toISOString().slice(0, 10);
-        await tx
-          .deleteFrom('usageDifference')
-          .where((eb) => eb.or([eb('day', '>=', firstDay), eb('day', '<', oldest)]))
-          .execute();
-        await tx
-          .deleteFrom('usageDaySum')
-          .where((eb) => eb.or([eb('day', '>=', firstDay), eb('day', '<', oldest)]))
-          .execute();
-        // What has left the look-back can be decided no longer.
-        await tx
-          .updateTable('usageDifference')
-          .set({ heldId: null })
-          .where('day', '<', firstDay)
-          .where('heldId', 'is not', null)
-          .execute();
-        await insertAll(tx, differences);
-        for (const some of chunksOf(sums.map(toSumRow), rowsAtOnce)) {
-          await tx.insertInto('usageDaySum').values(some).execute();
-        }
-        await writeSetting(tx, 'usage_compared_at', at);
-        await writeSetting(tx, 'usage_differences_left', String(left));
-      });
-    },
+/** Replaces what was found of these days and of later ones. What was found of days before stays, and is final. */
+export async function replaceDifferences(
+  ctx: Storage,
+  { at, firstDay, differences, left, sums }: FoundDifferences,
+): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    await takeTurn(ctx.database, tx, 'usage comparison');
+    const oldest = new Date(Date.parse(at) - keptDays * 86_400_000).toISOString().slice(0, 10);
+    await tx
+      .deleteFrom('usageDifference')
+      .where((eb) => eb.or([eb('day', '>=', firstDay), eb('day', '<', oldest)]))
+      .execute();
+    await tx
+      .deleteFrom('usageDaySum')
+      .where((eb) => eb.or([eb('day', '>=', firstDay), eb('day', '<', oldest)]))
+      .execute();
+    // What has left the look-back can be decided no longer.
+    await tx
+      .updateTable('usageDifference')
+      .set({ heldId: null })
+      .where('day', '<', firstDay)
+      .where('heldId', 'is not', null)
+      .execute();
+    await insertAll(tx, differences);
+    for (const some of chunksOf(sums.map(toSumRow), rowsAtOnce)) {
+      await tx.insertInto('usageDaySum').values(some).execute();
+    }
+    await writeSetting(tx, 'usage_compared_at', at);
+    await writeSetting(tx, 'usage_differences_left', String(left));
+  });
+}
 
-    async replaceContract({ install, contractId }, firstDay, differences) {
-      await inTransaction(database, async (tx) => {
-        await takeTurn(database, tx, 'usage comparison');
-        await tx
-          .deleteFrom('usageDifference')
-          .where('install', '=', install)
-          .where('contractId', '=', contractId)
-          .where('day', '>=', firstDay)
-          .where('heldId', 'is', null)
-          .execute();
-        await insertAll(tx, differences);
-      });
-    },
+/** The same of one contract alone; the sums stay as they are. */
+export async function replaceDifferencesOf(
+  ctx: Storage,
+  { install, contractId }: ContractKey,
+  firstDay: Day,
+  differences: readonly Difference[],
+): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    await takeTurn(ctx.database, tx, 'usage comparison');
+    await tx
+      .deleteFrom('usageDifference')
+      .where('install', '=', install)
+      .where('contractId', '=', contractId)
+      .where('day', '>=', firstDay)
+      .where('heldId', 'is', null)
+      .execute();
+    await insertAll(tx, differences);
+  });
+}
 
-    async dropHeld(heldId) {
-      await inTransaction(database, (tx) => tx.deleteFrom('usageDifference').where('heldId', '=', heldId).execute());
-    },
+/** An operator has decided about this held work. */
+export async function dropHeldDifference(ctx: Storage, heldId: string): Promise<void> {
+  await inTransaction(ctx.database, (tx) => tx.deleteFrom('usageDifference').where('heldId', '=', heldId).execute());
+}
 
-    async list({ install, day, why, before, limit }) {
-      let query = selectNamed(kysely);
-      if (install !== undefined) query = query.where('install', '=', install);
-      if (day !== undefined) query = query.where('day', '=', day);
-      if (why !== undefined) query = query.where('why', 'in', [...why]);
-      if (before !== undefined) query = query.where('id', '<', before);
-      return (await query.orderBy('id', 'desc').limit(limit).execute()).map(toDifference);
-    },
+/** The latest days first, as they are found. */
+export async function listDifferences(
+  ctx: Storage,
+  { install, day, why, before, limit }: DifferenceFilter,
+): Promise<ListedDifference[]> {
+  let query = selectNamed(ctx.database.kysely);
+  if (install !== undefined) query = query.where('install', '=', install);
+  if (day !== undefined) query = query.where('day', '=', day);
+  if (why !== undefined) query = query.where('why', 'in', [...why]);
+  if (before !== undefined) query = query.where('id', '<', before);
+  return (await query.orderBy('id', 'desc').limit(limit).execute()).map(toDifference);
+}
 
-    async findHeld(heldId) {
-      const row = await selectNamed(kysely).where('heldId', '=', heldId).orderBy('id').limit(1).executeTakeFirst();
-      return row && toDifference(row);
-    },
+export async function findHeldDifference(ctx: Storage, heldId: string): Promise<ListedDifference | undefined> {
+  const row = await selectNamed(ctx.database.kysely)
+    .where('heldId', '=', heldId)
+    .orderBy('id')
+    .limit(1)
+    .executeTakeFirst();
+  return row && toDifference(row);
+}
 
-    async listDays(span) {
-      const sums = await sumDays(kysely, span);
-      const counted = new Map((await countDifferences(kysely, span)).map((one) => [one.day, one]));
-      const seen = new Map(sums.map((one) => [one.day, one]));
-      return [...new Set([...seen.keys(), ...counted.keys()])]
-        .sort()
-        .reverse()
-        .map((day) => toComparedDays(day, seen.get(day), counted.get(day)));
-    },
+/** All days in a span, the latest first. */
+export async function listComparedDays(ctx: Storage, span: DaySpan): Promise<ComparedDays[]> {
+  const sums = await sumDays(ctx.database.kysely, span);
+  const counted = new Map((await countDifferences(ctx.database.kysely, span)).map((one) => [one.day, one]));
+  const seen = new Map(sums.map((one) => [one.day, one]));
+  return [...new Set([...seen.keys(), ...counted.keys()])]
+    .sort()
+    .reverse()
+    .map((day) => toComparedDays(day, seen.get(day), counted.get(day)));
+}
 
-    async countDays(since) {
-      const { days } = await kysely
-        .selectFrom('usageDifference')
-        .select((eb) => eb.fn.count<number>('day').distinct().as('days'))
-        .where('day', '>=', since)
-        .executeTakeFirstOrThrow();
-      return Number(days);
-    },
+/** On how many days something differs or is held, since a day. */
+export async function countComparedDays(ctx: Storage, since: Day): Promise<number> {
+  const { days } = await ctx.database.kysely
+    .selectFrom('usageDifference')
+    .select((eb) => eb.fn.count<number>('day').distinct().as('days'))
+    .where('day', '>=', since)
+    .executeTakeFirstOrThrow();
+  return Number(days);
+}
 
-    async sentOn(install, day, limit) {
-      const ofDay = kysely.selectFrom('usageLedger').where('install', '=', install).where('day', '=', day);
-      const sum = await ofDay
-        .select((eb) => [
-          eb.fn.sum<number | null>('seconds').as('seconds'),
-          eb.fn.sum<number | null>('tasks').as('tasks'),
-          eb.fn.sum<number | null>('labels').as('labels'),
-        ])
-        .executeTakeFirstOrThrow();
-      const troubled = await ofDay
-        .selectAll()
-        .where((eb) => eb.or([eb('state', '!=', 'answered'), eb('loweringHeldAt', 'is not', null)]))
-        .orderBy('contractId')
-        .orderBy('trainerId')
-        .limit(limit)
-        .execute();
-      return { sent: toCounts((name) => toNumber(sum[name])), troubled: troubled.map(toLedgerRow) };
-    },
+/** On one day of an install: what the marketplace has, and what was not answered or is held from being lowered. */
+export async function sentOnDay(
+  ctx: Storage,
+  install: string,
+  day: Day,
+  limit: number,
+): Promise<{ sent: Counts; troubled: LedgerRow[] }> {
+  const ofDay = ctx.database.kysely.selectFrom('usageLedger').where('install', '=', install).where('day', '=', day);
+  const sum = await ofDay
+    .select((eb) => [
+      eb.fn.sum<number | null>('seconds').as('seconds'),
+      eb.fn.sum<number | null>('tasks').as('tasks'),
+      eb.fn.sum<number | null>('labels').as('labels'),
+    ])
+    .executeTakeFirstOrThrow();
+  const troubled = await ofDay
+    .selectAll()
+    .where((eb) => eb.or([eb('state', '!=', 'answered'), eb('loweringHeldAt', 'is not', null)]))
+    .orderBy('contractId')
+    .orderBy('trainerId')
+    .limit(limit)
+    .execute();
+  return { sent: toCounts((name) => toNumber(sum[name])), troubled: troubled.map(toLedgerRow) };
+}
 
-    async last() {
-      const at = await readSetting(kysely, 'usage_compared_at');
-      if (at === undefined) return undefined;
-      return { at, left: Number((await readSetting(kysely, 'usage_differences_left')) ?? 0) };
-    },
-  };
+/** The last comparison, and how many differences it had no room for; undefined before the first. */
+export async function lastComparison(ctx: Storage): Promise<{ at: string; left: number } | undefined> {
+  const at = await readSetting(ctx.database.kysely, 'usage_compared_at');
+  if (at === undefined) return undefined;
+  return { at, left: Number((await readSetting(ctx.database.kysely, 'usage_differences_left')) ?? 0) };
 }
 
 function selectNamed(kysely: Transaction) {

@@ -1,16 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import type { StagingStore } from './staging-store.ts';
+import type { StageDeps } from './stage-import.ts';
+import { clearStaging, dropStaleStagings, listDroppedStagings } from './staging-store.ts';
 
 const everyMs = 10 * 60_000;
 
 /** Clears imports that were given up or killed, even if no import follows them. */
-export function createClearImportsWorker(
-  deps: Pick<ClearDeps, 'database' | 'staging' | 'clock'> & { logger: Logger },
-): Loop {
+export function createClearImportsWorker(deps: Storage & { clock: Clock; logger: Logger }): Loop {
   const { logger, clock } = deps;
   return createLoop({
     name: 'clear-imports',
@@ -24,14 +24,6 @@ export function createClearImportsWorker(
   });
 }
 
-export interface ClearDeps {
-  database: Database;
-  staging: StagingStore;
-  clock: Clock;
-  signal: AbortSignal;
-  onProgress(says: string): void;
-}
-
 /** So few lines that clearing them stays well under 50 ms. */
 const chunkLines = 500;
 /** Lets others write between two chunks. */
@@ -41,12 +33,12 @@ const restMs = 2;
  * Clears imports that were given up, and those whose process was killed. If it is stopped, the next call clears the
  * rest.
  */
-export async function clearImports(deps: ClearDeps): Promise<void> {
-  const { database, staging, clock, signal, onProgress } = deps;
-  await inTransaction(database, (tx) => staging.dropStale(tx, toInstant(clock.now())));
-  for (const id of await staging.listDropped()) {
+export async function clearImports(deps: StageDeps): Promise<void> {
+  const { database, clock, signal, onProgress } = deps;
+  await inTransaction(database, (tx) => dropStaleStagings(tx, toInstant(clock.now())));
+  for (const id of await listDroppedStagings(deps)) {
     for (let cleared = 0; !signal.aborted; ) {
-      const more = await inTransaction(database, (tx) => staging.clear(tx, id, chunkLines));
+      const more = await inTransaction(database, (tx) => clearStaging(tx, id, chunkLines));
       if (more < chunkLines) break;
       cleared += more;
       onProgress(`${cleared} lines of import ${id} cleared that do not count`);

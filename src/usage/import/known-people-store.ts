@@ -2,6 +2,7 @@ import type { Database } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { onSame } from '../../db/on-same.ts';
 import type { SecretBox } from '../../keys/secret-box.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { ImportEntry } from './entry.ts';
 
 /** The evidence that says which trainer a line means, as far as some entries need it. */
@@ -15,45 +16,40 @@ export interface KnownPeople {
   trainersAt(workEmail: string): readonly string[];
 }
 
-export interface KnownPeopleStore {
-  load(install: string, entries: readonly ImportEntry[]): Promise<KnownPeople>;
-}
-
-export function createKnownPeopleStore(database: Database, box: SecretBox): KnownPeopleStore {
-  const digestOf = rememberDigests(box);
+export async function loadKnownPeople(
+  ctx: Storage,
+  install: string,
+  entries: readonly ImportEntry[],
+): Promise<KnownPeople> {
+  const contractIds = idsOf(entries, 'contract');
+  const projectIds = idsOf(entries, 'project');
+  const trainersAt = await loadAddresses(ctx, install, entries);
+  const trainerIds = distinct([
+    ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
+    ...[...trainersAt.values()].flat(),
+  ]);
+  const onContracts = await loadOnContracts(ctx.database, install, contractIds, trainerIds);
+  const onProjects = await loadOnProjects(ctx.database, install, projectIds, trainerIds);
   return {
-    async load(install, entries) {
-      const contractIds = idsOf(entries, 'contract');
-      const projectIds = idsOf(entries, 'project');
-      const trainersAt = await loadAddresses(database, digestOf, install, entries);
-      const trainerIds = distinct([
-        ...entries.flatMap(({ person }) => (person !== null && 'trainerId' in person ? [person.trainerId] : [])),
-        ...[...trainersAt.values()].flat(),
-      ]);
-      const onContracts = await loadOnContracts(database, install, contractIds, trainerIds);
-      const onProjects = await loadOnProjects(database, install, projectIds, trainerIds);
-      return {
-        contracts: await loadContracts(database, install, contractIds),
-        projects: await loadProjects(database, install, projectIds),
-        isOnContract: (contractId, trainerId) => onContracts.has(keyOf(contractId, trainerId)),
-        isOnProject: (projectId, trainerId) => onProjects.has(keyOf(projectId, trainerId)),
-        trainersAt: (workEmail) => trainersAt.get(toAddress(workEmail)) ?? [],
-      };
-    },
+    contracts: await loadContracts(ctx.database, install, contractIds),
+    projects: await loadProjects(ctx.database, install, projectIds),
+    isOnContract: (contractId, trainerId) => onContracts.has(keyOf(contractId, trainerId)),
+    isOnProject: (projectId, trainerId) => onProjects.has(keyOf(projectId, trainerId)),
+    trainersAt: (workEmail) => trainersAt.get(toAddress(workEmail)) ?? [],
   };
 }
 
 const mostRemembered = 10_000;
+const remembered = new WeakMap<SecretBox, Map<string, string>>();
 
 /** A file names the same people on every day, and each digest costs much garbage collection. */
-function rememberDigests(box: SecretBox): SecretBox['digest'] {
-  const remembered = new Map<string, string>();
-  return (address) => {
-    const digest = remembered.get(address) ?? box.digest(address);
-    if (remembered.size >= mostRemembered) remembered.clear();
-    remembered.set(address, digest);
-    return digest;
-  };
+function digestOf(box: SecretBox, address: string): string {
+  const known = remembered.get(box) ?? new Map<string, string>();
+  remembered.set(box, known);
+  const digest = known.get(address) ?? box.digest(address);
+  if (known.size >= mostRemembered) known.clear();
+  known.set(address, digest);
+  return digest;
 }
 
 async function loadContracts(database: Database, install: string, contractIds: string[]) {
@@ -122,8 +118,7 @@ async function loadOnProjects(
 }
 
 async function loadAddresses(
-  database: Database,
-  digestOf: SecretBox['digest'],
+  { database, box }: Storage,
   install: string,
   entries: readonly ImportEntry[],
 ): Promise<Map<string, string[]>> {
@@ -131,7 +126,7 @@ async function loadAddresses(
   for (const { person } of entries) {
     if (person === null || !('workEmail' in person)) continue;
     const address = toAddress(person.workEmail);
-    addressOf.set(digestOf(address), address);
+    addressOf.set(digestOf(box, address), address);
   }
   const rows = await database.kysely
     .selectFrom('person')

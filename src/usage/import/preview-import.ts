@@ -1,6 +1,13 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import type { Counts } from '../../domain/usage.ts';
-import type { ImportSummary, ReplacedImport, StagingStore } from './staging-store.ts';
+import type { Storage } from '../../keys/storage.ts';
+import {
+  type ImportSummary,
+  keepStagingSummary,
+  type ReplacedImport,
+  replacedByStaging,
+  summariseStaging,
+} from './staging-store.ts';
 
 /** What would count, and what would no longer count. */
 export interface ImportPreview extends ImportSummary {
@@ -9,9 +16,7 @@ export interface ImportPreview extends ImportSummary {
   replaces: ReplacedImport[];
 }
 
-interface PreviewDeps {
-  database: Database;
-  staging: StagingStore;
+interface PreviewDeps extends Storage {
   signal: AbortSignal;
   onProgress(says: string): void;
 }
@@ -20,20 +25,20 @@ const pageLines = 5000;
 
 /** Page by page, so that no query takes long however many lines there are. */
 export async function previewImport(
-  { database, staging, signal, onProgress }: PreviewDeps,
+  deps: PreviewDeps,
   id: number,
   lines: number,
   lastLine: number,
 ): Promise<ImportPreview> {
-  const summary = await staging.summarise(id);
-  await inTransaction(database, (tx) => staging.keepSummary(tx, id, lines, summary));
+  const summary = await summariseStaging(deps, id);
+  await inTransaction(deps.database, (tx) => keepStagingSummary(tx, id, lines, summary));
   const replaced = new Map<number, ReplacedImport>();
   for (let from = 1; from <= lastLine; from += pageLines) {
-    signal.throwIfAborted();
-    for (const one of await staging.replacedBy(id, from, from + pageLines - 1)) {
+    deps.signal.throwIfAborted();
+    for (const one of await replacedByStaging(deps, id, from, from + pageLines - 1)) {
       replaced.set(one.importId, addUp(replaced.get(one.importId), one));
     }
-    onProgress(`${from} of ${lastLine} lines compared with earlier imports`);
+    deps.onProgress(`${from} of ${lastLine} lines compared with earlier imports`);
   }
   const replaces = [...replaced.values()].sort((one, other) => one.importId - other.importId);
   return { lines, ...summary, replaces };

@@ -1,6 +1,7 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Day } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import { type Line, readLines } from '../../lib/read-lines.ts';
@@ -14,16 +15,20 @@ import {
   type ReadValues,
   toImportColumn,
 } from './entry.ts';
-import type { KnownPeople, KnownPeopleStore } from './known-people-store.ts';
+import { type KnownPeople, loadKnownPeople } from './known-people-store.ts';
 import { parseEntry } from './parse-entry.ts';
 import { type ImportPreview, previewImport } from './preview-import.ts';
 import { createCsvReader } from './read-csv-line.ts';
-import type { NewImport, StagedLine, StagingStore } from './staging-store.ts';
+import {
+  addStagedLines,
+  beginStaging,
+  dropStaging,
+  type NewImport,
+  type StagedLine,
+  stagedLineLike,
+} from './staging-store.ts';
 
-export interface StageDeps {
-  database: Database;
-  staging: StagingStore;
-  people: KnownPeopleStore;
+export interface StageDeps extends Storage {
   clock: Clock;
   signal: AbortSignal;
   onProgress(says: string): void;
@@ -57,21 +62,21 @@ const keptMs = 3_600_000;
  * @throws AppError `conflict` where it took so long that another process gave it up; any error of the chunks
  */
 export async function stageImport(deps: StageDeps, file: ImportFile): Promise<Staged> {
-  const { database, staging, clock } = deps;
+  const { database, clock } = deps;
   const { install, fileName, actor } = file;
   const begun = { install, fileName, actor, keptUntil: instantIn(clock, keptMs) };
-  const id = await inTransaction(database, (tx) => staging.begin(tx, begun));
+  const id = await inTransaction(database, (tx) => beginStaging(tx, begun));
   try {
     const { faults, faultCount, lines, lastLine } = await stageLines(deps, id, file);
     if (faultCount === 0) {
       const preview = await previewImport(deps, id, lines, lastLine);
       return { outcome: 'staged', id, preview };
     }
-    await inTransaction(database, (tx) => staging.drop(tx, id));
+    await inTransaction(database, (tx) => dropStaging(tx, id));
     return { outcome: 'faulty', faults, faultCount };
   } catch (error) {
     // If this fails too, the import is given up when its time is over.
-    await inTransaction(database, (tx) => staging.drop(tx, id)).catch(() => undefined);
+    await inTransaction(database, (tx) => dropStaging(tx, id)).catch(() => undefined);
     throw error;
   }
 }
@@ -103,9 +108,9 @@ async function stageChunk(
   install: string,
   chunk: readonly ReadEntry[],
 ): Promise<LineFault[]> {
-  const { database, staging, people, clock } = deps;
+  const { database, clock } = deps;
   const entries = chunk.flatMap((read) => ('entry' in read ? [read.entry] : []));
-  const known = await people.load(install, entries);
+  const known = await loadKnownPeople(deps, install, entries);
   const resolved = chunk.map((read) => {
     const { line } = read;
     if ('fault' in read) return read;
@@ -116,7 +121,7 @@ async function stageChunk(
   });
   const lines = resolved.filter((one): one is StagedLine => !('fault' in one));
   const keptUntil = instantIn(clock, keptMs);
-  const added = await inTransaction(database, (tx) => staging.add(tx, id, lines, keptUntil));
+  const added = await inTransaction(database, (tx) => addStagedLines(deps, tx, id, lines, keptUntil));
   if (added === 'given_up') {
     throw new AppError('conflict', 'The import took too long and was given up: begin it again');
   }
@@ -124,7 +129,7 @@ async function stageChunk(
   for (const one of resolved) {
     if ('fault' in one) faults.push(one);
     else if (!added.has(one.line)) {
-      const first = await staging.lineLike(id, one);
+      const first = await stagedLineLike(deps, id, one);
       faults.push({ line: one.line, fault: `is of the same person and day as line ${first}` });
     }
   }

@@ -1,34 +1,12 @@
 import { sql } from 'kysely';
-import type { Database, Transaction } from '../../db/database.ts';
+import type { Transaction } from '../../db/database.ts';
 import { jsonRows } from '../../db/json-list.ts';
 import type { Row } from '../../db/schema.ts';
 import type { Counts, Day } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { countsMost } from './import-store.ts';
 
-/** The SQL of imports that do not count yet, or never will. */
-export interface StagingStore {
-  /** @returns its id */
-  begin(tx: Transaction, import_: NewImport): Promise<number>;
-  /**
-   * Adds lines and extends the time of the import; adds nothing where the import was given up.
-   *
-   * @returns the lines that were added; a line whose person, work and day is already there is not
-   */
-  add(tx: Transaction, id: number, lines: readonly StagedLine[], keptUntil: string): Promise<Set<number> | 'given_up'>;
-  /** The line of the same person, work and day. */
-  lineLike(id: number, line: StagedLine): Promise<number>;
-  summarise(id: number): Promise<ImportSummary>;
-  keepSummary(tx: Transaction, id: number, lines: number, summary: ImportSummary): Promise<void>;
-  /** What counts now and would be replaced by these lines of a file, both ends included. */
-  replacedBy(id: number, from: number, to: number): Promise<ReplacedImport[]>;
-  /** Gives an import up. */
-  drop(tx: Transaction, id: number): Promise<void>;
-  /** Gives up imports that are still staged although their time is over. */
-  dropStale(tx: Transaction, now: string): Promise<void>;
-  listDropped(): Promise<number[]>;
-  /** @returns how many lines were cleared; with the last of them the import is gone */
-  clear(tx: Transaction, id: number, limit: number): Promise<number>;
-}
+// The SQL of imports that do not count yet, or never will.
 
 export type NewImport = Pick<Row<'usageImport'>, 'install' | 'fileName' | 'actor' | 'keptUntil'>;
 
@@ -53,126 +31,142 @@ export interface ReplacedImport {
 const sumsOf = sql`cast(sum(e.seconds) as bigint) as seconds,
   cast(sum(e.tasks) as bigint) as tasks, cast(sum(e.labels) as bigint) as labels`;
 
-export function createStagingStore(database: Database): StagingStore {
-  const { kysely } = database;
-  return {
-    ...createReports(kysely),
+/** @returns its id */
+export async function beginStaging(
+  tx: Transaction,
+  { install, fileName, actor, keptUntil }: NewImport,
+): Promise<number> {
+  const { id } = await tx
+    .insertInto('usageImport')
+    .values({ install, fileName, actor, keptUntil, state: 'staging' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
 
-    async begin(tx, { install, fileName, actor, keptUntil }) {
-      const { id } = await tx
-        .insertInto('usageImport')
-        .values({ install, fileName, actor, keptUntil, state: 'staging' })
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      return id;
-    },
-
-    async add(tx, id, lines, keptUntil) {
-      const { numUpdatedRows } = await tx
-        .updateTable('usageImport')
-        .set({ keptUntil })
-        .where('id', '=', id)
-        .where('state', '=', 'staging')
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) return 'given_up';
-      if (lines.length === 0) return new Set();
-      const rows = lines.map(({ line, day, workedOnBy, workedOnId, trainerId, ...counts }) => [
-        line,
-        day,
-        workedOnBy,
-        workedOnId,
-        trainerId,
-        counts.seconds,
-        counts.tasks,
-        counts.labels,
-      ]);
-      const added = await sql<{ line: number }>`insert into usage_import_entry
+/**
+ * Adds lines and extends the time of the import; adds nothing where the import was given up.
+ *
+ * @returns the lines that were added; a line whose person, work and day is already there is not
+ */
+export async function addStagedLines(
+  ctx: Storage,
+  tx: Transaction,
+  id: number,
+  lines: readonly StagedLine[],
+  keptUntil: string,
+): Promise<Set<number> | 'given_up'> {
+  const { numUpdatedRows } = await tx
+    .updateTable('usageImport')
+    .set({ keptUntil })
+    .where('id', '=', id)
+    .where('state', '=', 'staging')
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return 'given_up';
+  if (lines.length === 0) return new Set();
+  const rows = lines.map(({ line, day, workedOnBy, workedOnId, trainerId, ...counts }) => [
+    line,
+    day,
+    workedOnBy,
+    workedOnId,
+    trainerId,
+    counts.seconds,
+    counts.tasks,
+    counts.labels,
+  ]);
+  const added = await sql<{ line: number }>`insert into usage_import_entry
         (import_id, line, day, worked_on_by, worked_on_id, trainer_id, seconds, tasks, labels)
         select ${id}, cast(value ->> 0 as bigint), value ->> 1, value ->> 2, value ->> 3, value ->> 4,
         cast(value ->> 5 as bigint), cast(value ->> 6 as bigint), cast(value ->> 7 as bigint)
-        from ${jsonRows(database, rows)} as given where true
+        from ${jsonRows(ctx.database, rows)} as given where true
         on conflict (day, worked_on_by, worked_on_id, trainer_id, import_id) do nothing
         returning line`.execute(tx);
-      return new Set(added.rows.map(({ line }) => line));
-    },
-
-    async keepSummary(tx, id, lines, { people, firstDay, lastDay }) {
-      const kept = { lines, people, firstDay, lastDay };
-      await tx.updateTable('usageImport').set(kept).where('id', '=', id).execute();
-    },
-
-    async drop(tx, id) {
-      const all = tx.updateTable('usageImport').set({ state: 'dropped' });
-      await all.where('id', '=', id).where('state', '=', 'staging').execute();
-    },
-
-    async dropStale(tx, now) {
-      const all = tx.updateTable('usageImport').set({ state: 'dropped' });
-      await all.where('state', '=', 'staging').where('keptUntil', '<', now).execute();
-    },
-
-    async clear(tx, id, limit) {
-      const { numAffectedRows = 0n } = await sql`delete from usage_import_entry
-        where import_id = ${id} and line in (select line from usage_import_entry
-          where import_id = ${id} order by line limit ${limit})`.execute(tx);
-      const cleared = Number(numAffectedRows);
-      if (cleared < limit) await tx.deleteFrom('usageImport').where('id', '=', id).execute();
-      return cleared;
-    },
-  };
+  return new Set(added.rows.map(({ line }) => line));
 }
 
-function createReports(
-  kysely: Database['kysely'],
-): Pick<StagingStore, 'lineLike' | 'summarise' | 'replacedBy' | 'listDropped'> {
-  return {
-    async lineLike(id, { day, workedOnBy, workedOnId, trainerId }) {
-      const { line } = await kysely
-        .selectFrom('usageImportEntry')
-        .select('line')
-        .where('importId', '=', id)
-        .where('day', '=', day)
-        .where('workedOnBy', '=', workedOnBy)
-        .where('workedOnId', '=', workedOnId)
-        .where('trainerId', '=', trainerId)
-        .executeTakeFirstOrThrow();
-      return line;
-    },
+export async function keepStagingSummary(
+  tx: Transaction,
+  id: number,
+  lines: number,
+  { people, firstDay, lastDay }: ImportSummary,
+): Promise<void> {
+  const kept = { lines, people, firstDay, lastDay };
+  await tx.updateTable('usageImport').set(kept).where('id', '=', id).execute();
+}
 
-    async summarise(id) {
-      const query = sql<Omit<ImportSummary, 'sums'> & Counts>`select
-        count(distinct e.trainer_id) as people,
-        count(distinct case when e.worked_on_by = 'contract' then e.worked_on_id end) as contracts,
-        count(distinct case when e.worked_on_by = 'project' then e.worked_on_id end) as projects,
-        count(distinct e.day) as days, min(e.day) as first_day, max(e.day) as last_day, ${sumsOf}
-        from usage_import_entry e where e.import_id = ${id}`;
-      const { rows } = await query.execute(kysely);
-      const [{ seconds, tasks, labels, ...counted }] = rows as [(typeof rows)[number]];
-      return { ...counted, sums: { seconds, tasks, labels } };
-    },
+/** Gives an import up. */
+export async function dropStaging(tx: Transaction, id: number): Promise<void> {
+  const all = tx.updateTable('usageImport').set({ state: 'dropped' });
+  await all.where('id', '=', id).where('state', '=', 'staging').execute();
+}
 
-    async replacedBy(id, from, to) {
-      const query = sql<{ importId: number; lines: number } & Counts>`
-        select e.import_id, count(*) as lines, ${sumsOf}
-        from usage_import_entry mine
-        join usage_import me on me.id = mine.import_id
-        join usage_import_entry e on e.day = mine.day and e.worked_on_by = mine.worked_on_by
-          and e.worked_on_id = mine.worked_on_id and e.trainer_id = mine.trainer_id
-        join usage_import i on i.id = e.import_id and i.install = me.install
-        where mine.import_id = ${id} and mine.line >= ${from} and mine.line <= ${to}
-        and ${countsMost} group by e.import_id order by e.import_id`;
-      const { rows } = await query.execute(kysely);
-      return rows.map(({ importId, lines, ...sums }) => ({ importId, lines, sums }));
-    },
+/** Gives up imports that are still staged although their time is over. */
+export async function dropStaleStagings(tx: Transaction, now: string): Promise<void> {
+  const all = tx.updateTable('usageImport').set({ state: 'dropped' });
+  await all.where('state', '=', 'staging').where('keptUntil', '<', now).execute();
+}
 
-    async listDropped() {
-      const rows = await kysely
-        .selectFrom('usageImport')
-        .select('id')
-        .where('state', '=', 'dropped')
-        .orderBy('id')
-        .execute();
-      return rows.map(({ id }) => id);
-    },
-  };
+/** @returns how many lines were cleared; with the last of them the import is gone */
+export async function clearStaging(tx: Transaction, id: number, limit: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`delete from usage_import_entry
+        where import_id = ${id} and line in (select line from usage_import_entry
+          where import_id = ${id} order by line limit ${limit})`.execute(tx);
+  const cleared = Number(numAffectedRows);
+  if (cleared < limit) await tx.deleteFrom('usageImport').where('id', '=', id).execute();
+  return cleared;
+}
+
+/** The line of the same person, work and day. */
+export async function stagedLineLike(
+  ctx: Storage,
+  id: number,
+  { day, workedOnBy, workedOnId, trainerId }: StagedLine,
+): Promise<number> {
+  const { line } = await ctx.database.kysely
+    .selectFrom('usageImportEntry')
+    .select('line')
+    .where('importId', '=', id)
+    .where('day', '=', day)
+    .where('workedOnBy', '=', workedOnBy)
+    .where('workedOnId', '=', workedOnId)
+    .where('trainerId', '=', trainerId)
+    .executeTakeFirstOrThrow();
+  return line;
+}
+
+export async function summariseStaging(ctx: Storage, id: number): Promise<ImportSummary> {
+  const query = sql<Omit<ImportSummary, 'sums'> & Counts>`select
+    count(distinct e.trainer_id) as people,
+    count(distinct case when e.worked_on_by = 'contract' then e.worked_on_id end) as contracts,
+    count(distinct case when e.worked_on_by = 'project' then e.worked_on_id end) as projects,
+    count(distinct e.day) as days, min(e.day) as first_day, max(e.day) as last_day, ${sumsOf}
+    from usage_import_entry e where e.import_id = ${id}`;
+  const { rows } = await query.execute(ctx.database.kysely);
+  const [{ seconds, tasks, labels, ...counted }] = rows as [(typeof rows)[number]];
+  return { ...counted, sums: { seconds, tasks, labels } };
+}
+
+/** What counts now and would be replaced by these lines of a file, both ends included. */
+export async function replacedByStaging(ctx: Storage, id: number, from: number, to: number): Promise<ReplacedImport[]> {
+  const query = sql<{ importId: number; lines: number } & Counts>`
+    select e.import_id, count(*) as lines, ${sumsOf}
+    from usage_import_entry mine
+    join usage_import me on me.id = mine.import_id
+    join usage_import_entry e on e.day = mine.day and e.worked_on_by = mine.worked_on_by
+      and e.worked_on_id = mine.worked_on_id and e.trainer_id = mine.trainer_id
+    join usage_import i on i.id = e.import_id and i.install = me.install
+    where mine.import_id = ${id} and mine.line >= ${from} and mine.line <= ${to}
+    and ${countsMost} group by e.import_id order by e.import_id`;
+  const { rows } = await query.execute(ctx.database.kysely);
+  return rows.map(({ importId, lines, ...sums }) => ({ importId, lines, sums }));
+}
+
+export async function listDroppedStagings(ctx: Storage): Promise<number[]> {
+  const rows = await ctx.database.kysely
+    .selectFrom('usageImport')
+    .select('id')
+    .where('state', '=', 'dropped')
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
 }

@@ -1,7 +1,7 @@
 import type { Adapter } from '../../adapters/adapter.ts';
 import type { LinkEvidence } from '../../domain/evidence.ts';
 import { statusOfLink } from '../../domain/evidence-status.ts';
-import type { RouteLink } from '../../memberships/link-router.ts';
+import type { RouteLink } from '../../domain/route.ts';
 import { usageScopeOf } from '../../memberships/wall.ts';
 
 /** The work scope of a link, with the group and the time zone of its project. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Adapter, UsageObservation } from '../../adapters/adapter.ts';
 import { AppError } from '../../domain/errors.ts';
-import type { SecretBox } from '../../keys/secret-box.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { mapAtOnce } from '../../lib/at-once.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
@@ -10,16 +10,14 @@ import { callTool } from '../../tools/call-tool.ts';
 import type { WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import type { Reading } from './merge-items.ts';
-import { freezeWork, type MemberWork, mergeWork } from './merge-work.ts';
+import { freezeWork, mergeWork } from './merge-work.ts';
 import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim } from './scope-store.ts';
 import { createIsAddressOf } from './whose-work.ts';
-import type { WorkStore } from './work-store.ts';
+import { findChangedWork, seenAt, updateWork, type WorkChange } from './work-store.ts';
 
-export interface MergeReadingDeps {
+export interface MergeReadingDeps extends Storage {
   adapters: ReadonlyMap<string, Adapter>;
-  work: WorkStore;
-  box: Pick<SecretBox, 'digest'>;
   lookbackMs: number;
   /** Whether work on a deleted task stays reported. */
   deletedTasks: 'keep' | 'lower';
@@ -58,7 +56,7 @@ const writtenAtOnce = 10;
 /** Merges a whole reading into what is known of the members' work. */
 export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, signal: AbortSignal): Promise<void> {
   const { claim, workScope, members, observations, isComplete } = ended;
-  const seen = isComplete ? await deps.work.seenAt(claim) : new Set<string>();
+  const seen = isComplete ? await seenAt(deps, claim) : new Set<string>();
   const concerned = members.filter(({ memberId }) => observations.has(memberId) || seen.has(memberId));
   const missing = concerned.filter(({ memberId, isIn }) => isIn && !observations.has(memberId));
   const confirmed = new Set(
@@ -79,8 +77,6 @@ export async function mergeReading(deps: MergeReadingDeps, ended: EndedReading, 
   }
 }
 
-type Merge = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
-
 interface MemberReading {
   observationsOf(member: ScopeMember): UsageObservation[];
   canLower(member: ScopeMember): boolean;
@@ -90,7 +86,7 @@ function createMerge(
   deps: MergeReadingDeps,
   { workScope: { timeZone }, beganAt, isFirst, tasks }: EndedReading,
   { observationsOf, canLower }: MemberReading,
-): Merge {
+): WorkChange {
   const { lookbackMs, deletedTasks } = deps;
   const firstDay = firstReadDay(deps);
   const toReading = (member: ScopeMember, lowers: boolean): Reading => ({
@@ -111,13 +107,13 @@ async function mergeBatch(
   deps: MergeReadingDeps,
   claim: ScopeClaim,
   batch: readonly ScopeMember[],
-  merge: Merge,
+  merge: WorkChange,
 ): Promise<void> {
-  const { clock, work } = deps;
+  const { clock } = deps;
   const window = { firstDay: firstReadDay(deps), now: toInstant(clock.now()) };
-  const changed = await work.findChanged(claim, batch, window, (member, known) => merge(member, known, false));
+  const changed = await findChangedWork(deps, claim, batch, window, (member, known) => merge(member, known, false));
   for (const part of chunksOf(changed, writtenAtOnce)) {
-    const holds = await work.update(claim, part, window, merge);
+    const holds = await updateWork(deps, claim, part, window, merge);
     if (!holds) throw new AppError('unavailable', 'The reading took so long that another has begun');
     await nextTurn();
   }

@@ -1,25 +1,25 @@
-import type { Adapter, Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
+import type { Member, UsageNote, UsageObservation, UsageRequest } from '../../adapters/adapter.ts';
 import { AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import { backoffMs } from '../../lib/backoff.ts';
-import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
+import { instantIn, toInstant } from '../../lib/clock.ts';
 import type { Polling } from '../../lib/loop.ts';
 import { maskText } from '../../lib/mask.ts';
 import { withSpan } from '../../lib/tracing.ts';
 import { callTool } from '../../tools/call-tool.ts';
 import { readGroup } from '../../tools/read-group.ts';
-import type { ContractSourceStore } from './contract-source-store.ts';
+import { listInhabitedGroups, listWorkLinks } from './contract-source-store.ts';
 import { findScopes, type ScopeOf, scopeKey, type WorkScope } from './find-scopes.ts';
 import { firstReadDay } from './look-back.ts';
 import { type CollectedReading, type MergeReadingDeps, mergeReading } from './merge-reading.ts';
-import type { ScopeClaim, ScopeStore } from './scope-store.ts';
+import { loadAccounts, loadMembers } from './scope-member-store.ts';
+import { claimScope, postponeScope, type ScopeClaim, settleScope } from './scope-store.ts';
 import { sayScopeTrouble, worsen } from './scope-trouble.ts';
-import type { Arrived, WaitingMembership, WaitingStore } from './waiting-store.ts';
+import { type Arrived, listWaitingIn, settleArrived, type WaitingMembership } from './waiting-store.ts';
 import { assignWork, createIsAddressOf } from './whose-work.ts';
+import { lookAgainAtMembers } from './work-store.ts';
 
-export interface ReadScopeDeps extends ResolveDeps, MergeReadingDeps, Polling {
-  scopes: ScopeStore;
-  contractSources: ContractSourceStore;
+export interface ReadScopeDeps extends MergeReadingDeps, Polling {
   scopeOf: ScopeOf;
   alerts: Alerts;
   /** How long one reading may take. */
@@ -34,14 +34,9 @@ const overlapMs = 10 * 60_000;
 const completeEveryMs = 20 * 3_600_000;
 
 /** All scopes in which trainers may work, by `scopeKey`. */
-export async function listScopes({
-  contractSources,
-  scopeOf,
-}: Pick<ReadScopeDeps, 'contractSources' | 'scopeOf'>): Promise<Map<string, WorkScope>> {
-  const inhabited = new Set(
-    (await contractSources.inhabitedGroups()).map((one) => JSON.stringify([one.tool, one.groupId])),
-  );
-  return findScopes(await contractSources.links(), scopeOf, ({ tool, groupId }) =>
+export async function listWorkScopes(deps: ReadScopeDeps): Promise<Map<string, WorkScope>> {
+  const inhabited = new Set((await listInhabitedGroups(deps)).map((one) => JSON.stringify([one.tool, one.groupId])));
+  return findScopes(await listWorkLinks(deps), deps.scopeOf, ({ tool, groupId }) =>
     inhabited.has(JSON.stringify([tool, groupId])),
   );
 }
@@ -53,14 +48,14 @@ export async function listScopes({
  * @returns false where no scope was due
  */
 export async function readNextScope(deps: ReadScopeDeps, signal: AbortSignal, tool?: string): Promise<boolean> {
-  const { scopes, clock, timeoutMs = readingMs } = deps;
+  const { clock, timeoutMs = readingMs } = deps;
   const now = toInstant(clock.now());
-  const claim = await scopes.claim(now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
+  const claim = await claimScope(deps, now, instantIn(clock, timeoutMs + leaseSlackMs), tool);
   if (claim === null) return false;
-  const workScope = (await listScopes(deps)).get(scopeKey(claim));
+  const workScope = (await listWorkScopes(deps)).get(scopeKey(claim));
   const nothing = { beganAt: now, isComplete: false, gap: null };
   // No trainer works in the scope any more, or the configuration leads elsewhere.
-  if (workScope === undefined) await scopes.settle(claim, nothing);
+  if (workScope === undefined) await settleScope(deps, claim, nothing);
   else {
     const attributes = { 'gangway.tool': claim.tool, 'gangway.scope': claim.scope };
     await withSpan('read work', { parent: null, attributes }, () => readClaimed(deps, claim, workScope, signal));
@@ -74,26 +69,26 @@ async function readClaimed(
   workScope: WorkScope,
   signal: AbortSignal,
 ): Promise<void> {
-  const { scopes, clock, logger } = deps;
+  const { clock, logger } = deps;
   const { tool, scope } = workScope;
   const beganAt = clock.now();
   try {
     const isComplete = isCompleteDue(claim, beganAt);
     await resolveWaiting(deps, workScope, signal);
-    const accounts = await deps.work.accountsOf(tool, workScope.groupIds);
+    const accounts = await loadAccounts(deps, tool, workScope.groupIds);
     const request = toRequest(deps, claim, workScope, isComplete);
     const collected = await readWork(deps, workScope, request, signal);
     const { observations } = collected;
     // Of former members there are more and more, and of most of them a reading says nothing.
     const concerned = isComplete ? accounts : accounts.filter(({ memberId }) => observations.has(memberId));
-    const known = await deps.work.membersOf(concerned);
+    const known = await loadMembers(deps, concerned);
     const { members, strays } = assignWork(known, observations, createIsAddressOf(deps.box));
     // Converge looks at these members again: it finds their other account or alerts an operator.
-    await deps.work.lookAgain(strays, toInstant(clock.now()));
+    await lookAgainAtMembers(deps, strays, toInstant(clock.now()));
     const reading = { beganAt, isComplete, isFirst: claim.readBeganAt === null };
     await mergeReading(deps, { claim, workScope, members, ...collected, ...reading }, signal);
     const gap = [...collected.gaps].sort().join('; ') || null;
-    await scopes.settle(claim, { beganAt: toInstant(beganAt), isComplete, gap });
+    await settleScope(deps, claim, { beganAt: toInstant(beganAt), isComplete, gap });
     logger.info({ tool, scope, isComplete }, 'The work in a scope was read');
   } catch (thrown) {
     const error = toAppError(thrown);
@@ -109,16 +104,16 @@ interface FailedReading {
 
 /** @param isStopping whether the process stops; then nothing is wrong with the scope */
 async function postpone(
-  { scopes, alerts, clock, logger }: ReadScopeDeps,
+  deps: ReadScopeDeps,
   { claim, workScope, beganAt }: FailedReading,
   error: AppError,
   isStopping: boolean,
 ): Promise<void> {
   const { tool, scope, isLinked } = workScope;
-  const [failure, now] = [maskText(error.message), clock.now()];
-  const nextReadAt = instantIn(clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
+  const [failure, now] = [maskText(error.message), deps.clock.now()];
+  const nextReadAt = instantIn(deps.clock, backoffMs(claim.attempts + 1, error.retryAfterMs));
   if (isStopping) {
-    await scopes.postpone(claim, { failure, nextReadAt, trouble: claim });
+    await postponeScope(deps, claim, { failure, nextReadAt, trouble: claim });
     return;
   }
   const trouble = worsen(claim, {
@@ -129,10 +124,10 @@ async function postpone(
   });
   const says = sayScopeTrouble(trouble, claim.readBeganAt, now);
   const alertedAt = says === null ? trouble.alertedAt : toInstant(now);
-  await scopes.postpone(claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
-  logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
+  await postponeScope(deps, claim, { failure, nextReadAt, trouble: { ...trouble, alertedAt } });
+  deps.logger.warn({ tool, scope, failure }, 'The work in a scope could not be read');
   const since = claim.readBeganAt ?? trouble.failingSince;
-  if (says !== null) alerts.raise('usage_unread', { tool, scope, since, failure }, says);
+  if (says !== null) deps.alerts.raise('usage_unread', { tool, scope, since, failure }, says);
 }
 
 /** A refused token is not a refusal of the scope: once the token is replaced, everything can be read. */
@@ -146,7 +141,7 @@ function isCompleteDue({ completeBeganAt }: ScopeClaim, now: Date): boolean {
 }
 
 function toRequest(
-  deps: Pick<ReadScopeDeps, 'lookbackMs' | 'clock'>,
+  deps: ReadScopeDeps,
   { readBeganAt }: ScopeClaim,
   { timeZone }: WorkScope,
   isComplete: boolean,
@@ -195,12 +190,6 @@ async function collectReading(
   return { observations, tasks, gaps };
 }
 
-interface ResolveDeps {
-  waiting: WaitingStore;
-  adapters: ReadonlyMap<string, Adapter>;
-  clock: Clock;
-}
-
 const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
 
 /**
@@ -210,17 +199,17 @@ const listing = { timeoutMs: 60_000, maxMembers: 50_000 };
  * @throws AppError where the list cannot be read; then the work cannot be read either
  */
 async function resolveWaiting(
-  { waiting, adapters, clock }: ResolveDeps,
+  deps: ReadScopeDeps,
   { tool, groupIds }: { tool: string; groupIds: readonly string[] },
   signal: AbortSignal,
 ): Promise<void> {
-  const adapter = adapters.get(tool);
+  const adapter = deps.adapters.get(tool);
   if (adapter?.listMembers === undefined) return;
   const list = adapter.listMembers.bind(adapter);
-  const byGroup = Map.groupBy(await waiting.waitingIn(tool, groupIds), ({ groupId }) => groupId);
+  const byGroup = Map.groupBy(await listWaitingIn(deps, tool, groupIds), ({ groupId }) => groupId);
   for (const [groupId, ofGroup] of byGroup) {
     const listed = await readGroup(list, groupId, listing, signal);
-    await waiting.settleArrived(matchArrived(ofGroup, listed), toInstant(clock.now()));
+    await settleArrived(deps, matchArrived(ofGroup, listed), toInstant(deps.clock.now()));
   }
 }
 

@@ -1,13 +1,14 @@
 import { toInstant } from '../../lib/clock.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { listScopes, type ReadScopeDeps, readingMs, readNextScope } from './read-scope.ts';
+import { listWorkScopes, type ReadScopeDeps, readingMs, readNextScope } from './read-scope.ts';
+import { countDueScopes, isScopeMissing, keepScopes } from './scope-store.ts';
 
 /** How often the worker looks for scopes that were never read. */
 const discoverEveryMs = 60_000;
 
 /** Reads every scope of a tool that is due, and new scopes at once. */
 export function createReadUsageWorker(deps: ReadScopeDeps, tool: string): Loop {
-  const { scopes, logger, clock } = deps;
+  const { logger, clock } = deps;
   let discoveredAt = Number.NEGATIVE_INFINITY;
   return createLoop({
     name: `read-usage ${tool}`,
@@ -19,15 +20,16 @@ export function createReadUsageWorker(deps: ReadScopeDeps, tool: string): Loop {
     async run(signal) {
       const now = clock.now();
       const isDiscoveryDue = now.getTime() - discoveredAt >= discoverEveryMs;
-      if (isDiscoveryDue || (await scopes.isScopeMissing(tool, toInstant(now)))) {
-        const all = [...(await listScopes(deps)).values()];
-        await scopes.keep(
+      if (isDiscoveryDue || (await isScopeMissing(deps, tool, toInstant(now)))) {
+        const all = [...(await listWorkScopes(deps)).values()];
+        await keepScopes(
+          deps,
           all.filter((workScope) => workScope.tool === tool),
           toInstant(now),
         );
         discoveredAt = now.getTime();
       }
-      if ((await scopes.countDue(toInstant(now), { tool })) === 0) return 'idle';
+      if ((await countDueScopes(deps, toInstant(now), { tool })) === 0) return 'idle';
       return (await readNextScope(deps, signal, tool)) ? 'more' : 'idle';
     },
   });

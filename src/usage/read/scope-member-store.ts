@@ -1,5 +1,5 @@
-import type { Database, Transaction } from '../../db/database.ts';
 import { jsonIds } from '../../db/json-list.ts';
+import type { Storage } from '../../keys/storage.ts';
 
 /** The SQL that reads the members of a scope, as their tool knows them. */
 
@@ -26,13 +26,9 @@ export interface ScopeMember extends ScopeAccount {
 }
 
 /** The memberships of these groups that have, or had, an account, in the order of their ids. */
-export async function loadAccounts(
-  db: Transaction,
-  tool: string,
-  groupIds: readonly string[],
-): Promise<ScopeAccount[]> {
+export async function loadAccounts(ctx: Storage, tool: string, groupIds: readonly string[]): Promise<ScopeAccount[]> {
   if (groupIds.length === 0) return [];
-  const rows = await db
+  const rows = await ctx.database.kysely
     .selectFrom('membership')
     .select(['id', 'memberId', 'trainerId', 'install', 'groupId', 'generation', 'wanted', 'state'])
     .where('tool', '=', tool)
@@ -48,21 +44,21 @@ export async function loadAccounts(
 }
 
 /** The same memberships, with their history. */
-export async function loadMembers(database: Database, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
+export async function loadMembers(ctx: Storage, accounts: readonly ScopeAccount[]): Promise<ScopeMember[]> {
   if (accounts.length === 0) return [];
-  const { kysely } = database;
+  const { database } = ctx;
   const ids = jsonIds(
     database,
     accounts.map(({ membershipId }) => membershipId),
   );
-  const added = await kysely
+  const added = await database.kysely
     .selectFrom('receipt')
     .select((eb) => ['membershipId', eb.fn.min('createdAt').as('at')])
     .where('membershipId', 'in', ids)
     .where('outcome', 'in', ['added', 'invited'])
     .groupBy('membershipId')
     .execute();
-  const addresses = await kysely
+  const addresses = await database.kysely
     .selectFrom('membershipAddress')
     .select(['membershipId', 'workEmailDigest'])
     .where('membershipId', 'in', ids)

@@ -3,25 +3,11 @@ import { type Database, inTransaction, type Transaction } from '../../db/databas
 import { inParts } from '../../db/key-in.ts';
 import { claimRows, isFree } from '../../db/lease.ts';
 import type { Row } from '../../db/schema.ts';
-import { createTurns, type Turns } from '../../lib/turns.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { turnsOf } from '../../lib/turns.ts';
 import { noTrouble, type ScopeTrouble } from './scope-trouble.ts';
 
-/** The only SQL about which scopes are due and how far they were read. */
-export interface ScopeStore {
-  /** Adds scopes that are new. They are due at once. */
-  keep(scopes: readonly KeptScope[], now: string): Promise<void>;
-  /** Makes all of these scopes due. */
-  want(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void>;
-  /** How many scopes are due now: of one tool, or of all. */
-  countDue(now: string, of?: DueFilter): Promise<number>;
-  /** Whether a removal is due in a group whose scope is not known. */
-  isScopeMissing(tool: string, now: string): Promise<boolean>;
-  /** Installs take turns. */
-  claim(now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null>;
-  settle(claim: ScopeClaim, done: DoneReading): Promise<void>;
-  postpone(claim: ScopeClaim, failed: { failure: string; nextReadAt: string; trouble: ScopeTrouble }): Promise<void>;
-  list(): Promise<Row<'usageScope'>[]>;
-}
+// The only SQL about which scopes are due and how far they were read.
 
 export interface ScopeKey {
   tool: string;
@@ -62,113 +48,123 @@ export interface ScopeClaim extends WantedScope, ScopeTrouble {
   gapSince: string | null;
 }
 
-export function createScopeStore(database: Database): ScopeStore {
-  const { kysely } = database;
-  const turns = new Map<string | undefined, Turns>();
+/** Adds scopes that are new. They are due at once. */
+export async function keepScopes(ctx: Storage, scopes: readonly KeptScope[], now: string): Promise<void> {
+  const known = await ctx.database.kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
+  const keys = new Set(known.map(keyOf));
+  const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
+  await inTransaction(ctx.database, (tx) => wantScopes(tx, added, now));
+  await keepGroups(ctx.database, scopes);
+}
 
-  /** @returns undefined where nothing is due */
-  async function nextInstall(tx: Transaction, now: string, tool: string | undefined): Promise<string | undefined> {
-    const rows = await dueScopes(tx, now, tool).select('install').distinct().execute();
-    const toolTurns = turns.get(tool) ?? createTurns();
-    turns.set(tool, toolTurns);
-    const [install] = toolTurns.inOrder(rows.map((row) => row.install));
-    if (install !== undefined) toolTurns.served(install);
-    return install;
-  }
+/** How many scopes are due now: of one tool, or of all. */
+export async function countDueScopes(ctx: Storage, now: string, { tool, dueSince }: DueFilter = {}): Promise<number> {
+  let due = ctx.database.kysely
+    .selectFrom('usageScope')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('nextReadAt', '<=', now);
+  if (tool !== undefined) due = due.where('tool', '=', tool);
+  if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
+  return (await due.executeTakeFirstOrThrow()).n;
+}
 
-  return {
-    async keep(scopes, now) {
-      const known = await kysely.selectFrom('usageScope').select(['tool', 'scope']).execute();
-      const keys = new Set(known.map(keyOf));
-      const added = scopes.filter((workScope) => !keys.has(keyOf(workScope)));
-      await inTransaction(database, (tx) => insert(tx, added, now));
-      await keepGroups(database, scopes);
-    },
+/** Whether a removal is due in a group whose scope is not known. */
+export async function isScopeMissing(ctx: Storage, tool: string, now: string): Promise<boolean> {
+  // A condition on the tool here would make SQLite scan all members of the tool.
+  const due = ctx.database.kysely
+    .selectFrom('membership')
+    .select('tool')
+    .distinct()
+    .where('removeAfter', '<=', now)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('usageScopeGroup')
+            .select('scope')
+            .whereRef('usageScopeGroup.tool', '=', 'membership.tool')
+            .whereRef('usageScopeGroup.groupId', '=', 'membership.groupId'),
+        ),
+      ),
+    );
+  return (await due.execute()).some((row) => row.tool === tool);
+}
 
-    want: (tx, scopes, now) => insert(tx, scopes, now),
+/** Installs take turns. */
+export function claimScope(ctx: Storage, now: string, leasedUntil: string, tool?: string): Promise<ScopeClaim | null> {
+  return inTransaction(ctx.database, async (tx) => {
+    const install = await nextInstall(ctx, tx, now, tool);
+    if (install === undefined) return null;
+    const next = dueScopes(tx, now, tool).selectAll().where('install', '=', install).orderBy('nextReadAt').limit(1);
+    const row = await claimRows(ctx.database, next).executeTakeFirst();
+    if (row === undefined) return null;
+    const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
+    const token = randomUUID();
+    await at(tx, workScope).set({ leaseToken: token, leasedUntil }).execute();
+    return { ...workScope, token, wantedAt: nextReadAt ?? now };
+  });
+}
 
-    async countDue(now, { tool, dueSince } = {}) {
-      let due = kysely
-        .selectFrom('usageScope')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('nextReadAt', '<=', now);
-      if (tool !== undefined) due = due.where('tool', '=', tool);
-      if (dueSince !== undefined) due = due.where('nextReadAt', '>', dueSince);
-      return (await due.executeTakeFirstOrThrow()).n;
-    },
-
-    async isScopeMissing(tool, now) {
-      // A condition on the tool here would make SQLite scan all members of the tool.
-      const due = kysely
-        .selectFrom('membership')
-        .select('tool')
-        .distinct()
-        .where('removeAfter', '<=', now)
-        .where((eb) =>
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom('usageScopeGroup')
-                .select('scope')
-                .whereRef('usageScopeGroup.tool', '=', 'membership.tool')
-                .whereRef('usageScopeGroup.groupId', '=', 'membership.groupId'),
-            ),
-          ),
-        );
-      return (await due.execute()).some((row) => row.tool === tool);
-    },
-
-    claim: (now, leasedUntil, tool) =>
-      inTransaction(database, async (tx) => {
-        const install = await nextInstall(tx, now, tool);
-        if (install === undefined) return null;
-        const next = dueScopes(tx, now, tool).selectAll().where('install', '=', install).orderBy('nextReadAt').limit(1);
-        const row = await claimRows(database, next).executeTakeFirst();
-        if (row === undefined) return null;
-        const { nextReadAt, failure: _, leaseToken: __, leasedUntil: ___, gap: ____, ...workScope } = row;
-        const token = randomUUID();
-        await at(tx, workScope).set({ leaseToken: token, leasedUntil }).execute();
-        return { ...workScope, token, wantedAt: nextReadAt ?? now };
-      }),
-
-    async settle(claim, { beganAt, isComplete, gap }) {
-      const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
-      const found = {
-        ...noTrouble,
-        gap,
-        gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
-      };
-      const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
-      await inTransaction(database, async (tx) => {
-        const held = at(tx, claim).where('leaseToken', '=', claim.token);
-        await held.set({ ...done, ...found, readBeganAt: beganAt, completeBeganAt }).execute();
-        const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
-        await met.set({ nextReadAt: null }).execute();
-      });
-    },
-
-    async postpone(claim, { failure, nextReadAt, trouble }) {
-      const { failingSince, goneSince, refusedAt, alertedAt } = trouble;
-      const failed = {
-        leaseToken: null,
-        leasedUntil: null,
-        failure,
-        nextReadAt,
-        failingSince,
-        goneSince,
-        refusedAt,
-        alertedAt,
-      };
-      await inTransaction(database, (tx) =>
-        at(tx, claim)
-          .set({ ...failed, attempts: claim.attempts + 1 })
-          .where('leaseToken', '=', claim.token)
-          .execute(),
-      );
-    },
-
-    list: () => kysely.selectFrom('usageScope').selectAll().orderBy('tool').orderBy('scope').execute(),
+export async function settleScope(
+  ctx: Storage,
+  claim: ScopeClaim,
+  { beganAt, isComplete, gap }: DoneReading,
+): Promise<void> {
+  const done = { leaseToken: null, leasedUntil: null, attempts: 0, failure: null };
+  const found = {
+    ...noTrouble,
+    gap,
+    gapSince: gap === null ? null : (claim.gapSince ?? beganAt),
   };
+  const completeBeganAt = isComplete ? beganAt : claim.completeBeganAt;
+  await inTransaction(ctx.database, async (tx) => {
+    const held = at(tx, claim).where('leaseToken', '=', claim.token);
+    await held.set({ ...done, ...found, readBeganAt: beganAt, completeBeganAt }).execute();
+    const met = at(tx, claim).where('nextReadAt', '<=', claim.wantedAt);
+    await met.set({ nextReadAt: null }).execute();
+  });
+}
+
+export async function postponeScope(
+  ctx: Storage,
+  claim: ScopeClaim,
+  { failure, nextReadAt, trouble }: { failure: string; nextReadAt: string; trouble: ScopeTrouble },
+): Promise<void> {
+  const { failingSince, goneSince, refusedAt, alertedAt } = trouble;
+  const failed = {
+    leaseToken: null,
+    leasedUntil: null,
+    failure,
+    nextReadAt,
+    failingSince,
+    goneSince,
+    refusedAt,
+    alertedAt,
+  };
+  await inTransaction(ctx.database, (tx) =>
+    at(tx, claim)
+      .set({ ...failed, attempts: claim.attempts + 1 })
+      .where('leaseToken', '=', claim.token)
+      .execute(),
+  );
+}
+
+export function listScopes(ctx: Storage): Promise<Row<'usageScope'>[]> {
+  return ctx.database.kysely.selectFrom('usageScope').selectAll().orderBy('tool').orderBy('scope').execute();
+}
+
+/** @returns undefined where nothing is due */
+async function nextInstall(
+  ctx: Storage,
+  tx: Transaction,
+  now: string,
+  tool: string | undefined,
+): Promise<string | undefined> {
+  const rows = await dueScopes(tx, now, tool).select('install').distinct().execute();
+  const turns = turnsOf(ctx.database, `usage ${tool ?? ''}`);
+  const [install] = turns.inOrder(rows.map((row) => row.install));
+  if (install !== undefined) turns.served(install);
+  return install;
 }
 
 function at(tx: Transaction, { tool, scope }: ScopeKey) {
@@ -180,7 +176,8 @@ function dueScopes(tx: Transaction, now: string, tool: string | undefined) {
   return tool === undefined ? due : due.where('tool', '=', tool);
 }
 
-async function insert(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void> {
+/** Makes scopes due now, and adds those that are new. */
+export async function wantScopes(tx: Transaction, scopes: readonly WantedScope[], now: string): Promise<void> {
   for (const part of inParts(scopes)) {
     const rows = part.map(({ tool, scope, install }) => ({ tool, scope, install, nextReadAt: now }));
     await tx

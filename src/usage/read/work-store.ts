@@ -1,51 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Database, inTransaction, type Transaction } from '../../db/database.ts';
+import { inTransaction, type Transaction } from '../../db/database.ts';
 import { jsonTexts } from '../../db/json-list.ts';
 import { inParts } from '../../db/key-in.ts';
 import { type Counts, type Day, noCounts } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { lookAtSettled } from '../../memberships/look-store.ts';
 import { toItemColumns } from './item-row.ts';
 import { loadGenerations, loadPeople, loadWorks, totalsOf } from './load-work.ts';
 import type { Item } from './merge-items.ts';
 import { type MemberWork, noWork, type ObservedDay, type Totals } from './merge-work.ts';
-import { loadAccounts, loadMembers, type ScopeAccount, type ScopeMember } from './scope-member-store.ts';
+import type { ScopeMember } from './scope-member-store.ts';
 import type { ScopeClaim, ScopeKey } from './scope-store.ts';
 
-/** The SQL of the work that was seen: its items and its days. */
-export interface WorkStore {
-  /** The memberships of these groups that have, or had, an account, as they are now. */
-  accountsOf(tool: string, groupIds: readonly string[]): Promise<ScopeAccount[]>;
-  /** The same memberships, with their history. */
-  membersOf(accounts: readonly ScopeAccount[]): Promise<ScopeMember[]>;
-  /** Has converge look at the wanted ones of these members in the tool. */
-  lookAgain(members: readonly ScopeMember[], now: string): Promise<void>;
-  /** The members whose work was seen in a scope. */
-  seenAt(workScope: ScopeKey): Promise<Set<string>>;
-  /** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
-  listFallen(trainerIds?: readonly string[]): Promise<FallenTotal[]>;
-  /**
-   * The members with work that `change` makes different from what is known, and those that only `update` can judge. All
-   * are looked up together, because most readings bring little that is new.
-   */
-  findChanged(
-    claim: ScopeClaim,
-    members: readonly ScopeMember[],
-    window: { firstDay: Day; now: string },
-    change: (member: ScopeMember, known: MemberWork) => MemberWork,
-  ): Promise<ScopeMember[]>;
-  /**
-   * Changes what is known of these members' work in one transaction, while the claim holds.
-   *
-   * @param change gets what is known, and whether the membership has ended since
-   * @returns false where the claim no longer holds
-   */
-  update(
-    claim: ScopeClaim,
-    members: readonly ScopeMember[],
-    window: { firstDay: Day; now: string },
-    change: (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork,
-  ): Promise<boolean>;
-}
+// The SQL of the work that was seen: its items and its days.
 
 /** A running total that is below what was counted. */
 export interface FallenTotal extends ScopeKey {
@@ -55,89 +22,108 @@ export interface FallenTotal extends ScopeKey {
   fallen: Counts;
 }
 
-export function createWorkStore(database: Database): WorkStore {
-  const { kysely } = database;
-  return {
-    accountsOf: (tool, groupIds) => loadAccounts(kysely, tool, groupIds),
+/** Has converge look at the wanted ones of these members in the tool. */
+export async function lookAgainAtMembers(ctx: Storage, members: readonly ScopeMember[], now: string): Promise<void> {
+  if (members.length === 0) return;
+  await inTransaction(ctx.database, async (tx) => {
+    for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
+  });
+}
 
-    membersOf: (accounts) => loadMembers(database, accounts),
+/** The members whose work was seen in a scope. */
+export async function seenAt(ctx: Storage, { tool, scope }: ScopeKey): Promise<Set<string>> {
+  const rows = await ctx.database.kysely
+    .selectFrom('usagePerson')
+    .select('memberId')
+    .where('tool', '=', tool)
+    .where('scope', '=', scope)
+    .execute();
+  return new Set(rows.map(({ memberId }) => memberId));
+}
 
-    async lookAgain(members, now) {
-      if (members.length === 0) return;
-      await inTransaction(database, async (tx) => {
-        for (const { membershipId } of members) await lookAtSettled(tx, membershipId, now);
-      });
-    },
+/** Totals that are below what was counted while the trainer is in: of these trainers, or of all. */
+export async function listFallenTotals(ctx: Storage, trainerIds?: readonly string[]): Promise<FallenTotal[]> {
+  let all = ctx.database.kysely
+    .selectFrom('usagePerson')
+    .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
+    .where('fallenSince', 'is not', null)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('membership')
+          .select('membership.id')
+          .whereRef('membership.tool', '=', 'usagePerson.tool')
+          .whereRef('membership.memberId', '=', 'usagePerson.memberId')
+          .where('membership.wanted', '=', true),
+      ),
+    );
+  if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(ctx.database, trainerIds));
+  const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
+  return rows.map(({ fallenSince, totals, ...of }) => {
+    const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
+    return { ...of, since: fallenSince ?? '', fallen };
+  });
+}
 
-    async seenAt({ tool, scope }) {
-      const rows = await kysely
-        .selectFrom('usagePerson')
-        .select('memberId')
-        .where('tool', '=', tool)
-        .where('scope', '=', scope)
-        .execute();
-      return new Set(rows.map(({ memberId }) => memberId));
-    },
+/**
+ * The members with work that `change` makes different from what is known, and those that only `update` can judge. All
+ * are looked up together, because most readings bring little that is new.
+ */
+export async function findChangedWork(
+  ctx: Storage,
+  claim: ScopeClaim,
+  members: readonly ScopeMember[],
+  { firstDay, now }: { firstDay: Day; now: string },
+  change: (member: ScopeMember, known: MemberWork) => MemberWork,
+): Promise<ScopeMember[]> {
+  const ids = members.map(({ memberId }) => memberId);
+  const people = await loadPeople(ctx.database.kysely, claim, ids);
+  const generations = await loadGenerations(
+    ctx.database.kysely,
+    members.map(({ membershipId }) => membershipId),
+  );
+  // Members who are new, were removed since or share an account are for `update`.
+  const steady = members.flatMap((member) => {
+    const person = people.get(member.memberId);
+    const isSteady =
+      person?.trainerId === member.trainerId &&
+      person.generation === member.generation &&
+      generations.get(member.membershipId) === member.generation;
+    return isSteady ? [{ member, person }] : [];
+  });
+  const totals = new Map(steady.map(({ member, person }) => [member.memberId, totalsOf(person)]));
+  const works = await loadWorks(ctx.database.kysely, claim, totals, firstDay);
+  const unchanged = steady.filter(({ member, person }) => {
+    const known = works.get(member.memberId) ?? noWork;
+    const work = change(member, known);
+    const columns = toTotalColumns(work, person, now);
+    const isSameTotal = columns.totals === person.totals && columns.fallenSince === person.fallenSince;
+    return isSameTotal && areSame(known.items, work.items) && areSame(known.days, work.days);
+  });
+  const settled = new Set(unchanged.map(({ member }) => member));
+  return members.filter((member) => !settled.has(member));
+}
 
-    async listFallen(trainerIds) {
-      let all = kysely
-        .selectFrom('usagePerson')
-        .select(['tool', 'scope', 'trainerId', 'fallenSince', 'totals'])
-        .where('fallenSince', 'is not', null)
-        .where((eb) =>
-          eb.exists(
-            eb
-              .selectFrom('membership')
-              .select('membership.id')
-              .whereRef('membership.tool', '=', 'usagePerson.tool')
-              .whereRef('membership.memberId', '=', 'usagePerson.memberId')
-              .where('membership.wanted', '=', true),
-          ),
-        );
-      if (trainerIds !== undefined) all = all.where('trainerId', 'in', jsonTexts(database, trainerIds));
-      const rows = await all.orderBy('tool').orderBy('scope').orderBy('trainerId').execute();
-      return rows.map(({ fallenSince, totals, ...of }) => {
-        const { fallen = noCounts } = JSON.parse(totals ?? '{}') as Partial<Totals>;
-        return { ...of, since: fallenSince ?? '', fallen };
-      });
-    },
+/** Makes what is known of a member's work into what is known now. `hasEnded`: the membership has ended since. */
+export type WorkChange = (member: ScopeMember, known: MemberWork, hasEnded: boolean) => MemberWork;
 
-    async findChanged(claim, members, { firstDay, now }, change) {
-      const ids = members.map(({ memberId }) => memberId);
-      const people = await loadPeople(kysely, claim, ids);
-      const generations = await loadGenerations(
-        kysely,
-        members.map(({ membershipId }) => membershipId),
-      );
-      // Members who are new, were removed since or share an account are for `update`.
-      const steady = members.flatMap((member) => {
-        const person = people.get(member.memberId);
-        const isSteady =
-          person?.trainerId === member.trainerId &&
-          person.generation === member.generation &&
-          generations.get(member.membershipId) === member.generation;
-        return isSteady ? [{ member, person }] : [];
-      });
-      const totals = new Map(steady.map(({ member, person }) => [member.memberId, totalsOf(person)]));
-      const works = await loadWorks(kysely, claim, totals, firstDay);
-      const unchanged = steady.filter(({ member, person }) => {
-        const known = works.get(member.memberId) ?? noWork;
-        const work = change(member, known);
-        const columns = toTotalColumns(work, person, now);
-        const isSameTotal = columns.totals === person.totals && columns.fallenSince === person.fallenSince;
-        return isSameTotal && areSame(known.items, work.items) && areSame(known.days, work.days);
-      });
-      const settled = new Set(unchanged.map(({ member }) => member));
-      return members.filter((member) => !settled.has(member));
-    },
-
-    update: (claim, members, window, change) =>
-      inTransaction(database, async (tx) => {
-        if (!(await holds(tx, claim, window.now))) return false;
-        for (const member of members) await updateMember(tx, claim, member, window, change);
-        return true;
-      }),
-  };
+/**
+ * Changes what is known of these members' work in one transaction, while the claim holds.
+ *
+ * @returns false where the claim no longer holds
+ */
+export function updateWork(
+  ctx: Storage,
+  claim: ScopeClaim,
+  members: readonly ScopeMember[],
+  window: { firstDay: Day; now: string },
+  change: WorkChange,
+): Promise<boolean> {
+  return inTransaction(ctx.database, async (tx) => {
+    if (!(await holds(tx, claim, window.now))) return false;
+    for (const member of members) await updateMember(tx, claim, member, window, change);
+    return true;
+  });
 }
 
 async function updateMember(
@@ -145,7 +131,7 @@ async function updateMember(
   scope: ScopeKey,
   member: ScopeMember,
   { firstDay, now }: { firstDay: Day; now: string },
-  change: Parameters<WorkStore['update']>[3],
+  change: WorkChange,
 ): Promise<void> {
   const { key, person } = await findPerson(tx, scope, member);
   const generation = (await loadGenerations(tx, [member.membershipId])).get(member.membershipId) ?? -1;

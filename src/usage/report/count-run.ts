@@ -1,5 +1,6 @@
 import type { DueLoader } from '../attribute/load-due.ts';
 import { firstOpenDay } from '../read/look-back.ts';
+import { countLedger } from './ledger-store.ts';
 import { loadParts } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { isBrakeOn, type ReportPlan } from './plan-report.ts';
@@ -48,7 +49,7 @@ export async function countRun(
   const wanted = { ...rest, installs: reportedOf(deps, all) };
   const installs = new Map(wanted.installs.map((install) => [install, emptyCount()]));
   const parts: RunCount['parts'] = [];
-  for await (const part of loadParts({ ...deps, due }, wanted)) {
+  for await (const part of loadParts(deps, due, wanted)) {
     if (signal?.aborted) break;
     const contractIds: MarkedPart['contractIds'] = new Map();
     for (const [install, days] of Map.groupBy(part.due, (day) => day.install)) {
@@ -95,14 +96,18 @@ export interface LoweringBrake {
 
 /** Days that are already held count too, wherever in the install they are. */
 export async function decideBrake(
-  { ledger, clock, lookbackMs, maxLoweredFraction }: ReportDeps,
+  deps: ReportDeps,
   install: string,
   { lowered, risen }: InstallCount,
   { acceptsLowered = false }: ReportWanted,
 ): Promise<LoweringBrake> {
-  const { known, held } = await ledger.count(install, firstOpenDay({ now: clock.now(), lookbackMs }));
+  const { known, held } = await countLedger(
+    deps,
+    install,
+    firstOpenDay({ now: deps.clock.now(), lookbackMs: deps.lookbackMs }),
+  );
   const waiting = Math.max(0, held - risen);
-  const allowance = Math.max(0, Math.floor(known * maxLoweredFraction) - waiting);
-  const isOn = isBrakeOn({ lowered: lowered + waiting, known }, maxLoweredFraction);
+  const allowance = Math.max(0, Math.floor(known * deps.maxLoweredFraction) - waiting);
+  const isOn = isBrakeOn({ lowered: lowered + waiting, known }, deps.maxLoweredFraction);
   return { isOff: acceptsLowered, isOn, allowance: acceptsLowered ? lowered : allowance };
 }

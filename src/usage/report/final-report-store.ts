@@ -1,14 +1,9 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { onSame } from '../../db/on-same.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { noteReported } from '../../removals/final-reading-store.ts';
 
-/** The SQL of final readings that are not reported yet. */
-export interface FinalReportStore {
-  /** The first of those whose work has been read; undefined where there is none. */
-  next(now: string): Promise<FinalReport | undefined>;
-  settle(report: FinalReport, reportedAt: string): Promise<void>;
-  postpone(report: FinalReport, reportAfter: string): Promise<void>;
-}
+// The SQL of final readings that are not reported yet.
 
 /** A removal whose final reading is to be reported, and whose work it is. */
 export interface FinalReport {
@@ -20,42 +15,45 @@ export interface FinalReport {
   trainerId: string;
 }
 
-export function createFinalReportStore(database: Database): FinalReportStore {
-  const change = (report: FinalReport, changes: Parameters<typeof noteReported>[2]) =>
-    inTransaction(database, (tx) => noteReported(tx, report, changes));
-
-  return {
-    next: (now) =>
-      database.kysely
-        .selectFrom('finalReading')
-        .innerJoin('membership', 'membership.id', 'finalReading.membershipId')
-        .select(['finalReading.membershipId', 'finalReading.generation', 'finalReading.wantedAt'])
-        .select(['membership.tool', 'membership.groupId', 'membership.trainerId'])
-        .where('finalReading.reportedAt', 'is', null)
-        .where((eb) => eb.or([eb('finalReading.reportAfter', 'is', null), eb('finalReading.reportAfter', '<=', now)]))
-        .where((eb) =>
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom('finalReadingScope')
-                .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
-                .select('finalReadingScope.scope')
-                .whereRef('finalReadingScope.membershipId', '=', 'finalReading.membershipId')
-                .where(({ or, eb: is, ref }) =>
-                  or([
-                    is('usageScope.readBeganAt', 'is', null),
-                    is('usageScope.readBeganAt', '<', ref('finalReading.wantedAt')),
-                  ]),
-                ),
+/** The first of those whose work has been read; undefined where there is none. */
+export function nextFinalReport(ctx: Storage, now: string): Promise<FinalReport | undefined> {
+  return ctx.database.kysely
+    .selectFrom('finalReading')
+    .innerJoin('membership', 'membership.id', 'finalReading.membershipId')
+    .select(['finalReading.membershipId', 'finalReading.generation', 'finalReading.wantedAt'])
+    .select(['membership.tool', 'membership.groupId', 'membership.trainerId'])
+    .where('finalReading.reportedAt', 'is', null)
+    .where((eb) => eb.or([eb('finalReading.reportAfter', 'is', null), eb('finalReading.reportAfter', '<=', now)]))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('finalReadingScope')
+            .leftJoin('usageScope', onSame('usageScope', 'finalReadingScope', ['tool', 'scope']))
+            .select('finalReadingScope.scope')
+            .whereRef('finalReadingScope.membershipId', '=', 'finalReading.membershipId')
+            .where(({ or, eb: is, ref }) =>
+              or([
+                is('usageScope.readBeganAt', 'is', null),
+                is('usageScope.readBeganAt', '<', ref('finalReading.wantedAt')),
+              ]),
             ),
-          ),
-        )
-        .orderBy('finalReading.wantedAt')
-        .limit(1)
-        .executeTakeFirst(),
+        ),
+      ),
+    )
+    .orderBy('finalReading.wantedAt')
+    .limit(1)
+    .executeTakeFirst();
+}
 
-    settle: (report, reportedAt) => change(report, { reportedAt }),
+export function settleFinalReport(ctx: Storage, report: FinalReport, reportedAt: string): Promise<void> {
+  return change(ctx, report, { reportedAt });
+}
 
-    postpone: (report, reportAfter) => change(report, { reportAfter }),
-  };
+export function postponeFinalReport(ctx: Storage, report: FinalReport, reportAfter: string): Promise<void> {
+  return change(ctx, report, { reportAfter });
+}
+
+function change(ctx: Storage, report: FinalReport, changes: Parameters<typeof noteReported>[2]) {
+  return inTransaction(ctx.database, (tx) => noteReported(tx, report, changes));
 }

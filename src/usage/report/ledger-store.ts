@@ -8,28 +8,10 @@ import type { Row } from '../../db/schema.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
 import type { Day } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { beginDay, type LedgerDay, type SendResult, type SentDay, settleDay } from './ledger-day.ts';
 
-/** The only SQL of the ledger: what was reported to the marketplace, and the outcome. */
-export interface LedgerStore {
-  /** The days of one contract, of several, or of a whole install, since a day. */
-  list(of: LedgerScope): Promise<LedgerRow[]>;
-  /** The first day since a given day that was never sent for the last time. */
-  oldestOpen(from: Day): Promise<Day | null>;
-  /** How many days of an install were reported since a day, and how many of them have a held lowering. */
-  count(install: string, from: Day): Promise<{ known: number; held: number }>;
-  /** Commits that these days of one contract are being sent and are in doubt. */
-  begin(of: ContractKey, days: readonly SentDay[], sentAt: string): Promise<void>;
-  /** Stores the outcome of what was begun then, unless another sender has begun since. */
-  settle(
-    of: ContractKey,
-    days: readonly SentDay[],
-    sentAt: string,
-    settled: { result: SendResult; now: string },
-  ): Promise<void>;
-  /** Holds the lowering of days for an operator, or releases it. */
-  holdLowering(install: string, days: readonly LedgerKey[], since: string | null): Promise<void>;
-}
+// The only SQL that writes the ledger: what was reported to the marketplace, and the outcome.
 
 type DayOf = Pick<SentDay, 'trainerId' | 'day'>;
 
@@ -46,82 +28,88 @@ export interface LedgerRow extends LedgerDay, ContractKey {
   reportId: string;
 }
 
-export function createLedgerStore(database: Database): LedgerStore {
-  const { kysely } = database;
-  return {
-    async list(of) {
-      const rows: LedgerRow[] = [];
-      // Page by page: one query for everything would block the thread for too long.
-      for (let page = await listPage(database, of, undefined); ; ) {
-        for (const row of page) rows.push(toLedgerRow(row));
-        if (page.length < pageSize) return rows;
-        await nextTurn();
-        page = await listPage(database, of, page.at(-1));
-      }
-    },
+/** The days of one contract, of several, or of a whole install, since a day. */
+export async function listLedger(ctx: Storage, of: LedgerScope): Promise<LedgerRow[]> {
+  const rows: LedgerRow[] = [];
+  // Page by page: one query for everything would block the thread for too long.
+  for (let page = await listPage(ctx.database, of, undefined); ; ) {
+    for (const row of page) rows.push(toLedgerRow(row));
+    if (page.length < pageSize) return rows;
+    await nextTurn();
+    page = await listPage(ctx.database, of, page.at(-1));
+  }
+}
 
-    async oldestOpen(from) {
-      const { day } = await kysely
-        .selectFrom('usageLedger')
-        .select((eb) => eb.fn.min('day').as('day'))
-        .where('closedAt', 'is', null)
-        .where('day', '>=', from)
-        .executeTakeFirstOrThrow();
-      return day;
-    },
+/** How many days of an install were reported since a day, and how many of them have a held lowering. */
+export async function countLedger(ctx: Storage, install: string, from: Day): Promise<{ known: number; held: number }> {
+  const all = ctx.database.kysely
+    .selectFrom('usageLedger')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('install', '=', install)
+    .where('day', '>=', from);
+  const { n: known } = await all.executeTakeFirstOrThrow();
+  const held = all.where('loweringHeldAt', 'is not', null);
+  const { n } = await held.executeTakeFirstOrThrow();
+  return { known: Number(known), held: Number(n) };
+}
 
-    async count(install, from) {
-      const all = kysely
-        .selectFrom('usageLedger')
-        .select((eb) => eb.fn.countAll<number>().as('n'))
-        .where('install', '=', install)
-        .where('day', '>=', from);
-      const { n: known } = await all.executeTakeFirstOrThrow();
-      const held = all.where('loweringHeldAt', 'is not', null);
-      const { n } = await held.executeTakeFirstOrThrow();
-      return { known: Number(known), held: Number(n) };
+/** Commits that these days of one contract are being sent and are in doubt. */
+export async function beginSending(
+  ctx: Storage,
+  of: ContractKey,
+  days: readonly SentDay[],
+  sentAt: string,
+): Promise<void> {
+  await inTransaction(
+    ctx.database,
+    async (tx) => {
+      const known = await lockDays(ctx.database, tx, of, days);
+      const [old, fresh] = [days.filter(isIn(known)), days.filter((day) => !isIn(known)(day))];
+      const toBegun = (day: SentDay) => toRow(of, beginDay(known.get(keyOf(day)), day, sentAt));
+      await replace(ctx.database, tx, old.map(toBegun));
+      await insertNew(ctx.database, tx, fresh.map(toBegun));
     },
+    { isDurable: true },
+  );
+}
 
-    async begin(of, days, sentAt) {
-      await inTransaction(
-        database,
-        async (tx) => {
-          const known = await lockDays(database, tx, of, days);
-          const [old, fresh] = [days.filter(isIn(known)), days.filter((day) => !isIn(known)(day))];
-          const toBegun = (day: SentDay) => toRow(of, beginDay(known.get(keyOf(day)), day, sentAt));
-          await replace(database, tx, old.map(toBegun));
-          await insertNew(database, tx, fresh.map(toBegun));
-        },
-        { isDurable: true },
-      );
-    },
+/** Stores the outcome of what was begun then, unless another sender has begun since. */
+export async function settleSent(
+  ctx: Storage,
+  of: ContractKey,
+  days: readonly SentDay[],
+  sentAt: string,
+  { result, now }: { result: SendResult; now: string },
+): Promise<void> {
+  await inTransaction(ctx.database, async (tx) => {
+    const known = await lockDays(ctx.database, tx, of, days);
+    const settled = days.flatMap((day) => {
+      const begun = known.get(keyOf(day));
+      // A sender that has begun since has already noted that this is in doubt.
+      if (begun === undefined || begun.sentAt !== sentAt) return [];
+      return [toRow(of, settleDay(begun, day, result, now))];
+    });
+    await replace(ctx.database, tx, settled);
+  });
+}
 
-    async settle(of, days, sentAt, { result, now }) {
-      await inTransaction(database, async (tx) => {
-        const known = await lockDays(database, tx, of, days);
-        const settled = days.flatMap((day) => {
-          const begun = known.get(keyOf(day));
-          // A sender that has begun since has already noted that this is in doubt.
-          if (begun === undefined || begun.sentAt !== sentAt) return [];
-          return [toRow(of, settleDay(begun, day, result, now))];
-        });
-        await replace(database, tx, settled);
-      });
-    },
-
-    async holdLowering(install, days, since) {
-      if (days.length === 0) return;
-      await inTransaction(database, async (tx) => {
-        for (const { contractId, trainerId, day } of days) {
-          await tx
-            .updateTable('usageLedger')
-            .set({ loweringHeldAt: since })
-            .where((eb) => eb.and({ install, contractId, trainerId, day }))
-            .execute();
-        }
-      });
-    },
-  };
+/** Holds the lowering of days for an operator, or releases it. */
+export async function holdLowerings(
+  ctx: Storage,
+  install: string,
+  days: readonly LedgerKey[],
+  since: string | null,
+): Promise<void> {
+  if (days.length === 0) return;
+  await inTransaction(ctx.database, async (tx) => {
+    for (const { contractId, trainerId, day } of days) {
+      await tx
+        .updateTable('usageLedger')
+        .set({ loweringHeldAt: since })
+        .where((eb) => eb.and({ install, contractId, trainerId, day }))
+        .execute();
+    }
+  });
 }
 
 const pageSize = 2000;

@@ -25,7 +25,7 @@ export async function previewReport(deps: ReportDeps, wanted: ReportWanted): Pro
     const plan = { install, entries: [], late: [], parked: [], heldLowered: [], held: [] };
     plans.set(install, { plan, isOff, isOn });
   }
-  for await (const part of loadParts({ ...deps, due }, wanted)) {
+  for await (const part of loadParts(deps, due, wanted)) {
     for (const { plan, isOff, isOn } of plans.values()) {
       const days = part.due.filter(({ install }) => install === plan.install);
       const { entries, late, parked } = await planPart(deps, due, plan.install, days);

@@ -1,18 +1,12 @@
-import type { LockStore } from '../../db/lock-store.ts';
 import type { Alerts } from '../../lib/alerts.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Polling } from '../../lib/loop.ts';
 import type { Metrics } from '../../lib/metrics.ts';
 import type { Source } from '../../sources/source.ts';
 import type { DueDeps } from '../attribute/load-due.ts';
-import type { LedgerStore } from './ledger-store.ts';
 import type { OnAnswer } from './send-usage.ts';
-import type { TroubleStore } from './trouble-store.ts';
 
 export interface ReportDeps extends DueDeps, Polling {
-  ledger: LedgerStore;
-  locks: LockStore;
-  troubles: TroubleStore;
   /** By install. */
   sources: ReadonlyMap<string, Pick<Source, 'reportUsage'>>;
   maxLoweredFraction: number;
@@ -23,6 +17,6 @@ export interface ReportDeps extends DueDeps, Polling {
 }
 
 /** The installs whose source takes reports. The work for the others is only shown. */
-export function reportedOf({ sources }: Pick<ReportDeps, 'sources'>, installs: readonly string[]): string[] {
+export function reportedOf({ sources }: ReportDeps, installs: readonly string[]): string[] {
   return installs.filter((install) => sources.get(install)?.reportUsage !== undefined);
 }

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { inTransaction } from '../../db/database.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { listScopes, readNextScope } from '../read/read-scope.ts';
+import { listWorkScopes, readNextScope } from '../read/read-scope.ts';
+import { countDueScopes, keepScopes, listScopes, wantScopes } from '../read/scope-store.ts';
 import type { ScopeTrouble } from '../read/scope-trouble.ts';
 import { type InstallReport, reportUsage } from './report-usage.ts';
 import type { ReportWanted } from './report-wanted.ts';
@@ -29,13 +30,13 @@ export async function reportNow(
   wanted: ReportWanted,
   patience: ReportPatience,
 ): Promise<{ installs: InstallReport[]; unread: UnreadScope[] }> {
-  const { scopes, clock } = deps;
-  const all = await listScopes(deps);
+  const { clock } = deps;
+  const all = await listWorkScopes(deps);
   const wantedAt = toInstant(clock.now());
-  await scopes.keep([...all.values()], wantedAt);
-  await inTransaction(deps.database, (tx) => scopes.want(tx, [...all.values()], wantedAt));
+  await keepScopes(deps, [...all.values()], wantedAt);
+  await inTransaction(deps.database, (tx) => wantScopes(tx, [...all.values()], wantedAt));
   await Promise.all(Array.from({ length: readsAtOnce }, () => readAll(deps, wantedAt, patience)));
-  const unread = (await scopes.list()).filter(
+  const unread = (await listScopes(deps)).filter(
     ({ nextReadAt, readBeganAt, ...workScope }) =>
       nextReadAt !== null && (readBeganAt === null || readBeganAt < wantedAt) && !isOver(workScope),
   );
@@ -53,9 +54,9 @@ function isOver({ goneSince, failingSince }: ScopeTrouble): boolean {
 
 /** A failed reading is not repeated here: it becomes due later, or a bridge repeats it. */
 async function readAll(deps: ReportWorkerDeps, wantedAt: string, { waitMs, signal }: ReportPatience): Promise<void> {
-  const { scopes, clock } = deps;
+  const { clock } = deps;
   const deadline = instantIn(clock, waitMs);
-  while (!signal.aborted && (await scopes.countDue(wantedAt)) > 0) {
+  while (!signal.aborted && (await countDueScopes(deps, wantedAt)) > 0) {
     if (await readNextScope(deps, signal)) continue;
     if (toInstant(clock.now()) >= deadline) return;
     await wait(lookEveryMs, undefined, { signal }).catch(() => undefined);

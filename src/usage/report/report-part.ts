@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { LockStore } from '../../db/lock-store.ts';
+import { holdLocks, releaseLocks } from '../../db/lock-store.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import type { DueLoader } from '../attribute/load-due.ts';
 import type { LoweringBrake, MarkedPart } from './count-run.ts';
+import { holdLowerings } from './ledger-store.ts';
 import { loadPart } from './load-parts.ts';
 import { planPart } from './plan-part.ts';
 import { holdLowered, type PlannedEntry, type ReportPlan } from './plan-report.ts';
@@ -44,7 +46,7 @@ export async function reportPart(
   const marked = contractIds.get(install) ?? [];
   const lease = await takeLease(deps, install, marked);
   try {
-    const part = await loadPart({ ...deps, due }, wanted, people);
+    const part = await loadPart(deps, due, wanted, people);
     const isMarked = (day: DueDay) => day.install === install && marked.includes(day.contractId);
     const plan = await planPart(deps, due, install, part.due.filter(isMarked));
     const [ours, theirs] = splitBy(plan, ({ contractId }) => lease.contractIds.has(contractId));
@@ -92,12 +94,12 @@ async function applyBrake(
   plan: ReportPlan,
   brake: LoweringBrake,
 ): Promise<PlannedEntry[]> {
-  const { ledger, clock } = deps;
+  const { clock } = deps;
   const { entries, held } = brake.isOff ? { entries: plan.entries, held: [] } : holdLowered(plan.entries, brake.isOn);
   await troubles.noteDays(install, 'lowering', held);
   const isNew = held.filter(({ heldSince }) => heldSince === null);
-  await ledger.holdLowering(install, isNew, toInstant(clock.now()));
-  await ledger.holdLowering(install, plan.risen, null);
+  await holdLowerings(deps, install, isNew, toInstant(clock.now()));
+  await holdLowerings(deps, install, plan.risen, null);
   // What would be lowered only since the count is counted by the next run.
   return entries.filter((entry) => {
     if (!entry.isBraked || entry.heldSince !== null) return true;
@@ -120,7 +122,7 @@ const leaseMs = 120_000;
 const neededMs = 90_000;
 
 export async function takeLease(
-  { locks, clock }: { locks: LockStore; clock: Clock },
+  ctx: Storage & { clock: Clock },
   install: string,
   contractIds: readonly string[],
 ): Promise<SenderLease> {
@@ -128,21 +130,21 @@ export async function takeLease(
   const byName = new Map(
     contractIds.map((contractId) => [`usage:${JSON.stringify([install, contractId])}`, contractId]),
   );
-  let leasedUntil = instantIn(clock, leaseMs);
-  const held = await locks.holdAll([...byName.keys()], token, toInstant(clock.now()), leasedUntil);
+  let leasedUntil = instantIn(ctx.clock, leaseMs);
+  const held = await holdLocks(ctx.database, [...byName.keys()], token, toInstant(ctx.clock.now()), leasedUntil);
   return {
     contractIds: new Set([...held].flatMap((name) => byName.get(name) ?? [])),
 
     async keep() {
-      const now = toInstant(clock.now());
+      const now = toInstant(ctx.clock.now());
       if (now >= leasedUntil) return false;
-      if (instantIn(clock, neededMs) < leasedUntil) return true;
-      const until = instantIn(clock, leaseMs);
-      const kept = await locks.holdAll([...held], token, now, until);
+      if (instantIn(ctx.clock, neededMs) < leasedUntil) return true;
+      const until = instantIn(ctx.clock, leaseMs);
+      const kept = await holdLocks(ctx.database, [...held], token, now, until);
       leasedUntil = until;
       return kept.size === held.size;
     },
 
-    release: () => locks.releaseAll([...held], token),
+    release: () => releaseLocks(ctx.database, [...held], token),
   };
 }

@@ -1,16 +1,14 @@
-import { type Database, inTransaction } from '../../db/database.ts';
+import { inTransaction } from '../../db/database.ts';
 import { keepSetting, raiseSetting, readSetting } from '../../db/setting-store.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
 import { lastTick } from '../../lib/last-tick.ts';
 import { createLoop, type Loop } from '../../lib/loop.ts';
-import { listScopes, type ReadScopeDeps } from '../read/read-scope.ts';
-import type { ScopeStore } from '../read/scope-store.ts';
+import { listWorkScopes, type ReadScopeDeps } from '../read/read-scope.ts';
+import { countDueScopes, wantScopes } from '../read/scope-store.ts';
 import type { ReportDeps } from './report-deps.ts';
 import { reportUsage } from './report-usage.ts';
 
 export interface ReportWorkerDeps extends ReportDeps, ReadScopeDeps {
-  database: Database;
-  scopes: ScopeStore;
   /** A cron pattern, in UTC. */
   schedule: string;
   /** The installs by name, always up to date. */
@@ -44,17 +42,17 @@ export function createReportWorker(deps: ReportWorkerDeps): Loop {
 
 /** The first instance asks for the readings of a tick. Several missed ticks become one. */
 async function wantTick(deps: ReportWorkerDeps): Promise<void> {
-  const { database, scopes, schedule, clock } = deps;
+  const { database, schedule, clock } = deps;
   const now = clock.now();
   const tick = lastTick(schedule, now);
   if ((await readSetting(database.kysely, 'usage_tick')) === tick) return;
-  const all = [...(await listScopes(deps)).values()];
+  const all = [...(await listWorkScopes(deps)).values()];
   const isFirst = await inTransaction(database, async (tx) => {
     await keepSetting(tx, 'usage_tick', tick);
     await keepSetting(tx, 'usage_reported_tick', tick);
     if (!(await raiseSetting(tx, 'usage_tick', tick))) return false;
     // In one transaction with the tick: otherwise another instance would find nothing due, and report old work.
-    await scopes.want(tx, all, toInstant(now));
+    await wantScopes(tx, all, toInstant(now));
     return true;
   });
   if (isFirst) deps.onReadingWanted();
@@ -62,7 +60,7 @@ async function wantTick(deps: ReportWorkerDeps): Promise<void> {
 
 /** Reports once everything was read that can be; one instance does it. */
 async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () => void): Promise<void> {
-  const { database, scopes, installs, clock } = deps;
+  const { database, installs, clock } = deps;
   const { kysely } = database;
   const [wanted, reported] = [
     await readSetting(kysely, 'usage_tick'),
@@ -71,7 +69,7 @@ async function reportTick(deps: ReportWorkerDeps, signal: AbortSignal, beat: () 
   if (wanted === undefined || reported === undefined || wanted <= reported) return;
   // Counted from the request and not from the tick, which may be long over after a pause.
   const dueSince = instantIn(clock, -longestWaitMs);
-  if ((await scopes.countDue(toInstant(clock.now()), { dueSince })) > 0) return;
+  if ((await countDueScopes(deps, toInstant(clock.now()), { dueSince })) > 0) return;
   const isOurs = await inTransaction(database, (tx) => raiseSetting(tx, 'usage_reported_tick', wanted));
   if (!isOurs) return;
   await reportUsage(deps, { installs: [...installs.keys()] }, signal, beat);

@@ -1,11 +1,12 @@
 import { type AppError, isTransient, toAppError } from '../../domain/errors.ts';
 import type { ContractKey } from '../../domain/evidence.ts';
+import type { Storage } from '../../keys/storage.ts';
 import { chunksOf } from '../../lib/chunks.ts';
 import { type Clock, toInstant } from '../../lib/clock.ts';
 import { maskText } from '../../lib/mask.ts';
 import type { Budget, Source, UsageEntry } from '../../sources/source.ts';
 import type { SendResult } from './ledger-day.ts';
-import { type LedgerStore, reportIdOf } from './ledger-store.ts';
+import { beginSending, reportIdOf, settleSent } from './ledger-store.ts';
 import type { PlannedEntry } from './plan-report.ts';
 
 /** What an answer says besides that the usage was accepted; null where it could not be read. */
@@ -17,8 +18,7 @@ export type OnAnswer = (
   askedAt: string,
 ) => Promise<void>;
 
-export interface SendDeps {
-  ledger: LedgerStore;
+export interface SendDeps extends Storage {
   clock: Clock;
   /** Keeps other senders from this contract; false where another sender has begun. */
   hold(): Promise<boolean>;
@@ -71,16 +71,17 @@ export function nothingSent(): SentEntries {
 
 /** @returns why not, or null */
 async function sendBatch(
-  { ledger, clock, onAnswer }: SendDeps,
+  deps: SendDeps,
   reportUsage: ReportUsage,
   of: ContractKey,
   batch: readonly PlannedEntry[],
   signal: AbortSignal,
 ): Promise<AppError | null> {
-  const sentAt = toInstant(clock.now());
-  await ledger.begin(of, batch, sentAt);
+  const sentAt = toInstant(deps.clock.now());
+  await beginSending(deps, of, batch, sentAt);
   const heard = { isRepeated: false, requestId: null as string | null };
-  const settle = (result: SendResult) => ledger.settle(of, batch, sentAt, { result, now: toInstant(clock.now()) });
+  const settle = (result: SendResult) =>
+    settleSent(deps, of, batch, sentAt, { result, now: toInstant(deps.clock.now()) });
   let budget: Budget | null;
   try {
     const listeners = {
@@ -100,7 +101,7 @@ async function sendBatch(
     return error;
   }
   await settle({ ...heard, state: 'answered', status: null, message: null });
-  await onAnswer(of.install, of.contractId, budget, sentAt);
+  await deps.onAnswer(of.install, of.contractId, budget, sentAt);
   return null;
 }
 

@@ -1,9 +1,10 @@
 import type { UsageTroubleKind } from '../../domain/usage.ts';
+import type { Storage } from '../../keys/storage.ts';
 import type { AlertKind, Alerts } from '../../lib/alerts.ts';
 import { type Clock, instantIn, toInstant } from '../../lib/clock.ts';
 import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
 import { heldIdOf } from '../attribute/decision-store.ts';
-import type { TroubleStore } from './trouble-store.ts';
+import { countTrouble, forgetTroubles, markTroubleAlerted, noteTrouble } from './trouble-store.ts';
 
 /** Collects what an operator has to look at after a run. */
 export interface Troubles {
@@ -23,8 +24,7 @@ interface DayOf {
   day: string;
 }
 
-export interface TroubleDeps {
-  troubles: TroubleStore;
+export interface TroubleDeps extends Storage {
   alerts: Alerts;
   clock: Clock;
 }
@@ -49,36 +49,38 @@ const says: Record<UsageTroubleKind, { alert: AlertKind; message: string }> = {
 
 const kinds = Object.keys(says) as UsageTroubleKind[];
 
-export function openTroubles({ troubles, alerts, clock }: TroubleDeps): Troubles {
-  const beganAt = toInstant(clock.now());
+export function openTroubles(deps: TroubleDeps): Troubles {
+  const beganAt = toInstant(deps.clock.now());
 
   async function raiseKind(install: string, kind: UsageTroubleKind): Promise<void> {
     const of = { install, kind };
-    const { all, fresh, due } = await troubles.count(of, instantIn(clock, -dayMs));
+    const { all, fresh, due } = await countTrouble(deps, of, instantIn(deps.clock, -dayMs));
     if (fresh + due === 0) return;
     const { alert, message } = says[kind];
-    alerts.raise(alert, { install, reason: kind, days: all, new: fresh }, message);
+    deps.alerts.raise(alert, { install, reason: kind, days: all, new: fresh }, message);
     // Marked afterwards: after a crash in between, a repeated alert is better than a lost one.
-    await troubles.markAlerted(of, toInstant(clock.now()));
+    await markTroubleAlerted(deps, of, toInstant(deps.clock.now()));
   }
 
   return {
     noteWork: (install, held) =>
-      troubles.note(
+      noteTrouble(
+        deps,
         { install, kind: 'work' },
         held.map(({ observation }) => heldIdOf(workKey(observation))),
         beganAt,
       ),
 
     noteDays: (install, kind, days) =>
-      troubles.note(
+      noteTrouble(
+        deps,
         { install, kind },
         days.map(({ contractId, trainerId, day }) => heldIdOf(JSON.stringify([contractId, trainerId, day]))),
         beganAt,
       ),
 
     async raise(install, isWhole) {
-      if (isWhole) await troubles.forget(install, beganAt);
+      if (isWhole) await forgetTroubles(deps, install, beganAt);
       for (const kind of kinds) await raiseKind(install, kind);
     },
   };

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
 import { type HeldWork, workKey } from '../attribute/attribute-work.ts';
-import { heldIdOf } from '../attribute/decision-store.ts';
+import { decideWork, heldIdOf } from '../attribute/decision-store.ts';
 import { listPeople, openDue } from '../attribute/load-due.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
 
@@ -52,6 +52,6 @@ export async function decideHeld(
     const known = held.contracts.map((one) => one.contractId).join(', ') || 'none';
     throw new AppError('invalid', `It cannot be of that contract; it may be of: ${known}`);
   }
-  await deps.decisions.decide(workKey(held.observation), chosen ?? null, toInstant(deps.clock.now()));
+  await decideWork(deps, workKey(held.observation), chosen ?? null, toInstant(deps.clock.now()));
   return held;
 }

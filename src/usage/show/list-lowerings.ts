@@ -3,7 +3,7 @@ import { instantIn } from '../../lib/clock.ts';
 import type { DueDay } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import type { LedgerKey, LedgerRow } from '../report/ledger-store.ts';
-import type { LoweringStore } from '../report/lowering-store.ts';
+import { listLoweredDays } from '../report/lowering-store.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
 
 /** A day of which less was seen than was reported. */
@@ -19,14 +19,10 @@ export interface Lowering extends LedgerKey {
 }
 
 /** Held days of any age, and days that were reported lower within the look-back. Changes nothing. */
-export async function listLowerings(
-  deps: ReportDeps,
-  lowerings: LoweringStore,
-  installs: readonly string[],
-): Promise<Lowering[]> {
+export async function listLowerings(deps: ReportDeps, installs: readonly string[]): Promise<Lowering[]> {
   const { clock, lookbackMs } = deps;
   const since = instantIn(clock, -lookbackMs);
-  const rows = await lowerings.list(installs, since);
+  const rows = await listLoweredDays(deps, installs, since);
   const seen = await loadSeen(deps, rows);
   return rows.flatMap((row) => [
     ...toHeld(row, seen.get(dayKey(row)) ?? null),

@@ -1,5 +1,6 @@
+import type { Storage } from '../../keys/storage.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { ScopeStore } from '../read/scope-store.ts';
+import { listScopes } from '../read/scope-store.ts';
 
 /** How old the last reading of the work in a scope is. */
 export interface ScopeReading {
@@ -12,15 +13,9 @@ export interface ScopeReading {
   failure: string | null;
 }
 
-export async function listReadings({
-  scopes,
-  clock,
-}: {
-  scopes: Pick<ScopeStore, 'list'>;
-  clock: Clock;
-}): Promise<ScopeReading[]> {
-  const now = clock.now().getTime();
-  return (await scopes.list()).map(({ tool, scope, readBeganAt, failure }) => {
+export async function listReadings(ctx: Storage & { clock: Clock }): Promise<ScopeReading[]> {
+  const now = ctx.clock.now().getTime();
+  return (await listScopes(ctx)).map(({ tool, scope, readBeganAt, failure }) => {
     const ageMs = readBeganAt === null ? null : now - Date.parse(readBeganAt);
     const ageSeconds = ageMs === null ? null : Math.max(0, Math.round(ageMs / 1000));
     return { tool, scope, readBeganAt, ageSeconds, failure };

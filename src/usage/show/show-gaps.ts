@@ -1,7 +1,8 @@
-import type { ContractSourceStore } from '../read/contract-source-store.ts';
+import type { Storage } from '../../keys/storage.ts';
+import { listEngagements, listParticipants, listWorkLinks } from '../read/contract-source-store.ts';
 import { type ScopeOf, scopeKey } from '../read/find-scopes.ts';
-import type { ScopeStore } from '../read/scope-store.ts';
-import type { FallenTotal, WorkStore } from '../read/work-store.ts';
+import { listScopes } from '../read/scope-store.ts';
+import { type FallenTotal, listFallenTotals } from '../read/work-store.ts';
 
 /** Why the counts of a contract may be less than what was done. */
 export interface ContractGaps {
@@ -13,38 +14,31 @@ export interface ContractGaps {
   failing: { tool: string; scope: string; readAt: string | null; failure: string }[];
 }
 
-export interface GapDeps {
-  contractSources: ContractSourceStore;
+export interface GapDeps extends Storage {
   scopeOf: ScopeOf;
-  scopes: Pick<ScopeStore, 'list'>;
-  work: Pick<WorkStore, 'listFallen'>;
 }
 
 /** Shows the gaps of the scopes of one contract. Changes nothing. */
-export async function showGaps(
-  { contractSources, scopeOf, scopes, work }: GapDeps,
-  install: string,
-  contractId: string,
-): Promise<ContractGaps> {
-  const people = await contractSources.participants(install, [contractId]);
+export async function showGaps(deps: GapDeps, install: string, contractId: string): Promise<ContractGaps> {
+  const people = await listParticipants(deps, install, [contractId]);
   const trainerIds = [...new Set(people.map(({ trainerId }) => trainerId))];
-  const ours = (await contractSources.engagements({ trainerIds })).filter(
+  const ours = (await listEngagements(deps, { trainerIds })).filter(
     (one) => one.install === install && one.contractId === contractId,
   );
   const linkIds = new Set(ours.map(({ linkId }) => linkId));
-  const links = (await contractSources.links()).filter((link) => link.install === install && linkIds.has(link.linkId));
+  const links = (await listWorkLinks(deps)).filter((link) => link.install === install && linkIds.has(link.linkId));
   const keys = new Set(
     links.flatMap((link) => {
-      const at = scopeOf(link);
+      const at = deps.scopeOf(link);
       return at === undefined ? [] : [scopeKey(at)];
     }),
   );
-  const rows = (await scopes.list()).filter((row) => keys.has(scopeKey(row)));
+  const rows = (await listScopes(deps)).filter((row) => keys.has(scopeKey(row)));
   return {
     gaps: rows.flatMap(({ tool, scope, gap: says, gapSince: since }) =>
       says === null ? [] : [{ tool, scope, since, says }],
     ),
-    fallen: (await work.listFallen(trainerIds)).filter((one) => keys.has(scopeKey(one))),
+    fallen: (await listFallenTotals(deps, trainerIds)).filter((one) => keys.has(scopeKey(one))),
     failing: rows.flatMap(({ tool, scope, readBeganAt: readAt, failure }) =>
       failure === null ? [] : [{ tool, scope, readAt, failure }],
     ),

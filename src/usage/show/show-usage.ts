@@ -2,7 +2,8 @@ import { addCounts, type Counts, countNames, type Day, noCounts, type Observatio
 import type { DueDay, HeldWork } from '../attribute/attribute-work.ts';
 import { openDue } from '../attribute/load-due.ts';
 import { differenceOf, explainDay, type WhyDifferent } from '../compare/explain-day.ts';
-import type { LedgerRow } from '../report/ledger-store.ts';
+import { listParticipants } from '../read/contract-source-store.ts';
+import { type LedgerRow, listLedger } from '../report/ledger-store.ts';
 import type { ReportDeps } from '../report/report-deps.ts';
 
 /** The receipt of one day of a trainer on a contract. */
@@ -50,11 +51,11 @@ export interface ShownContract {
 /** What is known of the usage of one contract. Changes nothing. */
 export async function showUsage(deps: ReportDeps, install: string, contractId: string): Promise<ShownContract> {
   const due = await openDue(deps, { keepsObservations: true });
-  const people = await deps.contractSources.participants(install, [contractId]);
+  const people = await listParticipants(deps, install, [contractId]);
   const attributed = await due.load([...new Set(people.map(({ trainerId }) => trainerId))]);
   const isOf = (one: { install: string; contractId: string }) =>
     one.install === install && one.contractId === contractId;
-  const ledger = await deps.ledger.list({ install, contractIds: [contractId] });
+  const ledger = await listLedger(deps, { install, contractIds: [contractId] });
   const seen = new Map(attributed.due.filter(isOf).map((day) => [keyOf(day), day]));
   const sent = new Map(ledger.map((row) => [keyOf(row), row]));
   // A day with zeros was assigned to another contract, and is shown only where it was reported.

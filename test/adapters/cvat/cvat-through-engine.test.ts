@@ -1,11 +1,11 @@
 import { beforeEach, expect, it } from 'vitest';
 import { createAdapter } from '../../../src/adapters/create-adapter.ts';
 import { usualSecondLookMs as secondLookMs } from '../../../src/converge/converge-steps.ts';
-import { createInvitationStore } from '../../../src/converge/invitation-store.ts';
+import { wantAllRenewed } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import type { Row } from '../../../src/db/schema.ts';
+import type { RouteLink } from '../../../src/domain/route.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import type { RouteLink } from '../../../src/memberships/link-router.ts';
 import { explainMembership } from '../../../src/operator/explain-membership.ts';
 import { claimDue, converge } from '../../support/converging.ts';
 import type { CvatAnswer } from '../../support/cvat-answer.ts';
@@ -387,8 +387,7 @@ describeAnyDatabase('invitations of CVAT that are renewed', (openFresh) => {
     await incident.settle();
     const keysOf = () => cvat.state.memberships.flatMap(({ invitation }) => invitation?.key ?? []);
     const before = keysOf();
-    const invitations = createInvitationStore(engine.box);
-    await inTransaction(engine.database, (tx) => invitations.renewAll(tx, 'studio', toInstant(engine.clock.now())));
+    await inTransaction(engine.database, (tx) => wantAllRenewed(tx, 'studio', toInstant(engine.clock.now())));
     await incident.settle();
     const rows = await engine.membershipRows();
     expect(rows.map(({ state, failure }) => [state, failure])).toEqual(people.map(() => ['invited', null]));

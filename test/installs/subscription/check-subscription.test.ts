@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { holdLock } from '../../../src/db/lock-store.ts';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
+import {
+  beginCreatingEndpoint,
+  noteUnmatchedSignature,
+} from '../../../src/installs/subscription/subscription-store.ts';
 import { checkSubscription } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const { signal } = new AbortController();
 const minute = 60_000;
@@ -15,7 +21,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   /** With an endpoint of its own that is in order. */
   async function openConnected() {
     const world = await open();
-    await world.deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    await beginCreatingEndpoint(world.deps, 'acme', world.clock.now().toISOString());
     await world.check();
     await world.takeReadWanted();
     const [{ endpointId } = { endpointId: '' }] = await world.stored();
@@ -44,7 +50,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
 
   it('is made anew where its secret was received and never stored', async () => {
     const world = await open();
-    await world.deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    await beginCreatingEndpoint(world.deps, 'acme', world.clock.now().toISOString());
     const lost = await world.makeByHand();
     await world.check();
     const [made, ...others] = await world.endpoints();
@@ -58,9 +64,11 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
   it('is finished after a crash at the moment that its secret was received', async () => {
     const world = await open();
     const { deps } = world;
-    await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
-    const endpoints = { ...deps.endpoints, save: () => Promise.reject(new Error('power cut')) };
-    await expect(checkSubscription({ ...deps, endpoints }, 'acme', signal)).rejects.toThrow('power cut');
+    await beginCreatingEndpoint(deps, 'acme', world.clock.now().toISOString());
+    const database = watchQueries(deps.database, {
+      'insert webhookEndpoint': () => Promise.reject(new Error('power cut')),
+    });
+    await expect(checkSubscription({ ...deps, database }, 'acme', signal)).rejects.toThrow('power cut');
     expect([await world.endpoints(), await world.stored()]).toMatchObject([[{}], []]);
     await world.check();
     const [made] = await world.endpoints();
@@ -131,7 +139,7 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
     await world.failDeliveries(10);
     await world.accept();
     world.clock.advance(minute);
-    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
     world.clock.advance(minute);
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ status: 'DISABLED' }]);
@@ -174,9 +182,8 @@ describe.each(surroundings)('a subscription that is watched, %s', (_, openMarket
 
   it('is left alone while another process has it', async () => {
     const world = await openConnected();
-    const { locks } = world.deps;
     const at = (ms: number) => new Date(world.clock.now().getTime() + ms).toISOString();
-    await locks.hold('subscription:acme', 'another', at(0), at(minute));
+    await holdLock(world.deps.database, 'subscription:acme', 'another', at(0), at(minute));
     await world.api.deleteEndpoint(world.endpointId, signal);
     expect(await world.check()).toBe(false);
     expect(await world.endpoints()).toEqual([]);

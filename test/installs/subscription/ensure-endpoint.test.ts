@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
+import { noteUnmatchedSignature } from '../../../src/installs/subscription/subscription-store.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
 
@@ -57,7 +58,7 @@ describe.each(surroundings)('connecting an install, %s', (_, openMarket, dialect
     const world = await open();
     const { endpointId } = await world.ensure();
     await world.failDeliveries(10);
-    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
     expect(await world.ensure()).toEqual({ endpointId, how: 'kept' });
     expect(await world.endpoints()).toMatchObject([{ status: 'ACTIVE' }]);
   });

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { platformEventTypes as eventTypes } from '../../../src/domain/event.ts';
-import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
 import { ensureEndpoint } from '../../../src/installs/subscription/ensure-endpoint.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
+import { noteUnmatchedSignature } from '../../../src/installs/subscription/subscription-store.ts';
 import { openForTest } from '../../support/databases.ts';
 import { openSubscriptionWorld, surroundings } from '../../support/subscription-world.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const { signal } = new AbortController();
+const cutOff = () => Promise.reject(new Error('cut'));
 
 describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect) => {
   async function open(options = {}) {
@@ -57,7 +59,7 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('mends what only another secret can mend', async () => {
     const world = await openConnected();
     await world.failDeliveries(10);
-    await world.deps.subscriptions.unmatched('acme', world.clock.now().toISOString());
+    await noteUnmatchedSignature(world.deps, 'acme', world.clock.now().toISOString());
     await world.check();
     expect(await world.record()).toMatchObject({ trouble: expect.any(Object) });
     await world.rotate();
@@ -77,16 +79,10 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('is finished by the watch when it was cut off before the first was deleted', async () => {
     const world = await openConnected();
     const cut = new AbortController();
-    const endpoints = {
-      ...world.deps.endpoints,
-      async save(endpoint: StoredEndpoint) {
-        await world.deps.endpoints.save(endpoint);
-        cut.abort();
-      },
-    };
-    const deps = { ...world.deps, endpoints };
-    const cutOff = rotateEndpoint(deps, 'acme', { signal: cut.signal, overlapMs: 60_000 });
-    await expect(cutOff).rejects.toMatchObject({ code: 'unavailable' });
+    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': () => cut.abort() });
+    const deps = { ...world.deps, database };
+    const rotating = rotateEndpoint(deps, 'acme', { signal: cut.signal, overlapMs: 60_000 });
+    await expect(rotating).rejects.toMatchObject({ code: 'unavailable' });
     expect([await world.endpoints(), await world.stored()]).toMatchObject([
       [{}, {}],
       [{}, {}],
@@ -104,8 +100,8 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
 
   it('is finished by the watch when it was cut off before the second was stored', async () => {
     const world = await openConnected();
-    const endpoints = { ...world.deps.endpoints, save: () => Promise.reject(new Error('cut')) };
-    const deps = { ...world.deps, endpoints };
+    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': cutOff });
+    const deps = { ...world.deps, database };
     await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id: world.endpointId }]);
@@ -115,12 +111,15 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
   it('leaves one with a secret of the configuration when it was cut off', async () => {
     const world = await open({ hasConfiguredSecrets: true });
     const { id } = await world.makeByHand();
-    const endpoints = {
-      ...world.deps.endpoints,
-      save: (endpoint: StoredEndpoint) =>
-        endpoint.secret === null ? world.deps.endpoints.save(endpoint) : Promise.reject(new Error('cut')),
-    };
-    const deps = { ...world.deps, endpoints };
+    let stored = 0;
+    const database = watchQueries(world.deps.database, {
+      async 'insert webhookEndpoint'() {
+        stored += 1;
+        // The first is the one of the configuration.
+        if (stored > 1) await cutOff();
+      },
+    });
+    const deps = { ...world.deps, database };
     await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
     await world.check();
     expect(await world.endpoints()).toMatchObject([{ id }]);
@@ -129,8 +128,8 @@ describe.each(surroundings)('rotating an endpoint, %s', (_, openMarket, dialect)
 
   it('is finished by the watch when it was cut off in the gap', async () => {
     const world = await openConnected({ endpointsPerInstall: 1 });
-    const endpoints = { ...world.deps.endpoints, save: () => Promise.reject(new Error('cut')) };
-    const deps = { ...world.deps, endpoints };
+    const database = watchQueries(world.deps.database, { 'insert webhookEndpoint': cutOff });
+    const deps = { ...world.deps, database };
     await expect(rotateEndpoint(deps, 'acme', { signal })).rejects.toThrow('cut');
     expect(await world.stored()).toEqual([]);
     await world.check();

@@ -1,6 +1,11 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import {
+  beginCreatingEndpoint,
+  claimSubscriptions,
+  wantSubscriptionCheck,
+} from '../../../src/installs/subscription/subscription-store.ts';
 import { createSubscriptionWorker } from '../../../src/installs/subscription/subscription-worker.ts';
 import { openSandbox } from '../../support/either-market.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -69,22 +74,20 @@ describeAnyDatabase('the watch', (openFresh) => {
   });
 
   it('is done by one of many instances for each install', async () => {
-    const { subscriptions } = world.deps;
     const installs = Array.from({ length: 7 }, (_, index) => `i${index}`);
     const now = world.clock.now().toISOString();
-    await subscriptions.wantCheck(installs, now);
-    const asked = installs.map(() => subscriptions.claim(installs, now, '2100-01-01T00:00:00.000Z'));
+    await wantSubscriptionCheck(world.deps, installs, now);
+    const asked = installs.map(() => claimSubscriptions(world.deps, installs, now, '2100-01-01T00:00:00.000Z'));
     expect((await Promise.all(asked)).flat().sort()).toEqual(installs);
   });
 
   it('takes up what a dead instance has left', async () => {
     const { deps, clock } = world;
-    const { subscriptions } = deps;
     const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
-    await subscriptions.wantCheck(['acme'], at(0));
-    expect(await subscriptions.claim(['acme'], at(0), at(60_000))).toEqual(['acme']);
-    expect(await subscriptions.claim(['acme'], at(59_999), at(60_000))).toEqual([]);
-    expect(await subscriptions.claim(['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
+    await wantSubscriptionCheck(deps, ['acme'], at(0));
+    expect(await claimSubscriptions(deps, ['acme'], at(0), at(60_000))).toEqual(['acme']);
+    expect(await claimSubscriptions(deps, ['acme'], at(59_999), at(60_000))).toEqual([]);
+    expect(await claimSubscriptions(deps, ['acme', 'globex'], at(60_000), at(90_000))).toEqual(['acme']);
   });
 
   it('leaves what it was at to others when it is stopped', async () => {
@@ -103,7 +106,7 @@ describeAnyDatabase('the watch', (openFresh) => {
     await watch.stop();
     const now = clock.now().toISOString();
     const leasedUntil = '2100-01-01T00:00:00.000Z';
-    expect(await deps.subscriptions.claim(['acme'], now, leasedUntil)).toEqual(['acme']);
+    expect(await claimSubscriptions(deps, ['acme'], now, leasedUntil)).toEqual(['acme']);
     expect(await world.check()).toBe(true);
   });
 
@@ -120,7 +123,7 @@ describeAnyDatabase('the watch', (openFresh) => {
 
   it('makes no second endpoint where a list is empty by mistake', async () => {
     const { deps, api, market } = world;
-    await deps.subscriptions.beginCreating('acme', world.clock.now().toISOString());
+    await beginCreatingEndpoint(deps, 'acme', world.clock.now().toISOString());
     await world.check();
     const control = new URL('/sandbox/faults', market.baseUrl);
     const empty = { probability: 1, operations: ['GET /webhook-endpoints'] };

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import type { RotateDeps } from '../../../src/installs/tokens/rotate-token.ts';
-import { rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { saveReplacement } from '../../../src/installs/replaced-token-store.ts';
+import { type RotateDeps, rotateToken } from '../../../src/installs/tokens/rotate-token.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import type { Source } from '../../../src/sources/source.ts';
 import { failureOf } from '../../sources/failure-of.ts';
@@ -212,22 +214,24 @@ describeEachDatabase('a token', (openFresh) => {
   it('is not replaced by a process that was overtaken, and its new one is revoked', async () => {
     const world = await open();
     const { deps } = await world.open();
-    const { tokens } = deps.registry;
+    const { by } = wishOf();
     let overtaken = '';
-    const registry = {
-      ...deps.registry,
-      tokens: {
-        ...tokens,
-        async save(replacement: Parameters<typeof tokens.save>[0]) {
-          const next = await world.makeToken();
-          overtaken = next.metadata.id;
-          const other = { ...replacement.next, token: next.token, tokenId: overtaken };
-          await tokens.save({ ...replacement, next: other });
-          return await tokens.save(replacement);
-        },
+    const overtake = async () => {
+      const { token, metadata } = await world.makeToken();
+      overtaken = metadata.id;
+      const next = { token, tokenId: overtaken, replacedId: world.tokens()[0]?.id ?? '' };
+      const replacement = { original: world.token, before: undefined, next, install: 'own', scopes: needed, by };
+      expect(await saveReplacement(deps, replacement)).toBe(true);
+    };
+    const database: Database = {
+      ...deps.database,
+      async transact(work, isDurable) {
+        // Only that the new token is used is durable.
+        if (isDurable) await overtake();
+        return await deps.database.transact(work, isDurable);
       },
     };
-    const failure = await failureOf(rotateToken({ ...deps, registry }, 'own', wishOf(), signal));
+    const failure = await failureOf(rotateToken({ ...deps, database }, 'own', wishOf(), signal));
     expect(failure.message).toContain('Another process has rotated the token of own meanwhile');
     expect(await (await world.open()).tokenId()).toBe(overtaken);
     expect(world.tokens().map(({ status }) => status)).toEqual(['active', 'revoked', 'active']);
@@ -245,7 +249,11 @@ describeEachDatabase('a token', (openFresh) => {
   });
 });
 
-class Killed extends Error {}
+class Killed extends AppError {
+  constructor() {
+    super('internal', 'killed');
+  }
+}
 
 const wishOf = () => ({ keep: [], by: { actor: 'ops', at: toInstant(new Date()) } });
 
@@ -266,15 +274,20 @@ async function rotateUntil({ deps }: Process, lastCall: keyof Source | 'save'): 
         };
       },
     });
-  const { registry, locks } = deps;
+  const { database, registry } = deps;
   const dying: RotateDeps = {
     ...deps,
-    locks: mortal(locks),
-    registry: {
-      ...registry,
-      tokens: mortal(registry.tokens),
-      openWith: (...given) => mortal(registry.openWith(...given)),
+    database: {
+      ...database,
+      async transact(work, isDurable) {
+        if (isDead) throw new Killed();
+        const answer = await database.transact(work, isDurable);
+        isDead = isDurable && lastCall === 'save';
+        if (isDead) throw new Killed();
+        return answer;
+      },
     },
+    registry: { ...registry, openWith: (...given) => mortal(registry.openWith(...given)) },
   };
   await rotateToken(dying, 'own', wishOf(), signal);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { addLink, removeLink } from '../../../src/operator/links/change-links.ts';
-import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
 import type { Link } from '../../../src/sources/source.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const { signal } = new AbortController();
@@ -14,8 +14,7 @@ describeAnyDatabase('the links of a source that cannot change them', (openFresh)
     const source = { listLinks: async () => [link] };
     const installs = new Map([['acme', { tool: 'studio', projects: ['*'] }]]);
     const deps = {
-      database,
-      installStates: createInstallStateStore(database),
+      ...storageOf(database),
       by: { actor: 'ada', at: '2026-03-15T12:00:00.000Z' },
       installs,
       adapters: new Map(),

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
 import { claimDue, convergeDue, receiptsOf } from '../../support/converging.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
@@ -258,8 +259,8 @@ describeAnyDatabase('drift', (openFresh) => {
     await hire('cmu1', 'cmu2', 'cmu3', 'cmu4');
     await end('cmu1');
     tool.seed(group, 'cmu1', 'cmu1@opentrain.work');
-    const { installStates, clock } = incident.engine;
-    await installStates.hold(['globex'], clock.now().toISOString());
+    const { clock } = incident.engine;
+    await holdInstalls(incident.engine, ['globex'], clock.now().toISOString());
     await check();
     await incident.pass(hours);
     expect(await state('cmu1')).toBe('removed');

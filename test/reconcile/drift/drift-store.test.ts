@@ -1,8 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createDriftStore } from '../../../src/reconcile/drift/drift-store.ts';
+import { comparedMembersOf } from '../../../src/reconcile/drift/drift-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, type Incident, minutes } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
+import { storageOf } from '../../support/storage-of.ts';
 
 const group = { tool: 'studio', groupId: 'street-signs' };
 
@@ -30,7 +31,7 @@ describeEachDatabase('the memberships that a list is compared with', (openFresh)
       isProtected: false,
     });
     const listing = { listedAt: clock.now().toISOString(), accounts: accounts.map(toAccount) };
-    const rows = await createDriftStore(database).membersOf(database.kysely, group, listing);
+    const rows = await comparedMembersOf(storageOf(database), database.kysely, group, listing);
     return rows.map(({ id }) => id);
   }
 

@@ -1,8 +1,12 @@
 import { beforeEach, expect, it } from 'vitest';
 import {
-  createFindingStore,
-  type FindingStore,
+  type Finding,
+  type FindingFilter,
   type FoundAccount,
+  keepFindingGroups,
+  keepFindings,
+  listFindings,
+  listGroupDrifts,
 } from '../../../src/reconcile/drift/finding-store.ts';
 import { clearFindingTraces, countFindingTraces } from '../../../src/reconcile/drift/finding-trace-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
@@ -13,11 +17,9 @@ const at = (minute: number) => `2026-03-15T10:0${minute}:00.000Z`;
 
 describeEachDatabase('what listings showed', (openFresh) => {
   let engine: Engine;
-  let findings: FindingStore;
 
   beforeEach(async () => {
     engine = createEngine(await openFresh());
-    findings = createFindingStore(engine.database, engine.box);
   });
 
   const stranger = (id: string, email: string | null = `${id}@elsewhere.example`, name: string | null = null) => ({
@@ -26,11 +28,11 @@ describeEachDatabase('what listings showed', (openFresh) => {
     account: { id, email, name } satisfies FoundAccount,
   });
   const missing = (membershipId: number) => ({ kind: 'missing' as const, membershipId, account: null });
-  const keep = (minute: number, ...found: Parameters<FindingStore['keep']>[1]['findings']) =>
-    findings.keep(group, { install: 'acme', listedAt: at(minute), listed: 7, findings: found });
+  const keep = (minute: number, ...findings: Finding[]) =>
+    keepFindings(engine, group, { install: 'acme', listedAt: at(minute), listed: 7, findings });
   const kinds = ['missing', 'stranger'] as const;
   const list = async () => {
-    const all = await findings.list({ kinds, limit: 100 });
+    const all = await listFindings(engine, { kinds, limit: 100 });
     return all.map(({ membershipId, account, since }) => [account?.id ?? membershipId, since]).sort();
   };
 
@@ -43,7 +45,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
       ['c', at(2)],
     ]);
     await keep(3, stranger('b', 'new@elsewhere.example', 'Bea'));
-    expect(await findings.list({ kinds, limit: 100 })).toMatchObject([
+    expect(await listFindings(engine, { kinds, limit: 100 })).toMatchObject([
       {
         ...group,
         since: at(1),
@@ -53,7 +55,7 @@ describeEachDatabase('what listings showed', (openFresh) => {
         member: null,
       },
     ]);
-    expect(await findings.listGroups({ limit: 10 })).toEqual([
+    expect(await listGroupDrifts(engine, { limit: 10 })).toEqual([
       { ...group, install: 'acme', listedAt: at(3), listed: 7, unkept: 0, counts: { stranger: 1 } },
     ]);
   });
@@ -70,12 +72,12 @@ describeEachDatabase('what listings showed', (openFresh) => {
     const many = Array.from({ length: 1003 }, (_, index) => stranger(`s${index}`));
     await keep(1, ...many);
     await keep(2, ...many);
-    expect(await findings.listGroups({ limit: 10 })).toMatchObject([{ unkept: 3, counts: { stranger: 1000 } }]);
+    expect(await listGroupDrifts(engine, { limit: 10 })).toMatchObject([{ unkept: 3, counts: { stranger: 1000 } }]);
     let seen = 0;
-    for (let page = await findings.list({ kinds, limit: 400 }); page.length > 0; ) {
+    for (let page = await listFindings(engine, { kinds, limit: 400 }); page.length > 0; ) {
       seen += page.length;
       const last = page.at(-1);
-      page = last === undefined ? [] : await findings.list({ kinds, limit: 400, after: last });
+      page = last === undefined ? [] : await listFindings(engine, { kinds, limit: 400, after: last });
     }
     expect(seen).toBe(1000);
   });
@@ -83,15 +85,15 @@ describeEachDatabase('what listings showed', (openFresh) => {
   it('goes with the group, and after a month without a listing', async () => {
     const other = { tool: 'studio', groupId: 'lamps' };
     const listing = { listed: 1, findings: [stranger('a')] };
-    await findings.keep(group, { ...listing, install: 'acme', listedAt: at(1) });
-    await findings.keep(other, { ...listing, install: 'globex', listedAt: at(2) });
-    await findings.keepGroups('acme', [group], at(1));
-    expect(await findings.listGroups({ limit: 10 })).toHaveLength(2);
-    await findings.keepGroups('acme', [], at(1));
-    expect(await findings.listGroups({ limit: 10 })).toMatchObject([other]);
+    await keepFindings(engine, group, { ...listing, install: 'acme', listedAt: at(1) });
+    await keepFindings(engine, other, { ...listing, install: 'globex', listedAt: at(2) });
+    await keepFindingGroups(engine, 'acme', [group], at(1));
+    expect(await listGroupDrifts(engine, { limit: 10 })).toHaveLength(2);
+    await keepFindingGroups(engine, 'acme', [], at(1));
+    expect(await listGroupDrifts(engine, { limit: 10 })).toMatchObject([other]);
     expect(await engine.rows('driftFinding')).toHaveLength(1);
-    await findings.keepGroups('acme', [], at(3));
-    expect(await findings.listGroups({ limit: 10 })).toEqual([]);
+    await keepFindingGroups(engine, 'acme', [], at(3));
+    expect(await listGroupDrifts(engine, { limit: 10 })).toEqual([]);
     expect(await engine.rows('driftFinding')).toEqual([]);
   });
 
@@ -101,15 +103,15 @@ describeEachDatabase('what listings showed', (openFresh) => {
       { tool: 'attic', groupId: 'lamps' },
     ];
     for (const one of [group, lamps, far]) {
-      await findings.keep(one, { install: 'acme', listedAt: at(1), listed: 1, findings: [stranger('a')] });
+      await keepFindings(engine, one, { install: 'acme', listedAt: at(1), listed: 1, findings: [stranger('a')] });
     }
-    const groups = async (filter: Partial<Parameters<FindingStore['listGroups']>[0]>) =>
-      (await findings.listGroups({ limit: 10, ...filter })).map(({ tool, groupId }) => [tool, groupId].join());
+    const groups = async (filter: Partial<FindingFilter>) =>
+      (await listGroupDrifts(engine, { limit: 10, ...filter })).map(({ tool, groupId }) => [tool, groupId].join());
     expect(await groups({})).toEqual(['attic,lamps', 'studio,lamps', 'studio,street-signs']);
     expect(await groups({ tool: 'studio', groupId: 'lamps' })).toEqual(['studio,lamps']);
     expect(await groups({ after: lamps })).toEqual(['studio,street-signs']);
-    expect(await findings.list({ kinds, groupId: 'lamps', limit: 10 })).toHaveLength(2);
-    expect(await findings.list({ kinds: ['missing'], limit: 10 })).toEqual([]);
+    expect(await listFindings(engine, { kinds, groupId: 'lamps', limit: 10 })).toHaveLength(2);
+    expect(await listFindings(engine, { kinds: ['missing'], limit: 10 })).toEqual([]);
   });
 
   it('of a person is found by the addresses that an install knows, and cleared', async () => {

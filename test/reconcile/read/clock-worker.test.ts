@@ -8,6 +8,7 @@ import type { ContractEvidence, GrantEvidence } from '../../../src/domain/eviden
 import { revokedGrant, statusOfContract } from '../../../src/domain/evidence-status.ts';
 import { instantIn } from '../../../src/lib/clock.ts';
 import { mendAfterSetBack } from '../../../src/reconcile/read/clock-worker.ts';
+import { claimInstallRead, findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
 import { wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
 import type { Engine } from '../../support/engine-harness.ts';
 import { toDatabaseClock } from '../../support/fake-clock.ts';
@@ -125,7 +126,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
 
   it('keeps no lease and no schedule waiting for it', async () => {
     const incident = await openAfter((ahead) => ahead.read(listing));
-    const { database, clock, installStates } = incident.engine;
+    const { database, clock } = incident.engine;
     const ahead = instantIn(clock, 2 * days);
     await inTransaction(database, async (tx) => {
       await writeSetting(tx, 'reconcile_tick', ahead);
@@ -134,7 +135,7 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     await lookAtClock(incident.engine);
     clock.advance(10 * minutes);
     const now = clock.now().toISOString();
-    expect(await installStates.claim(now, instantIn(clock, 30_000))).toMatchObject({
+    expect(await claimInstallRead(incident.engine, now, instantIn(clock, 30_000))).toMatchObject({
       install: 'acme',
       trigger: 'silence',
     });
@@ -150,6 +151,6 @@ describeAnyDatabase('what was stamped in the future', (openFresh) => {
     // As clocks are put right all the time.
     clock.advance(-59_000);
     expect(await lookAtClock(incident.engine)).toBe(false);
-    expect((await incident.engine.installStates.find('acme'))?.heldSince).toBeNull();
+    expect((await findInstallState(incident.engine, 'acme'))?.heldSince).toBeNull();
   });
 });

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { createChooseSilent } from '../../../src/reconcile/runs/choose-silent.ts';
-import { createSilentStore } from '../../../src/reconcile/runs/silent-store.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
 const minuteMs = 60_000;
@@ -15,7 +15,7 @@ describeAnyDatabase('installs whose ends may be silent', (openFresh) => {
   async function open() {
     const database = await openFresh();
     const clock = createFakeClock();
-    const choose = createChooseSilent({ silents: createSilentStore(database), sources, clock });
+    const choose = createChooseSilent({ ...storageOf(database), sources, clock });
     const ago = (ms: number) => new Date(clock.now().getTime() - ms).toISOString();
     return { database, clock, choose, ago };
   }

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { previewInstall } from '../../../src/reconcile/runs/preview-install.ts';
-import { createPreviewStore } from '../../../src/reconcile/runs/preview-store.ts';
 import { createIncident, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 
@@ -28,10 +27,10 @@ describeAnyDatabase('looking ahead', (openFresh) => {
 
   /** As `[sign, trainer, cause]`, and changes nothing by it. */
   async function look(incident: Incident, listing: Listing) {
-    const { engine, tool, deps } = incident;
+    const { tool, deps } = incident;
     const [before, calls] = [await dump(incident), tool.calls.length];
     const { changes } = await previewInstall(
-      { ...deps, sources: new Map([['acme', toApi(listing)]]), previews: createPreviewStore(engine.database) },
+      { ...deps, sources: new Map([['acme', toApi(listing)]]) },
       'acme',
       new AbortController().signal,
     );

@@ -8,11 +8,7 @@ const links = { cml1: 'signs' };
 describeAnyDatabase('a clock that is off', (openFresh) => {
   const open = async () => createIncident(await openFresh());
   const attention = async ({ engine }: Incident) => {
-    const status = await loadStatus(
-      engine.database,
-      '2026-01-01T00:00:00.000Z',
-      new Map([['acme', { tool: 'studio' }]]),
-    );
+    const status = await loadStatus(engine, '2026-01-01T00:00:00.000Z', new Map([['acme', { tool: 'studio' }]]));
     return status.attention.map(({ says }) => says);
   };
 

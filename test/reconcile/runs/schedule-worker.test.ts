@@ -1,6 +1,11 @@
 import { expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { lastTick } from '../../../src/lib/last-tick.ts';
+import {
+  claimInstallRead,
+  listInstallStates,
+  settleInstallRead,
+} from '../../../src/reconcile/read/install-state-store.ts';
 import { createScheduleWorker, wantTick } from '../../../src/reconcile/runs/schedule-worker.ts';
 import { createEngine, startLoops } from '../../support/engine-harness.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -43,7 +48,7 @@ describeAnyDatabase('a schedule', (openFresh) => {
     expect(await tick()).toBe(false);
     engine.clock.advance(14 * minuteMs);
     expect(await tick()).toBe(false);
-    expect(await engine.installStates.list()).toEqual([]);
+    expect(await listInstallStates(engine)).toEqual([]);
   });
 
   it('asks for every install when it is due, and once for ticks that were missed', async () => {
@@ -52,7 +57,7 @@ describeAnyDatabase('a schedule', (openFresh) => {
     engine.clock.advance(100 * minuteMs);
     expect([await tick(), await tick()]).toEqual([true, false]);
     const readWantedAt = toInstant(engine.clock.now());
-    expect(await engine.installStates.list()).toMatchObject([
+    expect(await listInstallStates(engine)).toMatchObject([
       { install: 'acme', readWantedAt },
       { install: 'globex', readWantedAt },
     ]);
@@ -76,10 +81,10 @@ describeAnyDatabase('a schedule', (openFresh) => {
     engine.clock.advance(15 * minuteMs);
     await tick();
     const now = toInstant(engine.clock.now());
-    const claim = await engine.installStates.claim(now, now);
-    if (claim !== null) await engine.installStates.settle(claim, now);
+    const claim = await claimInstallRead(engine, now, now);
+    if (claim !== null) await settleInstallRead(engine, claim, now);
     await tick();
-    const wanted = (await engine.installStates.list()).map((one) => [one.install, one.readWantedAt]);
+    const wanted = (await listInstallStates(engine)).map((one) => [one.install, one.readWantedAt]);
     expect(wanted.filter(([, at]) => at === null)).toEqual([[claim?.install, null]]);
     expect(wanted.filter(([, at]) => at === now)).toHaveLength(1);
   });

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import type { Database } from '../../../src/db/database.ts';
-import { inTransaction } from '../../../src/db/database.ts';
+import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
+import { listInstallStates } from '../../../src/reconcile/read/install-state-store.ts';
 import {
   type Alive,
   createSilence,
@@ -51,7 +51,7 @@ describeAnyDatabase('a silence', (openFresh) => {
     engine.clock.advance(20 * minutes);
     expect(await Promise.all([silence.check(), silence.check()])).toEqual(['removals', 'removals']);
     expect(await silence.check()).toBe('nothing');
-    expect(await engine.installStates.list()).toMatchObject([
+    expect(await listInstallStates(engine)).toMatchObject([
       { install: 'acme', heldSince: null, readWantedAt: engine.clock.now().toISOString() },
     ]);
   });
@@ -127,8 +127,8 @@ function watch(engine: Engine, gracePeriods: { revokedGraceMs: number } = engine
   return createSilence({ ...engine, gracePeriods, installs: new Map([['acme', {}]]), unlistedTools: [] });
 }
 
-async function held({ installStates }: Engine): Promise<boolean[]> {
-  return (await installStates.list()).map(({ heldSince }) => heldSince !== null);
+async function held(ctx: Engine): Promise<boolean[]> {
+  return (await listInstallStates(ctx)).map(({ heldSince }) => heldSince !== null);
 }
 
 /** Of a database in which an instance ran just now. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { listContracts } from '../../../src/operator/list-contracts.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
-import { createSuspectStore } from '../../../src/reconcile/runs/suspect-store.ts';
+import { listSuspects, suspectsAmong } from '../../../src/reconcile/runs/suspect-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, minutes } from '../../support/incident.ts';
 
@@ -16,7 +16,7 @@ describeEachDatabase('a suspect', (openFresh) => {
   async function open() {
     const incident = createIncident(await openFresh());
     const suspects = async () => {
-      const listed = await listContracts(incident.engine.database, { suspects: true, limit: 100 });
+      const listed = await listContracts(incident.engine, { suspects: true, limit: 100 });
       return listed.map(({ contractId, suspectSince }) => `${contractId} ${suspectSince}`);
     };
     return { incident, suspects };
@@ -89,21 +89,20 @@ describeEachDatabase('a suspect', (openFresh) => {
 
   it('is found once each among more than are read at once, whether it has one link or two', async () => {
     const { incident } = await open();
-    const { database, clock } = incident.engine;
+    const { engine } = incident;
     const twoLinks = { cml1: 'signs', cml2: 'cars' };
     const ids = Array.from({ length: 28 }, (_, index) => `cmc${index}`);
     const active = Object.fromEntries(ids.map((id) => [id, { links: ['cml1', 'cml2'], people: [] }]));
     await incident.read({ links: twoLinks, active });
-    clock.advance(minutes);
+    engine.clock.advance(minutes);
     await incident.read({ links: twoLinks, active: {} });
     // Odd, so that a page ends between the two links of a contract.
-    const store = createSuspectStore(database, 25);
-    const found = (await store.list(['acme'])).map(({ contractId }) => contractId);
+    const found = (await listSuspects(engine, ['acme'], undefined, 25)).map(({ contractId }) => contractId);
     expect(found.toSorted()).toEqual(ids.toSorted());
-    expect((await store.list(['acme'], 1)).length).toBeLessThan(ids.length);
-    expect(await store.list([])).toEqual([]);
-    expect(await store.list(['globex'])).toEqual([]);
-    const among = await store.among([
+    expect((await listSuspects(engine, ['acme'], 1, 25)).length).toBeLessThan(ids.length);
+    expect(await listSuspects(engine, [])).toEqual([]);
+    expect(await listSuspects(engine, ['globex'])).toEqual([]);
+    const among = await suspectsAmong(engine, [
       { install: 'acme', contractId: 'cmc7' },
       { install: 'globex', contractId: 'cmc8' },
     ]);
@@ -112,12 +111,13 @@ describeEachDatabase('a suspect', (openFresh) => {
 
   it('needs an operator, and is reported after a day, once', async () => {
     const { incident } = await open();
-    const { clock, database } = incident.engine;
+    const { engine } = incident;
+    const { clock } = engine;
     await incident.read(both);
     clock.advance(minutes);
     const since = clock.now().toISOString();
     await incident.read(without);
-    const { attention } = await loadStatus(database, since, new Map([['acme', { tool: 'studio' }]]));
+    const { attention } = await loadStatus(engine, since, new Map([['acme', { tool: 'studio' }]]));
     expect(attention).toEqual([
       {
         says: `contracts that are no longer listed, and not said to have ended: 1, the oldest since ${since}`,
@@ -126,7 +126,7 @@ describeEachDatabase('a suspect', (openFresh) => {
       },
     ]);
     const others = new Map([['globex', { tool: 'list' }]]);
-    expect((await loadStatus(database, since, others)).attention).toEqual([]);
+    expect((await loadStatus(engine, since, others)).attention).toEqual([]);
     clock.advance(24 * 60 * minutes - 1);
     await incident.read(without);
     expect(await incident.alerts('contract_suspect')).toBe(0);

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import { beforeEach, expect, it } from 'vitest';
-import type { BudgetStore } from '../../../src/budget/budget-store.ts';
 import { createKeepAnswer, keepBudget } from '../../../src/budget/keep-budget.ts';
 import type { BudgetReading } from '../../../src/budget/take-reading.ts';
 import type { Database } from '../../../src/db/database.ts';
@@ -11,6 +10,7 @@ import { toBudget } from '../../support/budgets.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const noon = '2026-03-15T12:00:00.000Z';
 const hourMs = 3_600_000;
@@ -60,17 +60,20 @@ describeAnyDatabase('a budget that was read', (openFresh) => {
     const deps = world.open();
     const others: Promise<void>[] = [];
     let isOver = false;
-    const save: BudgetStore['save'] = async (tx, row) => {
-      const markOver = () => {
-        isOver = true;
-      };
-      others.push(keep('LOW').finally(markOver));
-      // On SQLite it cannot have begun.
-      const waits = async () => isOver || (await countWaiting(database)) === 1;
-      if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
-      await deps.budgets.save(tx, row);
-    };
-    await keepBudget({ ...deps, budgets: { ...deps.budgets, save } }, reading('LOW'));
+    const beside = watchQueries(deps.database, {
+      // While the first one has locked the budget and not written it.
+      async 'select budget'() {
+        if (others.length > 0) return;
+        const markOver = () => {
+          isOver = true;
+        };
+        others.push(keep('LOW').finally(markOver));
+        // On SQLite it cannot have begun.
+        const waits = async () => isOver || (await countWaiting(database)) === 1;
+        if (database.dialect === 'postgres') await until('the other one waits', waits, Boolean);
+      },
+    });
+    await keepBudget({ ...deps, database: beside }, reading('LOW'));
     await Promise.all(others);
     expect(world.noticed()).toEqual(['budget.low']);
     const { contractId } = world.notices[0] as BudgetNotice;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';
 import { createBudgetWorker, sweepContracts } from '../../../src/budget/budget-worker.ts';
+import { claimBudgetReader, holdBudgetReader } from '../../../src/budget/reader-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { type BudgetWorld, openBudgetWorld } from '../../support/budget-world.ts';
 import { startLoops } from '../../support/engine-harness.ts';
@@ -272,12 +273,12 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
 
   it('is claimed by one of those who are there, and by another when the lease has run out', async () => {
     const id = await world.hire();
-    const { readers } = world.open();
+    const storage = world.open();
     await sweepContracts(world.open(), signal);
     const now = world.engine.clock.now().toISOString();
     const leasedUntil = '2026-03-15T12:01:30.000Z';
     const order = { now, leasedUntil, installs: ['acme'], limit: 5 };
-    const claims = await Promise.all(Array.from({ length: 5 }, () => readers.claim(order)));
+    const claims = await Promise.all(Array.from({ length: 5 }, () => claimBudgetReader(storage, order)));
     const [claim, ...others] = claims.filter((one) => one !== null);
     expect(others).toEqual([]);
     expect(claim?.due).toMatchObject([{ contractId: id }]);
@@ -286,7 +287,7 @@ describeAnyDatabase('the budget of a contract', (openFresh) => {
     pass(1);
     expect(await asked()).toEqual([id]);
     if (claim === undefined) throw new Error('nothing was claimed');
-    expect(await readers.hold(claim, leasedUntil)).toBe(false);
+    expect(await holdBudgetReader(storage, claim, leasedUntil)).toBe(false);
   });
 
   it('is found to be due among more contracts than one page has', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { createToolTroubleStore } from '../../../src/converge/tool-trouble-store.ts';
+import { recordToolTrouble } from '../../../src/converge/tool-trouble-store.ts';
 import type { ToolTrouble } from '../../../src/domain/tool-trouble.ts';
 import { createApiClient } from '../../support/api-client.ts';
 import { sqlite } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { createVisitor } from '../../support/visitor.ts';
 
 const minuteMs = 60_000;
@@ -49,7 +50,7 @@ describe('the home page', () => {
     const { consoleUrl, clock, storage } = await openJourney(sqlite);
     const [since, asksAgainAt] = [0, minuteMs].map((ms) => new Date(clock.now().getTime() + ms).toISOString());
     const trouble = { tool: 'list', errorCode: 'unavailable', message: 'no answer', since, asksAgainAt } as ToolTrouble;
-    await createToolTroubleStore(storage.database).record(trouble);
+    await recordToolTrouble(storageOf(storage.database), trouble);
     const visitor = createVisitor(consoleUrl);
     await visitor.signIn('otto');
     await visitor.press(await visitor.visit('/'), 'Read every customer now');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { openJourney } from '../../support/journey.ts';
@@ -88,7 +89,7 @@ describe('the pages of access', () => {
     const positions = order.map((pattern) => steps.findIndex((step) => pattern.test(step)));
     expect([steps, positions]).toEqual([steps, [...positions].sort((a, b) => a - b)]);
     expect([steps, positions]).toEqual([steps, expect.not.arrayContaining([-1])]);
-    const [delivery] = await storage.inbox.list({ type: 'contract.ended', limit: 1 });
+    const [delivery] = await listDeliveries(storage.database.kysely, { type: 'contract.ended', limit: 1 });
     expect(html.querySelector(`a[href="/deliveries/${delivery?.id}"]`)).not.toBeNull();
   });
 
@@ -117,7 +118,7 @@ describe('the pages of access', () => {
     await kysely.updateTable('membership').set({ failure: script }).execute();
     await kysely.updateTable('receipt').set({ message: script }).execute();
     await visitor.signIn('vera');
-    const [delivery] = await storage.inbox.list({ limit: 1 });
+    const [delivery] = await listDeliveries(storage.database.kysely, { limit: 1 });
     const paths = ['/access', `/memberships/${id}`, `/trainers/${trainerId}`, `/contracts/${contractId}`];
     for (const path of [...paths, `/deliveries/${delivery?.id}`]) {
       const page = await visitor.visit(path);
@@ -130,7 +131,7 @@ describe('the pages of access', () => {
   it('give a viewer no form that changes something', async () => {
     const { visitor, id, storage } = await openHired();
     await visitor.signIn('vera');
-    const [delivery] = await storage.inbox.list({ limit: 1 });
+    const [delivery] = await listDeliveries(storage.database.kysely, { limit: 1 });
     for (const path of [`/memberships/${id}`, '/deliveries', `/deliveries/${delivery?.id}`]) {
       const { html } = await visitor.visit(path);
       const posts = html.querySelectorAll('form[method=post]').map((form) => form.getAttribute('action'));
@@ -145,8 +146,8 @@ describe('the pages of deliveries', () => {
     const { visitor, deliver, quiet, storage } = await openHired();
     await deliver({ id: 'evt-unused', type: 'payout.sent', data: {} });
     await quiet();
-    const ignored = (await storage.inbox.list({ state: 'ignored', limit: 1 }))[0]?.id;
-    const started = (await storage.inbox.list({ type: 'contract.started', limit: 1 }))[0]?.id;
+    const ignored = (await listDeliveries(storage.database.kysely, { state: 'ignored', limit: 1 }))[0]?.id;
+    const started = (await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 }))[0]?.id;
     await visitor.signIn('otto');
     const some = await visitor.visit('/deliveries?type=contract.started');
     // There is one for each link.
@@ -169,7 +170,7 @@ describe('the pages of deliveries', () => {
   it('mask addresses in a body, and give it whole to an operator who downloads it', async () => {
     const { visitor, storage } = await openHired();
     await visitor.signIn('otto');
-    const [delivery] = await storage.inbox.list({ type: 'contract.started', limit: 1 });
+    const [delivery] = await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 });
     const page = await visitor.visit(`/deliveries/${delivery?.id}`);
     const whole = await visitor.visit(`/deliveries/${delivery?.id}/body`);
     expect(whole.type).toMatch(/^application\/octet-stream/);
@@ -181,7 +182,7 @@ describe('the pages of deliveries', () => {
   it('say why there is no body to show', async () => {
     const { visitor, storage } = await openHired();
     await visitor.signIn('vera');
-    const [delivery] = await storage.inbox.list({ type: 'contract.started', limit: 1 });
+    const [delivery] = await listDeliveries(storage.database.kysely, { type: 'contract.started', limit: 1 });
     const path = `/deliveries/${delivery?.id}`;
     const setBody = (body: Buffer) => storage.database.kysely.updateTable('delivery').set({ body }).execute();
     await setBody(Buffer.alloc(0));

@@ -1,14 +1,15 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createInvitationStore } from '../../../src/converge/invitation-store.ts';
+import { keepInvitation, wantRenewal } from '../../../src/converge/invitation-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { createStudioWorker, hire, openClaims, receiptsOf, untilActive } from '../../support/converging.ts';
+import { createStudioWorker, hire, receiptsOf, untilActive } from '../../support/converging.ts';
 import { openForTest } from '../../support/databases.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 describeAnyDialect('a tool that refuses', (dialect) => {
   let engine: Engine;
@@ -74,15 +75,14 @@ describeAnyDialect('a tool that refuses', (dialect) => {
       (count) => count === 1,
     );
     const invited = (await engine.membershipRows()).find(({ state }) => state === 'invited');
-    const invitations = createInvitationStore(engine.box);
     const now = engine.clock.now().toISOString();
     await inTransaction(engine.database, async (tx) => {
       const link = {
         content: { kind: 'link', url: 'https://x.example' },
         expiresAt: null,
       } as const;
-      await invitations.keep(tx, invited?.id ?? 0, link, now);
-      await invitations.renew(tx, invited?.id ?? 0, now);
+      await keepInvitation(engine, tx, invited?.id ?? 0, link, now);
+      await wantRenewal(tx, invited?.id ?? 0, now);
     });
     worker.wake();
     await until(
@@ -138,13 +138,15 @@ describeAnyDialect('a tool that refuses', (dialect) => {
     };
     tool.refuse(down);
     await hire(engine, 5);
-    let fails = 1;
-    const claims = openClaims(engine);
-    const tryAgain: typeof claims.retryFailed = async (...given) => {
-      if (fails-- > 0) throw new AppError('unavailable', 'No connection');
-      await claims.retryFailed(...given);
-    };
-    const worker = createStudioWorker(engine, tool.memory, { claims: { ...claims, retryFailed: tryAgain } });
+    let isAway = false;
+    const database = watchQueries(engine.database, {
+      'update membership'() {
+        if (!isAway) return;
+        isAway = false;
+        throw new AppError('unavailable', 'No connection');
+      },
+    });
+    const worker = createStudioWorker(engine, tool.memory, { database });
     startLoops(worker);
     await until(
       'it is left alone',
@@ -157,9 +159,11 @@ describeAnyDialect('a tool that refuses', (dialect) => {
 
     tool.refuse(undefined);
     tool.memory.before = () => undefined;
+    isAway = true;
     engine.clock.advance(60_000);
     worker.wake();
     await untilActive(engine, 5);
+    expect(isAway).toBe(false);
   });
 
   it('tries again at its start the trainers that the tool refused before, once it lets us in', async () => {

@@ -1,18 +1,17 @@
 import { beforeEach, expect, it } from 'vitest';
-import { createResetStore, type ResetStore } from '../../../src/converge/reset-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { claimDue, converge, convergeDue, resetDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { createSharedLinkTool } from '../../support/inviting-tool.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const minuteMs = 60_000;
 
 describeAnyDatabase('the one link that lets all trainers into a tool', (openFresh) => {
   let engine: Engine;
   let tool: ReturnType<typeof createSharedLinkTool>;
-  let resets: ResetStore;
 
   const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
   const start = (index: number) => fullEvent({ type: 'contract.started', ...person(index) });
@@ -37,7 +36,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
 
   /** What a worker does within a second. */
   async function turn(): Promise<string[]> {
-    await resetDue(engine, tool, { resets });
+    await resetDue(engine, tool);
     return await convergeDue(engine, tool);
   }
 
@@ -50,7 +49,6 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
   beforeEach(async () => {
     engine = createEngine(await openFresh(), { limits: { max: 1000, maxFraction: 1 } });
     tool = createSharedLinkTool();
-    resets = createResetStore(engine.database, engine.box);
     await invite(1, 2, 3, 4, 5);
   });
 
@@ -163,14 +161,21 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     const crash = new AppError('unavailable', 'the process is gone');
     await remove(1);
     untilDue();
-    const before = { ...resets, settleFailed: () => Promise.reject(crash) };
+    let updates = 0;
+    // The first one claims.
+    const before = watchQueries(engine.database, {
+      'update linkReset'() {
+        updates += 1;
+        if (updates > 1) throw crash;
+      },
+    });
     tool.before = () => Promise.reject(crash);
-    await expect(resetDue(engine, tool, { resets: before })).rejects.toThrow(crash);
+    await expect(resetDue(engine, tool, { database: before })).rejects.toThrow(crash);
     tool.before = () => undefined;
     expect(await turn()).toEqual([]);
     engine.clock.advance(minuteMs);
-    const after = { ...resets, settleDone: () => Promise.reject(crash) };
-    await expect(resetDue(engine, tool, { resets: after })).rejects.toThrow(crash);
+    updates = 0;
+    await expect(resetDue(engine, tool, { database: before })).rejects.toThrow(crash);
     expect([tool.resets(), renewals()]).toEqual([1, []]);
     engine.clock.advance(minuteMs);
     expect((await turn()).filter(isInvited)).toHaveLength(4);
@@ -219,7 +224,7 @@ describeAnyDatabase('the one link that lets all trainers into a tool', (openFres
     tool.adapter.addMember = async (...call) => {
       const added = await addMember(...call);
       engine.clock.advance(1);
-      await resetDue(engine, tool, { resets });
+      await resetDue(engine, tool);
       return added;
     };
     expect(await converge(engine, tool, claim)).toMatchObject({ outcome: 'invited' });

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { createInboxStore } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { openForTest, postgres, sqlite } from '../../support/databases.ts';
 import { contractsStarted } from '../../support/deliveries.ts';
@@ -33,7 +33,7 @@ describe('a delivery that was answered for', () => {
 
   it('has waited for the disk on SQLite', async () => {
     const database = openForTest(await sqlite.createMigrated());
-    await createInboxStore(database, box).append(contractsStarted(1));
+    await appendDeliveries({ database, box }, contractsStarted(1));
     // Of this connection, as the last transaction left it: 2 is FULL.
     const { rows } = await sql`pragma synchronous`.execute(database.kysely);
     expect(rows).toEqual([{ synchronous: 2 }]);
@@ -41,7 +41,7 @@ describe('a delivery that was answered for', () => {
 
   it('has waited for the disk on PostgreSQL', async () => {
     const database = openForTest(await postgres.createMigrated());
-    await createInboxStore(database, box).append(contractsStarted(1));
+    await appendDeliveries({ database, box }, contractsStarted(1));
     const { rows } = await sql`show synchronous_commit`.execute(database.kysely);
     expect(rows).toEqual([{ synchronousCommit: 'on' }]);
   });
@@ -54,12 +54,12 @@ function writeProgram(): string {
   writeFileSync(
     file,
     `import { openDatabase } from ${from('src/db/open-database.ts')};
-     import { createInboxStore } from ${from('src/inbox/inbox-store.ts')};
+     import { appendDeliveries } from ${from('src/inbox/inbox-store.ts')};
      import { createSecretBox } from ${from('src/keys/secret-box.ts')};
      import { contractStarted, newDelivery } from ${from('test/support/deliveries.ts')};
-     const store = createInboxStore(openDatabase(process.argv[2]), createSecretBox(Buffer.alloc(32, 1)));
+     const storage = { database: openDatabase(process.argv[2]), box: createSecretBox(Buffer.alloc(32, 1)) };
      for (let id = 0; ; id += 1) {
-       await store.append([newDelivery(contractStarted(id), { deliveryId: String(id) })]);
+       await appendDeliveries(storage, [newDelivery(contractStarted(id), { deliveryId: String(id) })]);
        process.send(id + 1);
      }`,
   );

@@ -5,7 +5,7 @@ import type { Database } from '../../../src/db/database.ts';
 import { openDatabase } from '../../../src/db/open-database.ts';
 import type { Appended, NewDelivery } from '../../../src/domain/delivery.ts';
 import { createInbox } from '../../../src/inbox/inbox.ts';
-import { createInboxStore } from '../../../src/inbox/inbox-store.ts';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { createThreadedAppend } from '../../../src/inbox/threaded-append.ts';
 import { createSecretBox } from '../../../src/keys/secret-box.ts';
 import { describeEachDatabase, openForTest, postgres, sqlite } from '../../support/databases.ts';
@@ -75,7 +75,7 @@ it('two instances on PostgreSQL never lock crosswise, whatever the order in whic
     const batch = contractsStarted(100, round * 100);
     await Promise.all(
       instances.map((instance, index) =>
-        createInboxStore(instance, createSecretBox(key)).append(index === 0 ? batch : batch.toReversed()),
+        appendDeliveries({ database: instance, box: createSecretBox(key) }, index === 0 ? batch : batch.toReversed()),
       ),
     );
   }
@@ -97,7 +97,10 @@ async function countDeadlocks({ kysely }: Database): Promise<number> {
 
 /** Two connections of their own. */
 function connect({ url }: Database): [Append, Append] {
-  const open = () => createInboxStore(openForTest(url), createSecretBox(key)).append;
+  const open = (): Append => {
+    const storage = { database: openForTest(url), box: createSecretBox(key) };
+    return (deliveries) => appendDeliveries(storage, deliveries);
+  };
   return [open(), open()];
 }
 

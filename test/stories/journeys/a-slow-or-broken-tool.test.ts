@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Adapter, Member, Person } from '../../../src/adapters/adapter.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { type Journey, openJourney } from '../../support/journey.ts';
 import { type ContractEvent, minutesAgo, toBody } from '../../support/lifecycle-events.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
@@ -24,9 +24,8 @@ const ended: ContractEvent = { ...hired, type: 'contract.ended', number: 2 };
 
 /** As the schedule would have it. */
 async function read({ storage, clock }: Journey): Promise<void> {
-  const installs = createInstallStateStore(storage.database);
   const now = clock.now().toISOString();
-  await inTransaction(storage.database, (tx) => installs.wantRead(tx, ['acme'], now));
+  await inTransaction(storage.database, (tx) => wantRead(tx, ['acme'], now));
 }
 
 describeAnyDialect('a slow or broken tool', (dialect) => {

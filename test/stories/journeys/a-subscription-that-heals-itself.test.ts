@@ -1,15 +1,19 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { StoredEndpoint } from '../../../src/installs/endpoint-store.ts';
+import type { Database } from '../../../src/db/database.ts';
+import { endpointsOf } from '../../../src/installs/endpoint-store.ts';
 import { rotateEndpoint } from '../../../src/installs/subscription/rotate-endpoint.ts';
-import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { findSubscription } from '../../../src/installs/subscription/subscription-store.ts';
+import { findInstallState } from '../../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { untilNothingIsDue } from '../../support/journey.ts';
 import { type Answer, post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { surroundings } from '../../support/subscription-world.ts';
 import { isThorough } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 import { openWatchedBridge, type WatchedBridge } from '../../support/watched-bridge.ts';
 
 const { signal } = new AbortController();
@@ -29,7 +33,7 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
 
   /** Time that passes while the first check is under way puts the next one off. */
   async function untilChecked(bridge: WatchedBridge): Promise<void> {
-    const record = () => bridge.subscription.subscriptions.find('acme');
+    const record = () => findSubscription(bridge.subscription, 'acme');
     await until('it is checked', record, ({ checkedAt }) => checkedAt !== null);
     await untilDone(bridge);
   }
@@ -56,14 +60,14 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     await bridge.market.settle();
     expect(await statusOf(bridge)).toBe('DISABLED');
     expect(await bridge.delivered()).toEqual([]);
-    const states = createInstallStateStore(bridge.storage.database);
-    const { readBeganAt } = (await states.find('acme')) ?? {};
+    const states = storageOf(bridge.storage.database);
+    const { readBeganAt } = (await findInstallState(states, 'acme')) ?? {};
 
     bridge.door.leadTo(bridge.receiverUrl);
     bridge.clock.advance(5 * minute);
     const status = () => statusOf(bridge);
     await until('it is enabled', status, (seen) => seen === 'ACTIVE');
-    const state = () => states.find('acme');
+    const state = () => findInstallState(states, 'acme');
     await until('it is read', state, (seen) => seen?.readBeganAt !== readBeganAt);
     const passAndLook = async () => {
       // Time that runs faster than the bridge works ends every lease before its work is done.
@@ -78,15 +82,15 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
   it('whose secret is wrong is not enabled for more of the same', async () => {
     const webhookSecrets = ['whsec_another_one'];
     const bridge = await openWatchedBridge(openMarket, dialect, { webhookSecrets });
-    const { subscriptions, endpoints } = bridge.subscription;
-    const stored = () => endpoints.listOf('acme');
+
+    const stored = () => endpointsOf(bridge.subscription, 'acme');
     await until('it is adopted', stored, ({ length }) => length === 1);
     await untilChecked(bridge);
     hire(bridge, 12);
     await bridge.market.settle();
     expect(await statusOf(bridge)).toBe('DISABLED');
     bridge.clock.advance(5 * minute);
-    const record = () => subscriptions.find('acme');
+    const record = () => findSubscription(bridge.subscription, 'acme');
     const { trouble } = await until('it is reported', record, (seen) => seen.trouble !== null);
     expect(trouble?.says).toContain('a secret that is not known here');
     expect(await statusOf(bridge)).toBe('DISABLED');
@@ -115,22 +119,38 @@ describe.each(markets)('a subscription, %s', (_, openMarket, dialect) => {
     }
     const hiring = keepHiring();
     await untilHired(5);
-    // However slow the machine is: the bridge has loaded what the command beside it has stored.
-    const endpoints = {
-      ...subscription.endpoints,
-      async save(endpoint: StoredEndpoint) {
-        await subscription.endpoints.save(endpoint);
-        const probe = () => probeWith(bridge, endpoint.secret ?? '');
+    let isStored = false;
+    const watched = watchQueries(subscription.database, {
+      'insert webhookEndpoint'() {
+        isStored = true;
+      },
+    });
+    const database: Database = {
+      ...watched,
+      // However slow the machine is: the bridge has loaded what the command beside it has stored.
+      async transact(work, isDurable) {
+        const result = await watched.transact(work, isDurable);
+        if (!isStored) return result;
+        isStored = false;
+        const secret = (await endpointsOf(subscription, 'acme')).at(-1)?.secret ?? '';
+        const probe = () => probeWith(bridge, secret);
         await until('the new secret is known', probe, ({ status }) => status === 200);
         await untilHired(5);
-      },
-      async remove(install: string, endpointId: string) {
-        // What the first endpoint still delivers is answered, however slow the machine is.
-        await bridge.market.settle();
-        await subscription.endpoints.remove(install, endpointId);
+        return result;
       },
     };
-    await rotateEndpoint({ ...subscription, endpoints }, 'acme', { signal, overlapMs: 300 });
+    const api = subscription.sources.get('acme');
+    if (api === undefined) throw new Error('no source');
+    const source: typeof api = {
+      ...api,
+      async deleteEndpoint(...given) {
+        await api.deleteEndpoint(...given);
+        // What the first endpoint still delivers is answered, however slow the machine is.
+        await bridge.market.settle();
+      },
+    };
+    const deps = { ...subscription, database, sources: new Map([['acme', source]]) };
+    await rotateEndpoint(deps, 'acme', { signal, overlapMs: 300 });
     await untilHired(5);
     rotated.abort();
     await hiring;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { listAccessHistory } from '../../../src/memberships/access-history-store.ts';
-import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { openJourney } from '../../support/journey.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
@@ -31,9 +31,8 @@ describeAnyDialect('a tool changed by hand', (dialect) => {
     tool.seed(group, returned.opentrainUserId, returned.workEmail);
     tool.seed(group, 'boss', 'boss@lab.example');
     await journey.pass(minuteMs);
-    const installs = createInstallStateStore(storage.database);
     const now = journey.clock.now().toISOString();
-    await inTransaction(storage.database, (tx) => installs.wantRead(tx, ['acme'], now));
+    await inTransaction(storage.database, (tx) => wantRead(tx, ['acme'], now));
 
     const look = async () => tool.members(group).includes(gone);
     await until('who was missing is back', look, (isBack) => isBack);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { createEndpointStore } from '../../../src/installs/endpoint-store.ts';
-import { createSubscriptionStore } from '../../../src/installs/subscription/subscription-store.ts';
+import { endpointsOf } from '../../../src/installs/endpoint-store.ts';
+import { listTroubledSubscriptions } from '../../../src/installs/subscription/subscription-store.ts';
 import {
   type EmployerJourney,
   type EmployerOptions,
@@ -9,6 +9,7 @@ import {
 } from '../../support/employer-journey.ts';
 import { post } from '../../support/receiver-harness.ts';
 import { sign } from '../../support/sign.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
@@ -16,7 +17,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /** The webhooks that are known here, oldest first. */
-const knownTo = ({ storage: { database, box } }: EmployerJourney) => createEndpointStore(database, box).listOf('own');
+const knownTo = ({ storage: { database, box } }: EmployerJourney) => endpointsOf({ database, box }, 'own');
 
 /** How a delivery is answered that is signed with each secret, and means nothing. */
 async function answersTo({ receiverUrl, clock }: EmployerJourney, secrets: readonly (string | null)[]) {
@@ -111,7 +112,7 @@ describeAnyDialect("an employer's own account", (dialect) => {
     const { trainers } = sandbox.hire({ jobId: signs.id });
     await pass(readEveryMs);
     expect(roster()).toEqual({ signs: [trainers[0]?.opentrainUserId] });
-    const [troubled] = await createSubscriptionStore(storage.database).listTroubled();
+    const [troubled] = await listTroubledSubscriptions(storageOf(storage.database));
     expect(troubled?.trouble.says).toContain('the feature public_api_webhooks is off for the account');
     const alert = { alert: 'endpoint_trouble', msg: troubled?.trouble.says };
     expect(log.lines()).toContainEqual(expect.objectContaining(alert));

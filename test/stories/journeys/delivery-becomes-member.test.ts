@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
 import { describeEachDialect } from '../../support/databases.ts';
 import { openJourney } from '../../support/journey.ts';
 import { minutesAgo, toBody } from '../../support/lifecycle-events.ts';
@@ -157,7 +158,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     const answer = await journey.deliver({ id: '1', type: 'contract.paused', resourceId: 'ctr1' });
     expect(answer).toMatchObject({ status: 200, body: { status: 'ignored' } });
     await journey.quiet();
-    expect(await journey.storage.inbox.list({ limit: 5 })).toMatchObject([
+    expect(await listDeliveries(journey.storage.database.kysely, { limit: 5 })).toMatchObject([
       { state: 'ignored', eventType: 'contract.paused' },
     ]);
     expect(await journey.memberships()).toEqual([]);
@@ -171,7 +172,7 @@ describeAnyDialect('a delivery becomes a member, or not', (dialect) => {
     const { contractId } = sandbox.hire({ jobId: customer.jobId });
     sandbox.endContract(contractId);
     await journey.quiet();
-    const deliveries = await journey.storage.inbox.list({ limit: 9 });
+    const deliveries = await listDeliveries(journey.storage.database.kysely, { limit: 9 });
     expect(deliveries.map(({ eventType, state }) => `${eventType} ${state}`).sort()).toEqual([
       'contract.ended handled',
       'contract.started handled',

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { type ContractEvent, toBody } from '../../support/lifecycle-events.ts';
 import { createMemoryTool, type MemoryTool } from '../../support/memory-tool.ts';
@@ -20,7 +21,10 @@ describeAnyDialect('installs that share a tool', (dialect) => {
     const { promise: opened, resolve: open } = Promise.withResolvers<void>();
     await keepUp(tool, bridge);
     tool.before = () => opened;
-    await bridge.storage.inbox.append(Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))));
+    await appendDeliveries(
+      bridge.storage,
+      Array.from({ length: crowd }, (_, number) => newDelivery(hired('acme', number))),
+    );
     await until('all of one are due', count, (due) => due === warmUp + crowd);
     await until(
       'it has its half of the slots',
@@ -58,8 +62,8 @@ describeAnyDialect('installs that share a tool', (dialect) => {
     const deliveries = (install: 'acme' | 'globex', first: number, count: number) =>
       Array.from({ length: count }, (_, index) => newDelivery(hired(install, first + index), { install }));
     const [larger, smaller] = [120, 40];
-    await bridge.storage.inbox.append(deliveries('acme', 0, larger));
-    await bridge.storage.inbox.append(deliveries('globex', larger, smaller));
+    await appendDeliveries(bridge.storage, deliveries('acme', 0, larger));
+    await appendDeliveries(bridge.storage, deliveries('globex', larger, smaller));
     await until('all are due', count, (due) => due === larger + smaller);
     open();
     await until(
@@ -79,7 +83,8 @@ describeAnyDialect('installs that share a tool', (dialect) => {
 async function keepUp(tool: MemoryTool, bridge: SiteBridge): Promise<void> {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>();
   tool.before = () => opened;
-  await bridge.storage.inbox.append(
+  await appendDeliveries(
+    bridge.storage,
     Array.from({ length: warmUp }, (_, number) => newDelivery(hired('acme', 1000 + number))),
   );
   await until(

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
-import { createSettleStore } from '../../../src/converge/settle-store.ts';
+import { convergeLeaseMs, prolongClaim } from '../../../src/converge/claim-store.ts';
+import { commitIntent, settleMembership } from '../../../src/converge/settle-store.ts';
 import { createAliveLock } from '../../../src/db/alive-lock.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { acmeSecret, startBridge, writeBridgeConfig } from '../../support/bridge-process.ts';
 import { openBridgeState } from '../../support/bridge-state.ts';
-import { claimDue, hire, openClaims } from '../../support/converging.ts';
+import { claimDue, hire } from '../../support/converging.ts';
 import { openForTest, sqlite } from '../../support/databases.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -74,7 +74,6 @@ describe('killed and started again, on SQLite', () => {
     return {
       ...engine,
       calling,
-      settling: createSettleStore(database, engine.box, engine.rules.routeLink),
       now: () => toInstant(clock.now()),
       leaseEnd: () => instantIn(clock, convergeLeaseMs),
       /** By membership, until when a lease holds. */
@@ -94,8 +93,8 @@ describe('killed and started again, on SQLite', () => {
   const adding = { operation: 'add', found: null } as const;
 
   it('waits for a call to a tool that may still be on its way', async () => {
-    const { settling, calling, now, leaseEnd, leased, startNext } = await openWithLeases();
-    await settling.begin(calling, adding, now(), leaseEnd());
+    const { calling, now, leaseEnd, leased, startNext, database, box, routeLink } = await openWithLeases();
+    await commitIntent({ database, box, routeLink }, calling, adding, now(), leaseEnd());
     const endsAt = leaseEnd();
     expect(await leased()).toHaveProperty('size', 2);
     await startNext();
@@ -103,8 +102,9 @@ describe('killed and started again, on SQLite', () => {
   });
 
   it('waits for no call that died with its process, as the write of a file', async () => {
-    const { settling, calling, now, leaseEnd, leased, membershipRows, startNext } = await openWithLeases();
-    await settling.begin(calling, adding, now(), leaseEnd());
+    const { calling, now, leaseEnd, leased, membershipRows, startNext, database, box, routeLink } =
+      await openWithLeases();
+    await commitIntent({ database, box, routeLink }, calling, adding, now(), leaseEnd());
     await startNext({ localTools: [calling.tool] });
     expect(await leased()).toEqual(new Map());
     expect((await membershipRows()).find(({ id }) => id === calling.id)).toMatchObject({ lateUntil: now() });
@@ -113,15 +113,15 @@ describe('killed and started again, on SQLite', () => {
   it('waits for a call without an intent of its own, by which assignments end', async () => {
     const engine = await openWithLeases();
     const { calling, now, leaseEnd, leased, startNext } = engine;
-    expect(await openClaims(engine).prolong(calling, now(), leaseEnd())).toBe(true);
+    expect(await prolongClaim(engine, calling, now(), leaseEnd())).toBe(true);
     await startNext();
     expect([...(await leased()).keys()]).toEqual([calling.id]);
   });
 
   it('waits for no call that can no longer arrive, though nothing came of it on record', async () => {
     const engine = await openWithLeases();
-    const { settling, calling, now, leaseEnd, clock, leased, startNext } = engine;
-    await settling.begin(calling, adding, now(), leaseEnd());
+    const { calling, now, leaseEnd, clock, leased, startNext } = engine;
+    await commitIntent(engine, calling, adding, now(), leaseEnd());
     clock.advance(convergeLeaseMs);
     expect(await claimDue(engine)).toHaveLength(2);
     await startNext();
@@ -130,12 +130,12 @@ describe('killed and started again, on SQLite', () => {
 
   it('waits no longer than a call may arrive, where its membership was leased anew', async () => {
     const engine = await openWithLeases();
-    const { settling, calling, now, leaseEnd, clock, leased, startNext } = engine;
-    await settling.begin(calling, adding, now(), leaseEnd());
+    const { calling, now, leaseEnd, clock, leased, startNext } = engine;
+    await commitIntent(engine, calling, adding, now(), leaseEnd());
     const arrivesBy = leaseEnd();
     clock.advance(convergeLeaseMs / 2);
     const unanswered = { operation: 'add', outcome: 'failed', state: 'pending', isUnanswered: true } as const;
-    await settling.settle(calling, { ...unanswered, nextAttemptAt: now() }, now());
+    await settleMembership(engine, calling, { ...unanswered, nextAttemptAt: now() }, now());
     expect(await claimDue(engine)).toMatchObject([{ id: calling.id }]);
     expect((await leased()).get(calling.id)).toBe(leaseEnd());
     await startNext();

@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
 import { sqliteFileOf } from '../../../src/db/sqlite-database.ts';
-import { createDispatchStore } from '../../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../../src/notify/dispatch-store.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { answering, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openMailBox, refusal } from '../../support/mail-box.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 import { addNotices, newNotice } from '../../support/notices.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
@@ -69,7 +70,7 @@ describeAnyDialect('after people outside got notices', (dialect) => {
     await journey.deliver(fullEvent({ type: 'contract.started', ...person, createdAt }));
     const shapes = Object.keys(channels).map((name) => ({ name, gatherMs: 0 }));
     await addNotices({ database: storage.database, clock }, shapes, [newNotice()]);
-    const list = () => createDispatchStore(storage.database).list({ limit: 10 });
+    const list = () => listDispatches(storageOf(storage.database), { limit: 10 });
     await until('all were tried', list, (rows) => rows.every(({ failure }) => failure !== null));
     expect((await list()).map(({ channel, failure }) => [channel, failure])).toEqual([
       ['finance', '450 at RCPT TO'],

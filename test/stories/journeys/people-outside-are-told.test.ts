@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import { createDispatchStore } from '../../../src/notify/dispatch-store.ts';
+import { listDispatches } from '../../../src/notify/dispatch-store.ts';
 import { type Hook, openHook } from '../../support/hook.ts';
 import { openJourney } from '../../support/journey.ts';
 import { openMailBox } from '../../support/mail-box.ts';
 import { addNotices, newNotice, secret } from '../../support/notices.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDialect } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
 
@@ -55,7 +56,7 @@ describeAnyDialect('people outside get notices', (dialect) => {
     expect(contractsIn(chat)).toEqual(['c1', 'c2']);
     expect(box.mails).toHaveLength(1);
 
-    const isSettled = () => createDispatchStore(storage.database).list({ state: 'sent', limit: 10 });
+    const isSettled = () => listDispatches(storageOf(storage.database), { state: 'sent', limit: 10 });
     await until('all but one are settled', isSettled, (rows) => rows.length === 6);
     const metrics = await (await fetch(`${consoleUrl}/metrics`)).text();
     expect(metrics).toContain('gangway_notifications_total{channel="billing",outcome="sent"} 2');

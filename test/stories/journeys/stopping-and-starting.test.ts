@@ -12,6 +12,7 @@ import { createApp } from '../../../src/app/app.ts';
 import { openStorage } from '../../../src/app/storage.ts';
 import { Config } from '../../../src/config/config-schema.ts';
 import { inTransaction } from '../../../src/db/database.ts';
+import { countDueDeliveries } from '../../../src/inbox/inbox-store.ts';
 import {
   acmeSecret,
   type BridgeSetup,
@@ -229,7 +230,7 @@ describe('stopping', () => {
     await Promise.all([holding, stopped]);
     await expect(fetch(`${receiverUrl}/healthz`)).rejects.toThrow('fetch failed');
     expect(await journey.memberships()).toMatchObject([{ leaseToken: null, state: 'pending' }]);
-    expect(await storage.inbox.countDue()).toBe(1);
+    expect(await countDueDeliveries(storage)).toBe(1);
   });
 });
 

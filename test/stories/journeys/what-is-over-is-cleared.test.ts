@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Database } from '../../../src/db/database.ts';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { openIdleMarketplace } from '../../support/bridge-process.ts';
 import { createBridgeWorkspace, type Workspace } from '../../support/bridge-workspace.ts';
 import { newDelivery } from '../../support/deliveries.ts';
@@ -42,10 +44,13 @@ describe('a bridge that runs', () => {
 
   it('gives space that it does not need back to the disk', async () => {
     const workspace = createBridgeWorkspace();
-    await workspace.withStorage(async ({ inbox }) => {
+    await workspace.withStorage(async (ctx) => {
       const bodies = Array.from({ length: 120 }, (_, at) => String(at).padEnd(100_000, 'x'));
-      await inbox.append(bodies.map((body) => newDelivery(body)));
-      while ((await inbox.purge('2099-01-01', 1000)) > 0);
+      await appendDeliveries(
+        ctx,
+        bodies.map((body) => newDelivery(body)),
+      );
+      while ((await deleteOld(ctx.database, '2099-01-01', 1000)) > 0);
     });
     await whileRunning(workspace, async (database) => {
       const countPages = async () => {

@@ -4,8 +4,9 @@ import { openStorage } from '../../../src/app/storage.ts';
 import { backUp } from '../../../src/db/back-up.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { appendDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
-import { createInstallStateStore } from '../../../src/reconcile/read/install-state-store.ts';
+import { wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { sqlite } from '../../support/databases.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
@@ -85,12 +86,8 @@ describe('a database copied beside a running bridge, and put back', () => {
     const site = await openSite(sqlite, ['acme']);
     const [tool, hands, file] = [createMemoryTool(), createHands(site), fileOf(site)];
     const start = () => site.start({ tools: { studio: tool.adapter }, removals: { max: 1000, maxFraction: 1 } });
-    const needs = async ({ storage: { database } }: SiteBridge) => {
-      const status = await loadStatus(
-        database,
-        site.clock.now().toISOString(),
-        new Map([['acme', { tool: 'studio' }]]),
-      );
+    const needs = async ({ storage }: SiteBridge) => {
+      const status = await loadStatus(storage, site.clock.now().toISOString(), new Map([['acme', { tool: 'studio' }]]));
       return status.attention.flatMap(({ says }) => (says.startsWith('members who') ? [says] : []));
     };
     const first = await start();
@@ -109,8 +106,7 @@ describe('a database copied beside a running bridge, and put back', () => {
     const second = await start();
     // As the schedule would.
     const { database } = second.storage;
-    const installs = createInstallStateStore(database);
-    await inTransaction(database, (tx) => installs.wantRead(tx, ['acme'], site.clock.now().toISOString()));
+    await inTransaction(database, (tx) => wantRead(tx, ['acme'], site.clock.now().toISOString()));
     await second.quiet();
     expect([await needs(second), tool.members('signs')]).toEqual([needed, ['added1', 'added2']]);
     hands.end('added1');
@@ -219,7 +215,10 @@ async function storeUnseen({ sandbox, clock, databaseUrl }: Site, happen: () => 
   expect(bodies.length).toBeGreaterThan(0);
   const storage = await openStorage(databaseUrl);
   const receivedAt = clock.now().toISOString();
-  await storage.inbox.append(bodies.map(({ body }) => newDelivery(body, { receivedAt })));
+  await appendDeliveries(
+    storage,
+    bodies.map(({ body }) => newDelivery(body, { receivedAt })),
+  );
   await storage.database.close();
 }
 

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { createMailStore } from '../../../src/mail/mail-store.ts';
+import { purgeMails } from '../../../src/mail/mail-store.ts';
 import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
 import { listWaiting } from '../../../src/operator/list-waiting.ts';
@@ -27,8 +27,7 @@ describeAnyDatabase('mails to one person', (openFresh) => {
   });
 
   function createMailer(server = box.server) {
-    const mails = createMailStore(engine.database, engine.box);
-    return createMailing({ ...engine, mails, send: createSendMail(server), style });
+    return createMailing({ ...engine, send: createSendMail(server), style });
   }
 
   async function mailAll(mailer = createMailer()): Promise<void> {
@@ -149,12 +148,11 @@ describeAnyDatabase('mails to one person', (openFresh) => {
   it('are forgotten after a day', async () => {
     await invite('p1');
     await mailAll();
-    const mails = createMailStore(engine.database, engine.box);
     engine.clock.advance(dayMs - 1);
-    await mails.purge(toInstant(engine.clock.now()));
+    await purgeMails(engine, toInstant(engine.clock.now()));
     expect(await engine.rows('mailed')).toHaveLength(1);
     engine.clock.advance(1);
-    await mails.purge(toInstant(engine.clock.now()));
+    await purgeMails(engine, toInstant(engine.clock.now()));
     expect(await engine.rows('mailed')).toEqual([]);
   });
 

@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { hasPostponed, postponeDerivation } from '../../../src/memberships/derivation-store.ts';
+import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
+import { claimInstallRead, settleInstallRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
@@ -51,13 +54,13 @@ describeAnyDatabase('before an install is read after a silence', (openFresh) => 
   it('derives no trainer who was left to be derived before, unless something new comes in', async () => {
     const engine = await openWithMember(await openFresh());
     await postpone(engine);
-    expect(await engine.memberships.hasPostponed()).toBe(true);
+    expect(await hasPostponed(engine)).toBe(true);
     await hold(engine);
-    expect(await engine.memberships.hasPostponed()).toBe(false);
+    expect(await hasPostponed(engine)).toBe(false);
     await engine.takeIn();
     expect(await engine.rows('derivation')).toHaveLength(1);
     await read(engine);
-    expect(await engine.memberships.hasPostponed()).toBe(true);
+    expect(await hasPostponed(engine)).toBe(true);
     await engine.takeIn();
     expect(await engine.rows('derivation')).toEqual([]);
 
@@ -100,19 +103,19 @@ async function makeMembers({ database }: Engine): Promise<void> {
 }
 
 async function hold(engine: Engine): Promise<void> {
-  await engine.installStates.hold(['acme'], nowOf(engine));
+  await holdInstalls(engine, ['acme'], nowOf(engine));
 }
 
 async function read(engine: Engine): Promise<void> {
   engine.clock.advance(minuteMs);
   const now = nowOf(engine);
-  const claim = await engine.installStates.claim(now, now);
+  const claim = await claimInstallRead(engine, now, now);
   if (claim === null) throw new Error('nothing is to be read');
-  await engine.installStates.settle(claim, now);
+  await settleInstallRead(engine, claim, now);
 }
 
-async function postpone({ database, memberships }: Engine): Promise<void> {
-  await inTransaction(database, (tx) => memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'cmu1' }]));
+async function postpone(ctx: Engine): Promise<void> {
+  await inTransaction(ctx.database, (tx) => postponeDerivation(tx, [{ install: 'acme', trainerId: 'cmu1' }]));
 }
 
 function nowOf({ clock }: Engine): string {

@@ -1,11 +1,15 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
+import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
+import { replayFailedDeliveries } from '../../../src/inbox/inbox-store.ts';
+import { readStored } from '../../../src/inbox/storage-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import { addPeople } from '../../support/many-people.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const maxTrainers = 1000;
 const maxContracts = 500;
@@ -19,8 +23,8 @@ function started(wish: object): string {
   return fullEvent({ type: 'contract.started', ...wish });
 }
 
-async function failuresOf({ inbox }: Engine): Promise<(string | null)[]> {
-  return (await inbox.list({ state: 'failed', limit: 100 })).map(({ failure }) => failure);
+async function failuresOf({ database }: Engine): Promise<(string | null)[]> {
+  return (await listDeliveries(database.kysely, { state: 'failed', limit: 100 })).map(({ failure }) => failure);
 }
 
 function alertsIn({ log }: Engine): Record<string, unknown>[] {
@@ -49,7 +53,7 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     const { kysely } = engine.database;
     await kysely.deleteFrom('participation').where('trainerId', '=', 't1').execute();
     const now = toInstant(engine.clock.now());
-    expect(await inTransaction(engine.database, (tx) => engine.inbox.replayFailed(tx, now))).toHaveLength(2);
+    expect(await inTransaction(engine.database, (tx) => replayFailedDeliveries(tx, now))).toHaveLength(2);
     await engine.takeIn();
     expect(await stateOf(engine, 'out1')).toBe('pending');
     expect(await failuresOf(engine)).toEqual([reason]);
@@ -81,7 +85,7 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     const hires = numbered('t', 3).map((trainer) => started({ contract: `of-${trainer}`, trainer }));
     await engine.apply(hires);
     await engine.apply(hires);
-    expect(await engine.inbox.readStored()).toEqual(new Map([['acme', 3 * 8 * 1024]]));
+    expect(await readStored(engine.database.kysely)).toEqual(new Map([['acme', 3 * 8 * 1024]]));
   });
 
   it('of a trainer is held: more contracts of one are never looked at', async () => {
@@ -89,12 +93,11 @@ describeAnyDatabase('what an install says beyond a bound', (openFresh) => {
     const contracts = numbered('c', maxContracts);
     await addPeople(engine, { contracts, trainers: ['t1'] });
     let most = 0;
-    const { participationsOf } = engine.memberships;
-    engine.memberships.participationsOf = async (tx, trainerIds) => {
-      const rows = await participationsOf(tx, trainerIds);
-      most = Math.max(most, rows.length);
-      return rows;
-    };
+    engine.database = watchQueries(engine.database, {
+      'select participation': (rows) => {
+        most = Math.max(most, rows.length);
+      },
+    });
     await engine.deliver(numbered('more', 12).map((contract) => started({ contract, trainer: 't1' })));
     await engine.takeIn();
     expect(await failuresOf(engine)).toHaveLength(12);

@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, emptyLink, toPair } from '../../../src/domain/evidence.ts';
+import type { RouteLink } from '../../../src/domain/route.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import type { RouteLink } from '../../../src/memberships/link-router.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Member } from '../../../src/adapters/adapter.ts';
-import { createDoubtStore } from '../../../src/memberships/doubt-store.ts';
+import { adoptDoubted, releaseDoubted } from '../../../src/memberships/doubt-store.ts';
 import { receiptsOf } from '../../support/converging.ts';
 import type { OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
@@ -60,7 +60,6 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
   const end = () => incident.event('contract.ended', {});
   const state = async () => (await incident.states())[`${signs}/cmu1`];
   const row = async () => (await incident.engine.membershipRows())[0];
-  const doubts = () => createDoubtStore(incident.engine.database, incident.engine.box);
   const by = () => ({ actor: 'ops', at: incident.engine.clock.now().toISOString() });
   const changes = () => tool.calls.filter((call) => /^(remove|end|update) /.test(call));
 
@@ -95,7 +94,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
   it('is let go of by an operator, and nothing is taken out', async () => {
     restore(tool, '1', employee);
     await end();
-    expect(await doubts().release(1, by())).toBe('let_go');
+    expect(await releaseDoubted(incident.engine, 1, by())).toBe('let_go');
     await incident.pass(2 * hours);
     await incident.pass(minutes);
     expect([changes(), await state()]).toEqual([[], 'removed']);
@@ -105,7 +104,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
   it('is taken out where an operator says that the address is theirs', async () => {
     restore(tool, '1', 'amara.private@home.example');
     await end();
-    await doubts().adopt(1, 'Amara.Private@home.example', by());
+    await adoptDoubted(incident.engine, 1, 'Amara.Private@home.example', by());
     await incident.pass(2 * hours);
     await incident.pass(minutes);
     expect([changes(), await state()]).toEqual([[`end ${signs}/1`], 'removed']);
@@ -130,7 +129,7 @@ describeAnyDatabase('an id that a restored tool gave to an employee', (openFresh
     expect(await incident.alerts('id_of_another')).toBe(1);
     await end();
     expect([changes(), await state()]).toEqual([[`end ${signs}/2`], 'failed']);
-    await doubts().adopt(1, 'amara.private@home.example', by());
+    await adoptDoubted(incident.engine, 1, 'amara.private@home.example', by());
     await incident.pass(minutes);
     await incident.pass(2 * minutes);
     expect([tool.members(signs), await state()]).toEqual([[], 'removed']);
@@ -365,7 +364,7 @@ describeAnyDatabase('an account of ours that no look at the group shows', (openF
       expect(await incident.states()).toEqual({ [`${signs}/cmu1`]: 'failed' });
       expect(await incident.alerts('id_of_another')).toBe(1);
       expect(
-        await createDoubtStore(incident.engine.database, incident.engine.box).release(1, {
+        await releaseDoubted(incident.engine, 1, {
           actor: 'ops',
           at: incident.engine.clock.now().toISOString(),
         }),

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { toInstant } from '../../../src/lib/clock.ts';
-import type { OpenFresh } from '../../support/databases.ts';
-import { describeEachDatabase } from '../../support/databases.ts';
+import { approvePlanItems, listPlanItems } from '../../../src/removals/plan-store.ts';
+import { describeEachDatabase, type OpenFresh } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes, toApi } from '../../support/incident.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
@@ -300,7 +300,7 @@ describeEachDatabase('two hundred mistaken ends in twenty seconds', (openFresh) 
     );
     await incident.read({ links: { cml1: signs }, active });
     expect(incident.tool.members(signs)).toHaveLength(200);
-    const items = await incident.engine.plans.show(1);
+    const items = await listPlanItems(incident.engine, 1);
     expect(items.every(({ isStale }) => isStale)).toBe(true);
   });
 
@@ -328,7 +328,7 @@ describeEachDatabase('a tool that cannot take people back', (openFresh) => {
     await incident.pass(72 * hours);
     expect(incident.tool.members(signs)).toEqual(['cmu1']);
     const { engine } = incident;
-    await engine.plans.approve(engine.database.kysely, 1, toInstant(engine.clock.now()));
+    await approvePlanItems(engine, engine.database.kysely, 1, toInstant(engine.clock.now()));
     await incident.settle();
     expect(incident.tool.members(signs)).toEqual([]);
   });

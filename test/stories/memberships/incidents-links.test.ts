@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { approvePlanItems, listPlanItems, rejectPlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, type Listing, minutes } from '../../support/incident.ts';
 
@@ -350,7 +351,7 @@ describeEachDatabase('a grant that is revoked', (openFresh) => {
     expect(members()).toEqual(['cmu1']);
     const { engine } = incident;
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
     await incident.settle();
     expect(members()).toEqual([]);
     expect(incident.tool.members('lamps')).toEqual([]);
@@ -390,8 +391,10 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
   });
 
   const decide = async (decision: 'approve' | 'reject') => {
-    const { database, plans, clock } = incident.engine;
-    return await inTransaction(database, (tx) => plans[decision](tx, 1, toInstant(clock.now())));
+    const { database, clock } = incident.engine;
+    return await inTransaction(database, (tx) =>
+      (decision === 'approve' ? approvePlanItems : rejectPlanItems)(incident.engine, tx, 1, toInstant(clock.now())),
+    );
   };
   const countIn = () => ten.filter((index) => incident.tool.members(`p${index}`).length > 0).length;
 
@@ -400,7 +403,7 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
     expect(await incident.plans()).toEqual([10]);
     expect(await incident.alerts('removals_held')).toBe(1);
     expect(countIn()).toBe(10);
-    const items = await incident.engine.plans.show(1);
+    const items = await listPlanItems(incident.engine, 1);
     expect(items.map(({ cause }) => cause)).toEqual(ten.map(() => 'link_removed'));
 
     expect(await decide('approve')).toEqual({ install: 'acme', decided: 10, stale: 0, open: 0 });
@@ -423,12 +426,12 @@ describeEachDatabase('ten links that are removed at once', (openFresh) => {
       const wish = { ...wishOf(index), link: `again${index}` };
       await incident.event('contract.started', wish);
     }
-    const stale = (await incident.engine.plans.show(1)).filter(({ isStale }) => isStale);
+    const stale = (await listPlanItems(incident.engine, 1)).filter(({ isStale }) => isStale);
     expect(stale.map(({ groupId }) => groupId)).toEqual(['p0', 'p1', 'p2']);
     expect(await decide('approve')).toEqual({ install: 'acme', decided: 7, stale: 3, open: 0 });
     await incident.settle();
     expect(ten.filter((index) => incident.tool.members(`p${index}`).length > 0)).toEqual([0, 1, 2]);
-    const outcomes = (await incident.engine.plans.show(1)).map(({ outcome }) => outcome);
+    const outcomes = (await listPlanItems(incident.engine, 1)).map(({ outcome }) => outcome);
     expect(outcomes.filter((outcome) => outcome === 'stale')).toHaveLength(3);
   });
 

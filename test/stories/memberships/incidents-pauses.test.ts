@@ -2,7 +2,10 @@ import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { longestLookMs } from '../../../src/domain/awaited-reading.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
+import { findInstallState, hasReadDue } from '../../../src/reconcile/read/install-state-store.ts';
 import { createSilence, type Silence } from '../../../src/reconcile/runs/silence.ts';
+import { approvePlanItems } from '../../../src/removals/plan-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
 import {
@@ -34,19 +37,19 @@ function watch({ engine }: Incident, installs = ['acme']): Silence {
 describeEachDatabase('after an outage a reading', (openFresh) => {
   it('that lists none though one is known ends nothing of what is held, and is made again soon', async () => {
     const incident = createIncident(await openFresh());
-    const { clock, installStates } = incident.engine;
+    const { clock } = incident.engine;
     await incident.event('contract.started');
     await incident.read({ links, active: on('cml1') });
     clock.advance(2 * hours);
-    await installStates.hold(['acme'], toInstant(clock.now()));
+    await holdInstalls(incident.engine, ['acme'], toInstant(clock.now()));
     clock.advance(minutes);
     await incident.read({ links, active: {} });
-    expect(await installStates.find('acme')).toMatchObject({ heldSince: expect.any(String) });
-    expect(await installStates.hasDue(toInstant(clock.now()))).toBe(false);
+    expect(await findInstallState(incident.engine, 'acme')).toMatchObject({ heldSince: expect.any(String) });
+    expect(await hasReadDue(incident.engine, toInstant(clock.now()))).toBe(false);
     clock.advance(5 * minutes);
-    expect(await installStates.hasDue(toInstant(clock.now()))).toBe(true);
+    expect(await hasReadDue(incident.engine, toInstant(clock.now()))).toBe(true);
     await incident.read({ links, active: on('cml1') });
-    expect(await installStates.find('acme')).toMatchObject({ heldSince: null, readWantedAt: null });
+    expect(await findInstallState(incident.engine, 'acme')).toMatchObject({ heldSince: null, readWantedAt: null });
   });
 });
 
@@ -62,9 +65,9 @@ describeEachDatabase('a contract that ended before an outage', (openFresh) => {
   });
 
   async function beAway(): Promise<void> {
-    const { clock, installStates } = incident.engine;
+    const { clock } = incident.engine;
     clock.advance(2 * hours);
-    await installStates.hold(['acme'], toInstant(clock.now()));
+    await holdInstalls(incident.engine, ['acme'], toInstant(clock.now()));
     await incident.pass(hours);
   }
 
@@ -193,7 +196,7 @@ describeEachDatabase('a link that was removed before an outage', (openFresh) => 
     await incident.pass(15 * minutes);
     expect(await incident.plans()).toEqual([2]);
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
     await beAway(20 * minutes);
     expect(members()).toEqual(['cmu1', 'cmu2']);
     await incident.read(unlinked);

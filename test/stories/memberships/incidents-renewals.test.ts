@@ -1,6 +1,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
+import { requestReads } from '../../../src/evidence/read-request-store.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { holdRemovalsOf } from '../../../src/reconcile/read/hold-store.ts';
+import { claimList } from '../../../src/reconcile/runs/active-list-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { minimalEvent } from '../../support/event-bodies.ts';
 import { awaitWork, createIncident, type Incident, minutes } from '../../support/incident.ts';
@@ -30,7 +33,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await engine.apply([minimalEvent('contract.started', 'cmc2')], 'acme');
     const target = { install: 'acme', contractId: 'cmc2' };
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => engine.readRequests.request(tx, [target], now));
+    await inTransaction(engine.database, (tx) => requestReads(tx, [target], now));
   }
 
   it('keeps a trainer in whose contract before it ends', async () => {
@@ -254,7 +257,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.take('contract.ended');
     await engine.brake();
     const now = () => toInstant(engine.clock.now());
-    const claim = () => engine.activeLists.claim('acme', now(), instantIn(engine.clock, 10_000));
+    const claim = () => claimList(engine, 'acme', now(), instantIn(engine.clock, 10_000));
     const claims = await Promise.all([claim(), claim()]);
     expect(claims.filter((one) => one !== null)).toHaveLength(1);
     await incident.pass(9 * seconds);
@@ -270,7 +273,7 @@ describeEachDatabase('a renewal whose start was lost', (openFresh) => {
     await incident.take('contract.ended');
     await incident.engine.brake();
     incident.engine.clock.advance(20 * minutes);
-    await incident.engine.installStates.holdRemovals(['acme'], toInstant(incident.engine.clock.now()));
+    await holdRemovalsOf(incident.engine, ['acme'], toInstant(incident.engine.clock.now()));
     incident.answers(renewed);
     await incident.settle();
     await incident.pass(60 * minutes);

@@ -1,9 +1,10 @@
 import { beforeEach, expect, it } from 'vitest';
 import { convergeLeaseMs } from '../../../src/converge/claim-store.ts';
-import { createSettleStore } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
-import { claimDue, converge, receiptsOf } from '../../support/converging.ts';
+import { holdInstalls } from '../../../src/reconcile/read/hold-store.ts';
+import { approvePlanItems, rejectPlanItems } from '../../../src/removals/plan-store.ts';
+import { claimDue, converge, crashingAtReceipt, receiptsOf } from '../../support/converging.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createIncident, hours, type Incident, minutes } from '../../support/incident.ts';
 
@@ -20,13 +21,9 @@ describeEachDatabase('a worker that dies between the call and its receipt', (ope
   async function dieWhileWorking(): Promise<void> {
     const { engine, tool } = incident;
     await engine.brake();
-    const settle = () => Promise.reject(new Error('killed'));
-    const settling = {
-      ...createSettleStore(engine.database, engine.box, engine.rules.routeLink),
-      settle,
-    };
+    const database = crashingAtReceipt(engine.database);
     for (const claim of await claimDue(engine, { token: 'dead' })) {
-      await converge(engine, tool, claim, { settling }).catch(() => undefined);
+      await converge(engine, tool, claim, { database }).catch(() => undefined);
     }
   }
 
@@ -145,7 +142,7 @@ describeEachDatabase('an install that is held until it has been read', (openFres
     await incident.take('contract.ended', globex, 'globex');
 
     engine.clock.advance(2 * hours);
-    await engine.installStates.hold(['acme'], toInstant(engine.clock.now()));
+    await holdInstalls(engine, ['acme'], toInstant(engine.clock.now()));
     await incident.settle();
     expect([tool.members(signs), tool.members('lamps')]).toEqual([['cmu1'], []]);
 
@@ -166,7 +163,7 @@ describeEachDatabase('an install that is held until it has been read', (openFres
     await incident.take('contract.ended');
     await engine.brake();
     engine.clock.advance(2 * hours);
-    await engine.installStates.hold(['acme'], toInstant(engine.clock.now()));
+    await holdInstalls(engine, ['acme'], toInstant(engine.clock.now()));
     await incident.settle();
     await incident.pass(1000);
     const active = { cmc1: { links: ['cml1'], people: ['cmu1'] } };
@@ -186,7 +183,9 @@ describeEachDatabase('what an operator decided', (openFresh) => {
     await incident.pass(hours);
     const { engine } = incident;
     const decide = (decision: 'approve' | 'reject', plan: number) =>
-      inTransaction(engine.database, (tx) => engine.plans[decision](tx, plan, toInstant(engine.clock.now())));
+      inTransaction(engine.database, (tx) =>
+        (decision === 'approve' ? approvePlanItems : rejectPlanItems)(engine, tx, plan, toInstant(engine.clock.now())),
+      );
     await decide('reject', 1);
     await expect(decide('approve', 1)).rejects.toMatchObject({ code: 'conflict' });
     await expect(decide('approve', 7)).rejects.toMatchObject({ code: 'not_found' });

@@ -3,12 +3,21 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyContract, emptyEvidence, toPair } from '../../../src/domain/evidence.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { listDeliveries } from '../../../src/inbox/delivery-list-store.ts';
 import { readerVersion } from '../../../src/inbox/event-schema.ts';
+import {
+  openBody,
+  postponeDelivery,
+  replayDeliveriesIn,
+  replayUnreadDeliveries,
+} from '../../../src/inbox/inbox-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { listInstallStates } from '../../../src/reconcile/read/install-state-store.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const hourMs = 3_600_000;
 
@@ -17,8 +26,8 @@ function started(number: number, wish: object = {}): string {
   return fullEvent({ type: 'contract.started', ...names, ...wish });
 }
 
-async function deliveriesOf(engine: Engine) {
-  const deliveries = await engine.inbox.list({ limit: 1000 });
+async function deliveriesOf({ database }: Engine) {
+  const deliveries = await listDeliveries(database.kysely, { limit: 1000 });
   return deliveries.reverse();
 }
 
@@ -30,7 +39,7 @@ async function statesOf(engine: Engine): Promise<string[]> {
 async function corrupt(engine: Engine, contract: string) {
   const { kysely } = engine.database;
   const rows = await kysely.selectFrom('delivery').selectAll().orderBy('id').execute();
-  const row = rows.find((one) => engine.inbox.openBody(one).includes(`"${contract}"`));
+  const row = rows.find((one) => openBody(engine, one).includes(`"${contract}"`));
   if (row === undefined) throw new Error('no such delivery');
   const write = (body: Buffer) => kysely.updateTable('delivery').set({ body }).where('id', '=', row.id).execute();
   await write(Buffer.from('spoilt'));
@@ -63,7 +72,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.database.kysely.updateTable('delivery').set(due).execute();
     await engine.takeIn();
     expect((await statesOf(engine)).sort()).toEqual(['handled', 'pending']);
-    const [left] = await engine.inbox.list({ state: 'pending', limit: 1 });
+    const [left] = await listDeliveries(engine.database.kysely, { state: 'pending', limit: 1 });
     expect(left).toMatchObject({ attempts: 1, failure: expect.stringContaining('was not kept') });
   });
 
@@ -99,14 +108,16 @@ describeAnyDatabase('intake', (openFresh) => {
     const engine = createEngine(await openFresh());
     await engine.deliver([1, 2, 3].map((number) => started(number)));
     const { id } = await corrupt(engine, 'c3');
-    let locks = 0;
-    const lock: Engine['evidence']['lock'] = async (tx) => {
-      locks += 1;
-      // The batch is spoilt by the bad one; then, of the first that is taken alone, the lock is lost.
-      if (locks === 2) throw new AppError('unavailable', 'The database could not be used (57P01)');
-      await engine.evidence.lock(tx);
-    };
-    startLoops(createIntakeWorker({ ...engine, evidence: { ...engine.evidence, lock } }));
+    let looks = 0;
+    const away = watchQueries(engine.database, {
+      'select delivery'(rows) {
+        if (!rows.some((row) => 'body' in row)) return;
+        looks += 1;
+        // The batch is spoilt by the bad one; then the database is away for the first that is taken alone.
+        if (looks === 2) throw new AppError('unavailable', 'The database could not be used (57P01)');
+      },
+    });
+    startLoops(createIntakeWorker({ ...engine, database: away }));
     const attempts = async () => (await deliveriesOf(engine)).map((one) => one.attempts);
     await until('the bad one is put off', attempts, (all) => all.some((count) => count > 0));
     await until(
@@ -143,7 +154,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.takeIn();
     expect(await statesOf(engine)).toEqual(['failed']);
     const now = toInstant(engine.clock.now());
-    expect(await inTransaction(engine.database, (tx) => engine.inbox.replay(tx, [id], now))).toEqual([id]);
+    expect(await inTransaction(engine.database, (tx) => replayDeliveriesIn(tx, [id], now))).toEqual([id]);
     await engine.takeIn();
     expect(await statesOf(engine)).toEqual(['handled']);
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1', state: 'pending' }]);
@@ -153,7 +164,7 @@ describeAnyDatabase('intake', (openFresh) => {
     const engine = createEngine(await openFresh());
     await engine.deliver([started(1)]);
     const { id, restore } = await corrupt(engine, 'c1');
-    await engine.inbox.postpone(id, 'given up', null);
+    await postponeDelivery(engine, id, 'given up', null);
     await restore();
     await engine.deliver([started(1)]);
     await engine.takeIn();
@@ -191,13 +202,13 @@ describeAnyDatabase('intake', (openFresh) => {
     expect(await engine.membershipRows()).toEqual([]);
 
     const now = toInstant(engine.clock.now());
-    expect(await engine.inbox.replayUnread(now)).toBe(2);
+    expect(await replayUnreadDeliveries(engine, now)).toBe(2);
     await engine.takeIn();
     const states = (await deliveriesOf(engine)).map(({ state, readerVersion: by }) => [state, by]);
     expect(states.map(([state]) => state).sort()).toEqual(['handled', 'unprocessable']);
     expect(states).toContainEqual(['unprocessable', readerVersion]);
     expect(await engine.membershipRows()).toMatchObject([{ trainerId: 't1' }]);
-    expect(await engine.inbox.replayUnread(now)).toBe(0);
+    expect(await replayUnreadDeliveries(engine, now)).toBe(0);
   });
 
   it('asks the marketplace for what a minimal start leaves out', async () => {
@@ -237,7 +248,7 @@ describeAnyDatabase('intake', (openFresh) => {
     await engine.takeIn();
     const at = toInstant(engine.clock.now());
     expect(due).toEqual(['marketplace']);
-    expect(await engine.installStates.list()).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
+    expect(await listInstallStates(engine)).toMatchObject([{ install: 'acme', readWantedAt: at, heldSince: null }]);
   });
 
   it('gives no trainer access by a start that is over a month old, and has it read', async () => {

@@ -1,13 +1,16 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { createIntakeWorker } from '../../../src/evidence/intake-worker.ts';
+import { appendDeliveries, dueDeliveries, settleDeliveries } from '../../../src/inbox/inbox-store.ts';
 import { restBesideOthers } from '../../../src/lib/rest.ts';
+import { hasPostponed, postponeDerivation, takePostponed } from '../../../src/memberships/derivation-store.ts';
 import { newDelivery } from '../../support/deliveries.ts';
 import { createEngine, type Engine, startLoops } from '../../support/engine-harness.ts';
 import { fullEvent, minimalEvent } from '../../support/event-bodies.ts';
 import { addPeople } from '../../support/many-people.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { until } from '../../support/until.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const crowd = 2000;
 
@@ -24,7 +27,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
   });
 
   it('no install is left out where there are more of them than a batch has room for', async () => {
-    const { inbox, database } = createEngine(await openFresh());
+    const { database, box } = createEngine(await openFresh());
     const installs = Array.from({ length: 120 }, (_, number) => `install-${number}`);
     const deliveries = [...installs, ...installs, ...installs].map((install, number) =>
       newDelivery(minimalEvent('contract.started', `c${number}`), { install }),
@@ -32,13 +35,13 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
     const flood = Array.from({ length: 200 }, (_, number) =>
       newDelivery(minimalEvent('contract.started', `f${number}`), { install: 'flood' }),
     );
-    await inbox.append([...flood, ...deliveries]);
+    await appendDeliveries({ database, box }, [...flood, ...deliveries]);
     const served = new Set<string>();
     for (let batch = 0; batch < 3; batch += 1) {
-      const due = await inbox.due(database.kysely, '2027-01-01T00:00:00.000Z', 50);
+      const due = await dueDeliveries({ database, box }, database.kysely, '2027-01-01T00:00:00.000Z', 50);
       expect(due.length).toBeLessThanOrEqual(50);
       const ids = due.map(({ id }) => id);
-      await inTransaction(database, (tx) => inbox.settle(tx, ids));
+      await inTransaction(database, (tx) => settleDeliveries(tx, ids));
       for (const { install } of due) served.add(install);
     }
     expect(served.size).toBe(121);
@@ -59,25 +62,13 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
   it('gives way to the receiver only until another install sends something', async () => {
     const engine = createEngine(await openFresh());
     engine.isReceiverBusy = () => true;
+    let rests = 0;
     engine.rest = async (ms, signal) => {
       await restBesideOthers(ms, signal);
+      rests += 1;
+      // Intake rests only while it gives way: by then the flood has been taken in.
+      if (rests === 1) await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
       return 1;
-    };
-    const looks: number[] = [];
-    const { hasDue } = engine.inbox;
-    let isSent = false;
-    engine.inbox = {
-      ...engine.inbox,
-      async hasDue(now, except) {
-        // Only a rest leaves a trainer out: by then the flood has been taken in.
-        if (except !== undefined && !isSent) {
-          isSent = true;
-          await engine.deliver([fullEvent({ type: 'contract.started', ...zoe })], 'globex');
-        }
-        const isDue = await hasDue(now, except);
-        if (except !== undefined) looks.push(isDue ? 1 : 0);
-        return isDue;
-      },
     };
     await engine.deliver(Array.from({ length: 100 }, (_, number) => minimalEvent('contract.started', `f${number}`)));
     startLoops(createIntakeWorker(engine));
@@ -86,7 +77,7 @@ describeAnyDatabase('installs take turns at intake', (openFresh) => {
       () => engine.membershipRows(),
       ({ length }) => length === 1,
     );
-    expect(looks[0]).toBe(1);
+    expect(rests).toBe(1);
   });
 });
 
@@ -136,28 +127,30 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
   });
 
   it('the trainer who was left first is derived first, whatever their name', async () => {
-    const { memberships, database } = createEngine(await openFresh());
+    const engine = createEngine(await openFresh());
+    const { database } = engine;
     const names = ['mia', 'zed', 'abe', 'kim'];
     const taken = await inTransaction(database, async (tx) => {
       for (const trainerId of names) {
-        await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId }]);
+        await postponeDerivation(tx, [{ install: 'acme', trainerId }]);
       }
       // A trainer who is left again keeps their turn.
-      await memberships.postponeDerivation(tx, [{ install: 'acme', trainerId: 'mia' }]);
-      const first = await memberships.takePostponed(tx, 3, 100);
-      const second = await memberships.takePostponed(tx, 3, 100);
+      await postponeDerivation(tx, [{ install: 'acme', trainerId: 'mia' }]);
+      const first = await takePostponed(engine, tx, 3, 100);
+      const second = await takePostponed(engine, tx, 3, 100);
       return [first, second].map((one) => [...one.keys()]);
     });
     expect(taken).toEqual([['mia', 'zed', 'abe'], ['kim']]);
   });
 
   it('one who waits on the word of two has their turn in the shorter row', async () => {
-    const { memberships, database } = createEngine(await openFresh());
+    const engine = createEngine(await openFresh());
+    const { database } = engine;
     const waiting = [...numbered('t', 50), 'zoe'].map((trainerId) => ({ install: 'acme', trainerId }));
     const taken = await inTransaction(database, async (tx) => {
-      await memberships.postponeDerivation(tx, waiting);
-      await memberships.postponeDerivation(tx, [{ install: 'globex', trainerId: 'zoe' }]);
-      return await memberships.takePostponed(tx, 4, 100);
+      await postponeDerivation(tx, waiting);
+      await postponeDerivation(tx, [{ install: 'globex', trainerId: 'zoe' }]);
+      return await takePostponed(engine, tx, 4, 100);
     });
     expect([...taken.keys()]).toContain('zoe');
   });
@@ -166,7 +159,7 @@ describeAnyDatabase('installs take turns at derivation', (openFresh) => {
     const engine = createEngine(await openFresh());
     await engine.apply([fullEvent({ type: 'contract.started' })]);
     await engine.database.kysely.insertInto('derivation').values({ trainerId: 'cmu1' }).execute();
-    expect(await engine.memberships.hasPostponed()).toBe(true);
+    expect(await hasPostponed(engine)).toBe(true);
     await engine.takeIn();
     expect(await engine.rows('derivation')).toEqual([]);
   });
@@ -201,17 +194,15 @@ async function batchesUntilDue(engine: Engine): Promise<number> {
 async function takeBatches(engine: Engine, count: number): Promise<void> {
   let batches = 0;
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { hasDue } = engine.inbox;
-  const counted: Engine = {
+  const worker = createIntakeWorker({
     ...engine,
     report() {
       batches += 1;
-      if (batches === count) resolve();
+      if (batches !== count) return;
+      void worker.stop();
+      resolve();
     },
-    inbox: { ...engine.inbox, hasDue: async (now) => batches < count && (await hasDue(now)) },
-    memberships: { ...engine.memberships, hasPostponed: async () => false },
-  };
-  const worker = createIntakeWorker(counted);
+  });
   worker.start();
   await promise;
   await worker.stop();
@@ -221,13 +212,14 @@ async function takeBatches(engine: Engine, count: number): Promise<void> {
 function watchDerived(engine: Engine) {
   const trainers: string[] = [];
   let most = 0;
-  const { participationsOf } = engine.memberships;
-  engine.memberships.participationsOf = async (tx, trainerIds) => {
-    const rows = await participationsOf(tx, trainerIds);
-    trainers.push(...trainerIds);
-    most = Math.max(most, rows.length);
-    return rows;
-  };
+  engine.database = watchQueries(engine.database, {
+    'select participation': (rows) => {
+      // Only derivation reads what the contracts of a trainer say.
+      const derived = rows.filter((row) => 'activeReadAt' in row);
+      trainers.push(...new Set(derived.map(({ trainerId }) => String(trainerId))));
+      most = Math.max(most, derived.length);
+    },
+  });
   return {
     trainers: () => trainers,
     most: () => most,

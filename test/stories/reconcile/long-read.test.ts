@@ -3,11 +3,19 @@ import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
 import { installLeaseMs } from '../../../src/reconcile/read/hold-lease.ts';
+import {
+  claimInstallRead,
+  hasReadDue,
+  listInstallStates,
+  wantRead,
+} from '../../../src/reconcile/read/install-state-store.ts';
 import { reconcileNext } from '../../../src/reconcile/runs/reconcile-install.ts';
 import { createReconcileWorker, endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
+import { beginRun } from '../../../src/reconcile/runs/run-store.ts';
 import type { SourceReader } from '../../../src/sources/source.ts';
 import { createIncident, hours, type Incident, toApi } from '../../support/incident.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const people = Array.from({ length: 60 }, (_, index) => `u${index}`);
 const active = Object.fromEntries(people.map((trainer) => [`c-${trainer}`, { links: ['l1'], people: [trainer] }]));
@@ -26,7 +34,7 @@ function answering(before: (asked: string) => Promise<void> | void): SourceReade
 
 async function want({ engine }: Incident): Promise<void> {
   const now = toInstant(engine.clock.now());
-  await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, ['acme'], now));
+  await inTransaction(engine.database, (tx) => wantRead(tx, ['acme'], now));
 }
 
 function depsOf({ deps }: Incident, api: SourceReader) {
@@ -61,7 +69,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     expect(asked.toSorted()).toEqual(Object.keys(active).toSorted());
     expect(await engine.membershipRows()).toHaveLength(people.length);
     expect(await engine.rows('run')).toMatchObject([{ failure: null, contracts: people.length }]);
-    expect(await engine.installStates.hasDue(toInstant(engine.clock.now()))).toBe(false);
+    expect(await hasReadDue(engine, toInstant(engine.clock.now()))).toBe(false);
   });
 
   it('is taken over once it comes no further, and then leaves it to the other', async () => {
@@ -72,7 +80,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
       if (isHanging || id === 'c-u0') return;
       isHanging = true;
       engine.clock.advance(installLeaseMs);
-      expect(await engine.installStates.claim(toInstant(engine.clock.now()), later())).not.toBeNull();
+      expect(await claimInstallRead(engine, toInstant(engine.clock.now()), later())).not.toBeNull();
       engine.clock.advance(installLeaseMs / 2);
     });
     const later = () => instantIn(engine.clock, 2 * installLeaseMs);
@@ -83,7 +91,7 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     ]);
     // The instance that has it now still has it.
     expect(await read(incident, whole)).toBe(false);
-    expect(await engine.installStates.list()).toMatchObject([{ attempts: 0, failure: null }]);
+    expect(await listInstallStates(engine)).toMatchObject([{ attempts: 0, failure: null }]);
   });
 
   it('keeps what it has learnt where it fails, and goes on from there', async () => {
@@ -138,9 +146,9 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
     const { engine } = incident;
     const now = () => toInstant(engine.clock.now());
     await want(incident);
-    await engine.runs.begin('acme', 'schedule', now());
+    await beginRun(engine, 'acme', 'schedule', now());
     engine.clock.advance(hours);
-    await engine.installStates.claim(now(), instantIn(engine.clock, installLeaseMs));
+    await claimInstallRead(engine, now(), instantIn(engine.clock, installLeaseMs));
     await endRuns(engine);
     expect(await engine.rows('run')).toMatchObject([{ endedAt: null }]);
     engine.clock.advance(installLeaseMs);
@@ -157,14 +165,8 @@ describeAnyDatabase('a read that takes long', (openFresh) => {
       health.push(loop.isHealthy());
     });
     const { promise: isRead, resolve } = Promise.withResolvers<void>();
-    const runs: typeof engine.runs = {
-      ...engine.runs,
-      async read(...args) {
-        await engine.runs.read(...args);
-        resolve();
-      },
-    };
-    const loop = createReconcileWorker({ ...depsOf(incident, slow), runs });
+    const database = watchQueries(engine.database, { 'update run': () => resolve() });
+    const loop = createReconcileWorker({ ...depsOf(incident, slow), database });
     await want(incident);
     loop.start();
     await isRead;

@@ -1,7 +1,9 @@
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
+import { claimReads, requestReads } from '../../../src/evidence/read-request-store.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
+import { findInstallState, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { createReadWorker } from '../../../src/reconcile/read/read-worker.ts';
 import { createReconcileWorker } from '../../../src/reconcile/runs/reconcile-worker.ts';
 import type { SourceReader } from '../../../src/sources/source.ts';
@@ -57,7 +59,7 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
     const now = toInstant(engine.clock.now());
     const contracts = Array.from({ length: crowd }, (_, number) => `forged-${number}`);
     const wanted = contracts.map((contractId) => ({ install: 'acme', contractId }));
-    await inTransaction(engine.database, (tx) => engine.readRequests.request(tx, wanted, now));
+    await inTransaction(engine.database, (tx) => requestReads(tx, wanted, now));
   }
 
   const requestsOf = async (install: string) => {
@@ -140,10 +142,10 @@ describeAnyDatabase('installs take turns at reading contracts', (openFresh) => {
   it('what has ended since is not asked for, however much of it there is', async () => {
     await wantCrowd();
     const now = toInstant(engine.clock.now());
-    const [claimed] = await engine.readRequests.claim('acme', now, now, 1);
+    const [claimed] = await claimReads(engine, 'acme', now, now, 1);
     await engine.deliver([minimalEvent('contract.ended', claimed?.contractId ?? '')]);
     await engine.takeIn();
-    const again = await engine.readRequests.claim('acme', now, now, crowd);
+    const again = await claimReads(engine, 'acme', now, now, crowd);
     expect(again).toHaveLength(crowd - 1);
   });
 });
@@ -161,7 +163,7 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
     ]);
     for (const install of ['acme', 'globex']) {
       const now = toInstant(engine.clock.now());
-      await inTransaction(engine.database, (tx) => engine.installStates.wantRead(tx, [install], now));
+      await inTransaction(engine.database, (tx) => wantRead(tx, [install], now));
       engine.clock.advance(1000);
     }
     const checkDrift = async () => undefined;
@@ -174,9 +176,9 @@ describeAnyDatabase('installs are read side by side', (openFresh) => {
     );
     await until(
       'the other is read',
-      () => engine.installStates.find('globex'),
+      () => findInstallState(engine, 'globex'),
       (state) => state?.readBeganAt !== null,
     );
-    expect(await engine.installStates.find('acme')).toMatchObject({ readBeganAt: null });
+    expect(await findInstallState(engine, 'acme')).toMatchObject({ readBeganAt: null });
   });
 });

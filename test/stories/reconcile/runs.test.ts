@@ -1,10 +1,20 @@
 import { expect, it } from 'vitest';
 import { inTransaction } from '../../../src/db/database.ts';
 import { instantIn, toInstant } from '../../../src/lib/clock.ts';
+import { claimInstallRead, wantRead } from '../../../src/reconcile/read/install-state-store.ts';
 import { endRuns } from '../../../src/reconcile/runs/reconcile-worker.ts';
-import { createRunStore } from '../../../src/reconcile/runs/run-store.ts';
+import {
+  beginRun,
+  countPlanWork,
+  countRunWork,
+  lastReceiptId,
+  noteRunRead,
+} from '../../../src/reconcile/runs/run-store.ts';
+import { approvePlanItems } from '../../../src/removals/plan-store.ts';
 import { createIncident, type Incident, type Listing, minutes } from '../../support/incident.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
+import { watchQueries } from '../../support/watch-queries.ts';
 
 const links = { cml1: 'signs' };
 const on = (...people: string[]) => ({ cmc1: { links: ['cml1'], people } });
@@ -48,10 +58,10 @@ describeAnyDatabase('a run', (openFresh) => {
     await incident.read(both);
     await incident.read(ended);
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
-    expect(await engine.runs.countPlan(1)).toEqual({ removed: 0, failed: 0, left: 2 });
+    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
+    expect(await countPlanWork(engine, 1)).toEqual({ removed: 0, failed: 0, left: 2 });
     await incident.settle();
-    expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
+    expect(await countPlanWork(engine, 1)).toEqual({ removed: 2, failed: 0, left: 0 });
   });
 
   it('does not wait for a trainer who is not found and only has to be looked for once more', async () => {
@@ -61,29 +71,29 @@ describeAnyDatabase('a run', (openFresh) => {
     await incident.read(ended);
     tool.unseat('signs', 'u1');
     const now = toInstant(engine.clock.now());
-    await inTransaction(engine.database, (tx) => engine.plans.approve(tx, 1, now));
+    await inTransaction(engine.database, (tx) => approvePlanItems(engine, tx, 1, now));
     await incident.settle();
-    expect(await engine.runs.countPlan(1)).toEqual({ removed: 1, failed: 0, left: 0 });
+    expect(await countPlanWork(engine, 1)).toEqual({ removed: 1, failed: 0, left: 0 });
     // By `--wait 60s` from before that look.
     const since = { at: now, afterReceipt: 0 };
-    const left = (until: string) => engine.runs.count('acme', since, now, until);
+    const left = (until: string) => countRunWork(engine, 'acme', since, now, until);
     expect(await left(instantIn(engine.clock, minutes - 1))).toMatchObject({ left: 0 });
     expect(await left(instantIn(engine.clock, minutes))).toMatchObject({ left: 1 });
     await incident.pass(minutes);
-    expect(await engine.runs.countPlan(1)).toEqual({ removed: 2, failed: 0, left: 0 });
+    expect(await countPlanWork(engine, 1)).toEqual({ removed: 2, failed: 0, left: 0 });
   });
 
   it('is begun by one instance, for the install that was asked for', async () => {
     const { engine } = await open();
-    const { installStates, clock, database } = engine;
+    const { clock, database } = engine;
     const now = toInstant(clock.now());
     const until = instantIn(clock, minutes);
     const installs = ['acme', 'globex'];
-    await inTransaction(database, (tx) => installStates.wantRead(tx, installs, now, 'command'));
-    const claims = [1, 2].map(() => installStates.claim(now, until, { only: 'globex' }));
+    await inTransaction(database, (tx) => wantRead(tx, installs, now, 'command'));
+    const claims = [1, 2].map(() => claimInstallRead(engine, now, until, { only: 'globex' }));
     const taken = (await Promise.all(claims)).filter((claim) => claim !== null);
     expect(taken).toMatchObject([{ install: 'globex', trigger: 'command' }]);
-    expect(await installStates.claim(now, until)).toMatchObject({ install: 'acme' });
+    expect(await claimInstallRead(engine, now, until)).toMatchObject({ install: 'acme' });
   });
 
   it('has failed where the install could not be read, and removes no member', async () => {
@@ -115,7 +125,7 @@ describeAnyDatabase('a run', (openFresh) => {
   it.each([1, 2, 3])('counts a trainer who is added after look %i of the count', async (number) => {
     const incident = await open();
     const { engine } = incident;
-    const since = { at: '2026-01-01T00:00:00.000Z', afterReceipt: await engine.runs.lastReceipt() };
+    const since = { at: '2026-01-01T00:00:00.000Z', afterReceipt: await lastReceiptId(engine) };
     await incident.take('contract.started');
     const now = toInstant(engine.clock.now());
     let looks = 0;
@@ -127,32 +137,35 @@ describeAnyDatabase('a run', (openFresh) => {
         return result;
       },
     });
-    const runs = createRunStore({ ...engine.database, kysely: watched });
-    const { added, left } = await runs.count('acme', since, now, now);
+    const storage = storageOf({ ...engine.database, kysely: watched });
+    const { added, left } = await countRunWork(storage, 'acme', since, now, now);
     expect(looks).toBe(3);
     expect(added + left).toBeGreaterThan(0);
-    expect(await engine.runs.count('acme', since, now, now)).toMatchObject({ added: 1, left: 0 });
+    expect(await countRunWork(engine, 'acme', since, now, now)).toMatchObject({ added: 1, left: 0 });
   });
 
   it('is not clean where a trainer is derived and added while it counts what is left', async () => {
     const incident = await open();
-    const { runs, clock } = incident.engine;
-    const now = toInstant(clock.now());
-    const run = await runs.begin('acme', 'schedule', now);
-    await runs.read(run, 1, now);
-    const hasPostponed = async () => {
-      await incident.event('contract.started');
-      return false;
-    };
-    const memberships = { ...incident.engine.memberships, hasPostponed };
-    await endRuns({ runs, clock, memberships });
+    const now = toInstant(incident.engine.clock.now());
+    const run = await beginRun(incident.engine, 'acme', 'schedule', now);
+    await noteRunRead(incident.engine, run, 1, now);
+    let isHired = false;
+    const database = watchQueries(incident.engine.database, {
+      // The look for trainers who wait to be derived.
+      async 'select derivation'() {
+        if (isHired) return;
+        isHired = true;
+        await incident.event('contract.started');
+      },
+    });
+    await endRuns({ ...incident.engine, database });
     expect(await incident.engine.rows('run')).toMatchObject([{ outcome: 'applied', added: 1 }]);
   });
 
   it('that was cut off does not stay open', async () => {
     const incident = await open();
     const { engine } = incident;
-    await engine.runs.begin('acme', 'schedule', '2026-03-15T12:00:00.000Z');
+    await beginRun(engine, 'acme', 'schedule', '2026-03-15T12:00:00.000Z');
     await endRuns(engine);
     expect(await runs(incident)).toMatchObject([{ outcome: null }]);
     engine.clock.advance(15 * minutes);

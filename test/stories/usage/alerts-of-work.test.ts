@@ -88,11 +88,10 @@ describeAnyDatabase('trouble with work', (openFresh) => {
     expect(await report()).toMatchObject({ refused: 1 });
     const { signal } = new AbortController();
     const { schedule, lookbackMs, maxLoweredFraction, deletedTasks } = usage.deps;
-    const { database, addresses } = world.engine;
+    const { database } = world.engine;
     const other = createUsage({
       ...usage.deps,
       database,
-      addresses,
       metrics: usage.deps.metrics,
       routeLink: () => undefined,
       links: new Map(),

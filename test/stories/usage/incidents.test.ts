@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { listScopes } from '../../../src/usage/read/scope-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { type ItemWork, openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
@@ -136,7 +137,7 @@ describeEachDatabase('usage', (openFresh) => {
     await report();
     tool.breaksAfter = 1;
     await read(true);
-    expect(await usage.deps.scopes.list()).toMatchObject([
+    expect(await listScopes(usage.deps)).toMatchObject([
       { attempts: 1, failure: 'The export broke off', leasedUntil: null },
     ]);
     expect(await report()).toMatchObject({ outcome: 'clean', sent: 0 });

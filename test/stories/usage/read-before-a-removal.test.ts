@@ -1,14 +1,16 @@
 import { expect, it } from 'vitest';
-import { createClaimStore } from '../../../src/converge/claim-store.ts';
-import { createSettleStore } from '../../../src/converge/settle-store.ts';
+import { claimMemberships } from '../../../src/converge/claim-store.ts';
+import { settleMembership } from '../../../src/converge/settle-store.ts';
 import { inTransaction } from '../../../src/db/database.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { toInstant } from '../../../src/lib/clock.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
-import { createPlanStore } from '../../../src/removals/plan-store.ts';
+import { approvePlanItems } from '../../../src/removals/plan-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
 import { readNextScope } from '../../../src/usage/read/read-scope.ts';
+import { countDueScopes, wantScopes } from '../../../src/usage/read/scope-store.ts';
 import type { Engine } from '../../support/engine-harness.ts';
+import { storageOf } from '../../support/storage-of.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld, type UsageWorld } from '../../support/usage-harness.ts';
 
@@ -30,8 +32,8 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   }
 
   function watchEnds({ engine, usage }: UsageWorld) {
-    const { scopeOf, scopes } = usage.deps;
-    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: scopes.want });
+    const { scopeOf } = usage.deps;
+    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: wantScopes });
     const brake = () => brakeDue({ ...engine, mayPass });
     const isCleared = async () => {
       await brake();
@@ -43,15 +45,14 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   }
 
   /** @returns what the receipt says */
-  async function takeOut({ database, box, clock, rules, rows }: Engine): Promise<string | null> {
+  async function takeOut({ database, box, clock, rows }: Engine): Promise<string | null> {
     const now = toInstant(clock.now());
     const order = { tool: 'studio', install: 'acme', token: 't', now, limit: 1, exclusiveBy: [] };
     const leasedUntil = '9999-01-01T00:00:00.000Z';
-    const [claim] = await createClaimStore(database, box).claim({ ...order, leasedUntil });
+    const [claim] = await claimMemberships({ database, box }, { ...order, leasedUntil });
     if (claim === undefined) throw new Error('nothing to claim');
     const removed = { operation: 'remove', outcome: 'removed', state: 'removed' } as const;
-    const settling = createSettleStore(database, box, rules.routeLink);
-    await settling.settle(claim, { ...removed, nextAttemptAt: null }, now);
+    await settleMembership({ database, box }, claim, { ...removed, nextAttemptAt: null }, now);
     const receipts = (await rows('receipt')) as { outcome: string; message: string | null }[];
     return receipts.find(({ outcome }) => outcome === 'removed')?.message ?? null;
   }
@@ -59,7 +60,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
   it('their work is read, and that is what is reported of them', async () => {
     const { engine, isCleared, tool, read, report, consumed, leaving, usage } = await openEnd();
     expect(await isCleared()).toBe(false);
-    expect(await usage.deps.scopes.countDue(toInstant(engine.clock.now()))).toBe(1);
+    expect(await countDueScopes(usage.deps, toInstant(engine.clock.now()))).toBe(1);
     const at = engine.clock.now().toISOString();
     const last = { memberId: leaving.memberId, seconds: 60, labels: 2, at };
     tool.items.set('signs', new Map([['last', last]]));
@@ -84,10 +85,10 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     const states = async () => (await engine.membershipRows()).map(({ state }) => state);
 
     expect(await isCleared()).toBe(false);
-    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 0]);
-    await inTransaction(engine.database, (tx) => createPlanStore(engine.database).approve(tx, 1, now));
+    expect([await states(), await countDueScopes(world.usage.deps, now)]).toEqual([['held', 'held'], 0]);
+    await inTransaction(engine.database, (tx) => approvePlanItems(storageOf(engine.database), tx, 1, now));
     expect(await isCleared()).toBe(false);
-    expect([await states(), await world.usage.deps.scopes.countDue(now)]).toEqual([['held', 'held'], 1]);
+    expect([await states(), await countDueScopes(world.usage.deps, now)]).toEqual([['held', 'held'], 1]);
     await world.read();
     expect(await isCleared()).toBe(true);
   });
@@ -218,7 +219,7 @@ describeAnyDatabase('before a trainer is removed', (openFresh) => {
     expect([...passing]).toEqual([1]);
     const nowhere = [{ ...due[0], tool: 'studio', membershipId: 999 }];
     const alone = await inTransaction(engine.database, (tx) =>
-      createFinalReadingStore({ scopeOf: usage.deps.scopeOf, wantRead: usage.deps.scopes.want }).mayPass(
+      createFinalReadingStore({ scopeOf: usage.deps.scopeOf, wantRead: wantScopes }).mayPass(
         tx,
         nowhere,
         engine.clock.now(),

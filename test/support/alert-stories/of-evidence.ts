@@ -1,7 +1,9 @@
-import { createBindingStore } from '../../../src/installs/binding-store.ts';
+import { checkBinding } from '../../../src/installs/binding-store.ts';
 import { decidePlan } from '../../../src/operator/decide-plan.ts';
+import { listPlans } from '../../../src/removals/plan-store.ts';
 import { hours, type Listing, minutes, toApi } from '../incident.ts';
 import { createMemoryTool } from '../memory-tool.ts';
+import { storageOf } from '../storage-of.ts';
 import { type AlertStories, openIncident } from './alert-story.ts';
 
 const links = { cml1: 'signs' };
@@ -15,14 +17,14 @@ export const evidenceStories = {
     const both = { cmc1: on('cmu1'), cmc2: on('cmu2') };
     await incident.read({ links, active: both });
     await incident.pass(2 * hours);
-    const { database, plans, evidence, clock } = incident.engine;
+    const { clock } = incident.engine;
     return {
       alerting,
       find: () => incident.read({ links, ended: both }),
       async end() {
         const by = { actor: 'ops', at: clock.now().toISOString() };
-        const [plan] = await plans.list({});
-        return await decidePlan({ database, plans, evidence, by }, 'reject', plan?.id ?? 0);
+        const [plan] = await listPlans(incident.engine, {});
+        return await decidePlan({ ...incident.engine, by }, 'reject', plan?.id ?? 0);
       },
     };
   },
@@ -97,7 +99,7 @@ export const evidenceStories = {
 
   async other_customer(openFresh) {
     const { alerting, incident } = await openIncident(openFresh);
-    const bindings = createBindingStore(incident.engine.database);
+    const storage = storageOf(incident.engine.database);
     /** As an install is asked that was bound to the customer of its first reading. */
     const readAs = (organizationId: string) => {
       const api = toApi(active);
@@ -105,7 +107,7 @@ export const evidenceStories = {
         ...api,
         async readGrant(signal) {
           const grant = { ...(await api.readGrant(signal)), organizationId };
-          await bindings.check('acme', grant, new Set(['acme']));
+          await checkBinding(storage, 'acme', grant, new Set(['acme']));
           return grant;
         },
       });

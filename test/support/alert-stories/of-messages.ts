@@ -1,10 +1,10 @@
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
-import { createHandoverStore } from '../../../src/converge/handover-store.ts';
+import { takeInvitation } from '../../../src/converge/handover-store.ts';
 import { createFileLook } from '../../../src/db/file-watch.ts';
+import { deleteOld } from '../../../src/inbox/storage-store.ts';
 import { createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
-import { createMailStore } from '../../../src/mail/mail-store.ts';
 import { createMailing } from '../../../src/mail/mail-worker.ts';
 import { createSendMail } from '../../../src/mail/send-mail.ts';
 import { createWebhookChannel } from '../../../src/notify/webhook-channel.ts';
@@ -55,7 +55,7 @@ export const messageStories = {
       find: () => receiver.deliver(largest(number)),
       async end() {
         await database.kysely.updateTable('delivery').set({ nextAttemptAt: null }).execute();
-        await receiver.store.purge('2099-01-01T00:00:00.000Z', 100);
+        await deleteOld(receiver.storage.database, '2099-01-01T00:00:00.000Z', 100);
       },
     };
   },
@@ -139,16 +139,15 @@ export const messageStories = {
     await engine.apply([fullEvent({ type: 'contract.started' })]);
     await convergeDue(engine, createSharedLinkTool());
     const box = await openMailBox({ onRcptTo: (_address, _session, done) => done(refusal(550, 'unknown')) });
-    const mails = createMailStore(engine.database, engine.box);
     const style = { from: 'studio@example.com', subject: 'Into {project}' };
-    const mailer = createMailing({ ...engine, mails, send: createSendMail(box.server), style });
+    const mailer = createMailing({ ...engine, send: createSendMail(box.server), style });
     return {
       alerting,
       async find() {
         while ((await mailer(never)) === 'more');
       },
       end: () =>
-        createHandoverStore(engine.database, engine.box).take(1, {
+        takeInvitation(engine, 1, {
           actor: 'ops',
           at: engine.clock.now().toISOString(),
         }),

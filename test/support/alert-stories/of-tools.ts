@@ -1,5 +1,5 @@
 import { AppError } from '../../../src/domain/errors.ts';
-import { createDoubtStore } from '../../../src/memberships/doubt-store.ts';
+import { releaseDoubted } from '../../../src/memberships/doubt-store.ts';
 import { bindTool } from '../../../src/tools/bind-tool.ts';
 import { createStudioWorker, hire, numberedEvent, receiptsOf, untilActive } from '../converging.ts';
 import type { OpenFresh } from '../databases.ts';
@@ -93,7 +93,7 @@ export const toolStories = {
     return {
       alerting,
       find: () => check(incident),
-      end: () => createDoubtStore(database, box).release(1, { actor: 'ops', at: clock.now().toISOString() }),
+      end: () => releaseDoubted({ database, box }, 1, { actor: 'ops', at: clock.now().toISOString() }),
     };
   },
 

@@ -1,11 +1,9 @@
 import { onTestFinished } from 'vitest';
 import type { Adapter } from '../../../src/adapters/adapter.ts';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
-import { createLockStore } from '../../../src/db/lock-store.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { emptyLink } from '../../../src/domain/evidence.ts';
-import { createLinkStore } from '../../../src/evidence/link-store.ts';
-import { createGuidelineStore, type GuidelineRow } from '../../../src/guidelines/guideline-store.ts';
+import { findGuideline, type GuidelineRow } from '../../../src/guidelines/guideline-store.ts';
 import { type SyncedInstall, type SyncInstallDeps, syncInstall } from '../../../src/guidelines/sync-install.ts';
 import { type Alerts, createAlerts } from '../../../src/lib/alerts.ts';
 import { createMetrics } from '../../../src/lib/metrics.ts';
@@ -15,6 +13,7 @@ import { fixedLinks } from '../../../src/sources/job-links.ts';
 import { createFakeClock, type FakeClock } from '../fake-clock.ts';
 import { createLogLines, type LogLines } from '../log-lines.ts';
 import { createMemoryTool } from '../memory-tool.ts';
+import { storageOf } from '../storage-of.ts';
 import { type Manual, pageOf } from './guideline-journey.ts';
 
 /** Accounts at the marketplace whose jobs lead to projects of one tool in memory, and what syncs them. */
@@ -93,14 +92,11 @@ export async function openGuidelineWorld(
   onTestFinished(() => sandbox.stop());
   const installs = new Map<string, { tool: string; projects: string[] }>();
   const sources = new Map();
-  const guidelines = createGuidelineStore(database);
+  const storage = storageOf(database);
   const deps: SyncInstallDeps = {
-    database,
-    guidelines,
+    ...storage,
     sources,
     clock,
-    locks: createLockStore(database),
-    links: createLinkStore(database),
     walls: { installs, adapters: new Map([['studio', tool.adapter]]) },
     timeoutOf: () => 5000,
     alerts: createAlerts(log.logger, createMetrics(), hears?.({ database, clock, logger: log.logger })),
@@ -156,7 +152,7 @@ export async function openGuidelineWorld(
     },
     sync: (install = 'own', { overwrites = false, deps: given = deps } = {}) =>
       syncInstall(given, { install, overwrites, by }, new AbortController().signal),
-    row: (project = 'signs') => guidelines.find({ tool: 'studio', project }),
+    row: (project = 'signs') => findGuideline(storage, { tool: 'studio', project }),
   };
 }
 

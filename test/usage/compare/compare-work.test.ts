@@ -1,6 +1,13 @@
 import { expect, it } from 'vitest';
 import { acceptLowered, decideHeldWork } from '../../../src/operator/decide-work.ts';
 import { compareContract } from '../../../src/usage/compare/compare-work.ts';
+import {
+  countComparedDays,
+  findHeldDifference,
+  lastComparison,
+  listComparedDays,
+  listDifferences,
+} from '../../../src/usage/compare/comparison-store.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { type ItemWork, openUsageWorld } from '../../support/usage-harness.ts';
 
@@ -20,18 +27,28 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
       const items = tool.items.get('signs') ?? new Map<string, ItemWork>();
       tool.items.set('signs', items.set(id, { memberId: by, seconds, labels: 1, at }));
     }
-    const { comparisons } = usage.deps;
+
     const compare = () => usage.deps.compare(new AbortController().signal, () => undefined);
-    const differing = async () => (await comparisons.list({ limit: 100 })).map(({ day, why }) => [day, why]);
+    const differing = async () => (await listDifferences(usage.deps, { limit: 100 })).map(({ day, why }) => [day, why]);
     const by = () => ({ actor: 'otto', at: engine.clock.now().toISOString() });
     const deciding = () => ({ database: engine.database, usage: usage.deps, by: by() });
     engine.clock.advance(60_000);
-    return { ...world, contractId, memberId, trainerId, today, work, comparisons, compare, differing, deciding };
+    return {
+      ...world,
+      contractId,
+      memberId,
+      trainerId,
+      today,
+      work,
+      compare,
+      differing,
+      deciding,
+    };
   }
 
   it('are found with what was seen, what was sent, and why', async () => {
-    const { engine, read, report, work, comparisons, compare, trainerId, contractId, today } = await openWork();
-    expect(await comparisons.last()).toBeUndefined();
+    const { engine, read, report, work, compare, trainerId, contractId, today } = await openWork();
+    expect(await lastComparison(engine)).toBeUndefined();
     work('a', 60);
     await read();
     await report();
@@ -39,7 +56,7 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
     await read();
     await compare();
     const counts = (seconds: number, pieces: number) => ({ seconds, tasks: pieces, labels: pieces });
-    expect(await comparisons.list({ limit: 10 })).toMatchObject([
+    expect(await listDifferences(engine, { limit: 10 })).toMatchObject([
       {
         install: 'acme',
         contractId,
@@ -51,13 +68,13 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
       },
     ]);
     const days = [{ day: today(), seen: counts(100, 2), sent: counts(60, 1), differing: 1, held: 0 }];
-    expect(await comparisons.listDays({ from: today(), to: today() })).toEqual(days);
-    expect(await comparisons.listDays({ install: 'other', from: today(), to: today() })).toEqual([]);
-    expect(await comparisons.countDays(today())).toBe(1);
-    expect(await comparisons.last()).toEqual({ at: engine.clock.now().toISOString(), left: 0 });
+    expect(await listComparedDays(engine, { from: today(), to: today() })).toEqual(days);
+    expect(await listComparedDays(engine, { install: 'other', from: today(), to: today() })).toEqual([]);
+    expect(await countComparedDays(engine, today())).toBe(1);
+    expect(await lastComparison(engine)).toEqual({ at: engine.clock.now().toISOString(), left: 0 });
     await report();
     await compare();
-    expect(await comparisons.list({ limit: 10 })).toEqual([]);
+    expect(await listDifferences(engine, { limit: 10 })).toEqual([]);
   });
 
   it('stay known after they have left the look-back, and a year later no more', async () => {
@@ -108,15 +125,15 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
   });
 
   it('are final once they have left the look-back: held work can be decided no longer', async () => {
-    const { engine, read, work, compare, comparisons, today } = await openWork();
+    const { engine, read, work, compare, today } = await openWork();
     work('a', 90_000);
     const day = today();
     await read();
     await compare();
     engine.clock.advance(30 * dayMs);
     await compare();
-    expect(await comparisons.list({ limit: 10, why: ['held'] })).toMatchObject([{ day, heldId: null }]);
-    expect(await comparisons.listDays({ from: day, to: day })).toMatchObject([{ differing: 1, held: 0 }]);
+    expect(await listDifferences(engine, { limit: 10, why: ['held'] })).toMatchObject([{ day, heldId: null }]);
+    expect(await listComparedDays(engine, { from: day, to: day })).toMatchObject([{ differing: 1, held: 0 }]);
   });
 
   it('are each known once, however many compare at once', async () => {
@@ -129,13 +146,12 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
   });
 
   it('are known with what is held, until an operator assigns or discards it', async () => {
-    const { engine, read, report, work, compare, comparisons, contractId, differing, today, deciding } =
-      await openWork();
+    const { engine, read, report, work, compare, contractId, differing, today, deciding } = await openWork();
     work('a', 90_000);
     await read();
     await report();
     await compare();
-    const [held] = await comparisons.list({ limit: 10, why: ['held'] });
+    const [held] = await listDifferences(engine, { limit: 10, why: ['held'] });
     const workedOn = { by: 'scope', tool: 'studio', scope: 'signs' };
     const contracts = [{ install: 'acme', contractId }];
     expect(held).toMatchObject({
@@ -144,9 +160,9 @@ describeAnyDatabase('the days on which tool and marketplace differ', (openFresh)
       seen: { seconds: 90_000 },
       held: { reason: 'over_a_day', source: 'tool:studio', workedOn, contracts },
     });
-    const days = await comparisons.listDays({ from: today(), to: today() });
+    const days = await listComparedDays(engine, { from: today(), to: today() });
     expect(days).toMatchObject([{ differing: 0, held: 1, seen: { seconds: 90_000 } }]);
-    expect(await comparisons.findHeld(held?.heldId ?? '')).toEqual(held);
+    expect(await findHeldDifference(engine, held?.heldId ?? '')).toEqual(held);
     await decideHeldWork(deciding(), held?.heldId ?? '', null, held?.trainerId);
     expect(await differing()).toEqual([]);
     await compare();

@@ -1,9 +1,14 @@
 import { expect, it } from 'vitest';
 import { type Database, inTransaction } from '../../../src/db/database.ts';
 import { writeSetting } from '../../../src/db/setting-store.ts';
-import { createComparisonStore } from '../../../src/usage/compare/comparison-store.ts';
+import {
+  listDifferences,
+  replaceDifferences,
+  replaceDifferencesOf,
+} from '../../../src/usage/compare/comparison-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { untilWaitForLocks } from '../../support/lock-waiters.ts';
+import { storageOf } from '../../support/storage-of.ts';
 
 const counts = { seconds: 60, tasks: 1, labels: 1 };
 const of = { install: 'acme', contractId: 'c1' };
@@ -20,13 +25,16 @@ const found = {
 describeEachDatabase('what comparisons found', (openFresh) => {
   it.each(['all', 'of a contract'] as const)('is known once, where %s is replaced meanwhile', async (which) => {
     const database = await openFresh();
-    const comparisons = createComparisonStore(database);
+    const storage = storageOf(database);
     await overlap(
       database,
-      () => comparisons.replace(found),
-      () => (which === 'all' ? comparisons.replace(found) : comparisons.replaceContract(of, day, found.differences)),
+      () => replaceDifferences(storage, found),
+      () =>
+        which === 'all'
+          ? replaceDifferences(storage, found)
+          : replaceDifferencesOf(storage, of, day, found.differences),
     );
-    expect(await comparisons.list({ limit: 10 })).toHaveLength(1);
+    expect(await listDifferences(storage, { limit: 10 })).toHaveLength(1);
   });
 });
 

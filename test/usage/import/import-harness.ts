@@ -1,11 +1,9 @@
 import { inTransaction, type Transaction } from '../../../src/db/database.ts';
 import { emptyContract, emptyEvidence } from '../../../src/domain/evidence.ts';
 import { clearImports } from '../../../src/usage/import/clear-imports-worker.ts';
-import { createImportStore, type ImportStore } from '../../../src/usage/import/import-store.ts';
-import { createKnownPeopleStore } from '../../../src/usage/import/known-people-store.ts';
+import { importedObservations } from '../../../src/usage/import/import-store.ts';
 import { countImport, undoImport } from '../../../src/usage/import/settle-import.ts';
 import { type Staged, stageImport } from '../../../src/usage/import/stage-import.ts';
-import { createStagingStore } from '../../../src/usage/import/staging-store.ts';
 import type { OpenFresh } from '../../support/databases.ts';
 import { createEngine, type Engine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -13,7 +11,6 @@ import { fullEvent } from '../../support/event-bodies.ts';
 /** Imports over a database of the test's own, in time that stands still: noon of 2026-03-15. */
 export interface ImportWorld {
   engine: Engine;
-  imports: ImportStore;
   /** Stages lines of CSV. */
   stage(lines: readonly string[], options?: StageOptions): Promise<Staged>;
   /** Stages them and lets them count. @returns the id of the import */
@@ -35,30 +32,19 @@ const usualHeader = 'workDate,contractId,totalSeconds';
 
 /** One person on `cmc1`, of the project `street-signs`; two on `cmc2`, of the project `lamps`. */
 export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld> {
-  const database = await openFresh();
-  const engine = createEngine(database);
+  const engine = createEngine(await openFresh());
   for (const install of ['acme', 'globex']) {
     await engine.apply([hire('cmc1', 'cmu1', 'street-signs')], install);
   }
   await engine.apply([hire('cmc2', 'cmu2', 'lamps'), hire('cmc2', 'cmu3', 'lamps')]);
   await engine.merge({ ...emptyEvidence(), contracts: [emptyContract('acme', 'cmc9')] });
 
-  const [imports, staging] = [createImportStore(database), createStagingStore(database)];
-  const { clock, box } = engine;
+  const { clock } = engine;
   const signal = AbortSignal.any([]);
   const note = async (tx: Transaction, action: string, subject: string) => {
     await tx.insertInto('audit').values({ at: 'now', actor: 'ada', action, subject }).execute();
   };
-  const deps = {
-    database,
-    staging,
-    imports,
-    clock,
-    signal,
-    note,
-    onProgress: () => undefined,
-    people: createKnownPeopleStore(database, box),
-  };
+  const deps = { ...engine, signal, note, onProgress: () => undefined };
   const stage: ImportWorld['stage'] = (lines, options = {}) => {
     const { header = usualHeader, install = 'acme', signal: stopping = signal } = options;
     const chunks = toChunks([header, ...lines]);
@@ -67,7 +53,6 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
   };
   return {
     engine,
-    imports,
     stage,
     async take(lines, options) {
       clock.advance(1000);
@@ -80,7 +65,7 @@ export async function openImportWorld(openFresh: OpenFresh): Promise<ImportWorld
     undo: (id) => undoImport(deps, id),
     clear: () => clearImports(deps),
     async sighted(install) {
-      const all = imports.observations({ install, from: '2026-03-01', to: '2026-03-31' });
+      const all = importedObservations(engine, { install, from: '2026-03-01', to: '2026-03-31' });
       return (await Array.fromAsync(all)).map(({ day, workedOn, trainerId, counts, source }) => {
         const where = Object.values(workedOn).join('/');
         return `${day} ${where} ${trainerId} ${counts.seconds} ${source}`;

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createClearImportsWorker } from '../../../src/usage/import/clear-imports-worker.ts';
-import { createStagingStore } from '../../../src/usage/import/staging-store.ts';
+import { importedObservations, listImports, takenBackObservations } from '../../../src/usage/import/import-store.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { startLoops } from '../../support/engine-harness.ts';
 import { until } from '../../support/until.ts';
@@ -30,9 +30,9 @@ describeEachDatabase('an import', (openFresh) => {
       },
     });
     expect(await world.sighted()).toEqual([]);
-    expect(await world.imports.list({ limit: 10 })).toEqual([]);
+    expect(await listImports(world.engine, { limit: 10 })).toEqual([]);
     await world.count(1);
-    expect(await Array.fromAsync(world.imports.observations(march))).toEqual([
+    expect(await Array.fromAsync(importedObservations(world.engine, march))).toEqual([
       {
         source: 'import:1',
         seenAt: '2026-03-15T12:00:00.000Z',
@@ -79,7 +79,7 @@ describeEachDatabase('an import', (openFresh) => {
     await world.undo(1);
     expect(await seconds()).toEqual([]);
     const days = { from: '2026-03-01', to: '2026-03-31' };
-    const takenBack = await Array.fromAsync(world.imports.takenBack(days));
+    const takenBack = await Array.fromAsync(takenBackObservations(world.engine, days));
     expect(takenBack.map(({ source, counts }) => `${source} ${counts.seconds}`)).toEqual([
       'import:3 0',
       'import:2 0',
@@ -90,7 +90,7 @@ describeEachDatabase('an import', (openFresh) => {
         .map((id) => ({ action: 'usage import', subject: `import ${id}` }))
         .concat([2, 3, 1].map((id) => ({ action: 'usage import --undo', subject: `import ${id}` }))),
     );
-    const listed = await world.imports.list({ limit: 10 });
+    const listed = await listImports(world.engine, { limit: 10 });
     expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['3 undone', '2 undone', '1 undone']);
   });
 
@@ -114,7 +114,7 @@ describeEachDatabase('an import', (openFresh) => {
     const [ofGlobex] = ['2026-03-13 contract/globex/cmc1 cmu1 70 import:2'];
     expect(await world.sighted()).toEqual([ofAcme, ofGlobex]);
     expect(await world.sighted('globex')).toEqual([ofGlobex]);
-    const all = world.imports.observations({ from: '2026-03-14', to: '2026-03-31' });
+    const all = importedObservations(world.engine, { from: '2026-03-14', to: '2026-03-31' });
     expect(await Array.fromAsync(all)).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describeEachDatabase('an import', (openFresh) => {
     const days = Array.from({ length: 1100 }, (_, back) => dayBack(back));
     await world.take(days.map((day) => `${day},cmc1,60`));
     await world.take(days.map((day) => `${day},cmc1,61`));
-    const all = await Array.fromAsync(world.imports.observations({ from: '2000-01-01', to: '2026-03-31' }));
+    const all = await Array.fromAsync(importedObservations(world.engine, { from: '2000-01-01', to: '2026-03-31' }));
     expect(all.map(({ day }) => day)).toEqual(days.toReversed());
     expect(new Set(all.map(({ source }) => source))).toEqual(new Set(['import:2']));
   });
@@ -149,9 +149,7 @@ describeEachDatabase('an import', (openFresh) => {
     const { engine, stage } = await openImportWorld(openFresh);
     await stage(['2026-03-13,cmc1,60', '2026-03-14,cmc1,60']);
     engine.clock.advance(2 * 3_600_000);
-    const { database, clock, logger } = engine;
-    const staging = createStagingStore(database);
-    startLoops(createClearImportsWorker({ database, staging, clock, logger }));
+    startLoops(createClearImportsWorker(engine));
     await until(
       'it is cleared',
       () => countRows(engine),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { matchArrived } from '../../../src/usage/read/read-scope.ts';
-import { createWaitingStore } from '../../../src/usage/read/waiting-store.ts';
+import { listWaitingIn, settleArrived } from '../../../src/usage/read/waiting-store.ts';
 import { convergeDue } from '../../support/converging.ts';
 import { createEngine } from '../../support/engine-harness.ts';
 import { fullEvent } from '../../support/event-bodies.ts';
@@ -58,31 +58,30 @@ describeAnyDatabase('those who were waited for', (openFresh) => {
     const person = (index: number) => ({ contract: `c${index}`, trainer: `t${index}` });
     await engine.apply([1, 2].map((index) => fullEvent({ type: 'contract.started', ...person(index) })));
     await convergeDue(engine, tool);
-    const store = createWaitingStore(engine.database, engine.addresses);
     const end = () => engine.apply([fullEvent({ type: 'contract.ended', ...person(1) })]);
-    return { engine, store, end };
+    return { engine, end };
   }
 
   it('are the trainers who have an invitation and no account yet, also when they are to be removed', async () => {
-    const { store, end } = await invite();
-    const ids = async () => (await store.waitingIn('studio', [group])).map((one) => one.memberId);
+    const { engine, end } = await invite();
+    const ids = async () => (await listWaitingIn(engine, 'studio', [group])).map((one) => one.memberId);
     expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
     await end();
     expect(await ids()).toEqual(['invited:t1', 'invited:t2']);
-    expect(await store.waitingIn('studio', ['elsewhere'])).toEqual([]);
+    expect(await listWaitingIn(engine, 'studio', ['elsewhere'])).toEqual([]);
   });
 
   it('are due once they have come; not by an account that is another trainer’s', async () => {
-    const { engine, store } = await invite();
-    const [one, two] = await store.waitingIn('studio', [group]);
+    const { engine } = await invite();
+    const [one, two] = await listWaitingIn(engine, 'studio', [group]);
     if (one === undefined || two === undefined) throw new Error('no trainer waits');
     const now = engine.clock.now().toISOString();
-    await store.settleArrived([{ waiting: one, accountId: '7' }], now);
-    await store.settleArrived([{ waiting: two, accountId: '7' }], now);
+    await settleArrived(engine, [{ waiting: one, accountId: '7' }], now);
+    await settleArrived(engine, [{ waiting: two, accountId: '7' }], now);
     expect(await engine.membershipRows()).toMatchObject([
       { memberId: '7', state: 'invited', nextAttemptAt: now },
       { memberId: 'invited:t2' },
     ]);
-    expect(await store.waitingIn('studio', [group])).toEqual([two]);
+    expect(await listWaitingIn(engine, 'studio', [group])).toEqual([two]);
   });
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
 import { loadStatus } from '../../../src/operator/load-status.ts';
+import { listScopes } from '../../../src/usage/read/scope-store.ts';
 import { reportNow } from '../../../src/usage/report/report-now.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
@@ -28,8 +29,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
         const { alert, scope } = line as { alert?: string; scope?: string };
         return alert === 'usage_unread' ? [scope] : [];
       });
-    const attention = async () =>
-      (await loadStatus(engine.database, readAt, installs)).attention.map(({ says }) => says);
+    const attention = async () => (await loadStatus(engine, readAt, installs)).attention.map(({ says }) => says);
     const listWork = async () => {
       const links = (await api('GET', '/project-links')) as { projectLinks: never[] };
       const listed = await listLinks(
@@ -39,7 +39,7 @@ describeAnyDatabase('a work scope', (openFresh) => {
           routeLink: engine.rules.routeLink,
           sources: new Map([['acme', { listLinks: async () => links.projectLinks }]]),
           scopeOf: usage.deps.scopeOf,
-          scopes: await usage.deps.scopes.list(),
+          scopes: await listScopes(usage.deps),
         },
         ['acme'],
         signal,

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
+import { holdLock } from '../../../src/db/lock-store.ts';
 import { createFinalReadingStore } from '../../../src/removals/final-reading-store.ts';
 import { brakeDue } from '../../../src/removals/removal-worker.ts';
-import { createFinalReportStore } from '../../../src/usage/report/final-report-store.ts';
+import { wantScopes } from '../../../src/usage/read/scope-store.ts';
 import { reportNextFinal } from '../../../src/usage/report/final-report-worker.ts';
 import { describeAnyDatabase } from '../../support/tries.ts';
 import { openUsageWorld } from '../../support/usage-harness.ts';
@@ -28,12 +29,11 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     work('other', staying, 60);
     sandbox.endContract(leaving.contractId);
     await world.learn();
-    const { scopeOf, scopes } = world.usage.deps;
-    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: scopes.want });
+    const { scopeOf } = world.usage.deps;
+    const { mayPass } = createFinalReadingStore({ scopeOf, wantRead: wantScopes });
     await brakeDue({ ...engine, mayPass });
-    const finals = createFinalReportStore(database);
     const { signal } = new AbortController();
-    const reportFinal = () => reportNextFinal({ ...world.usage.deps, finals }, signal);
+    const reportFinal = () => reportNextFinal(world.usage.deps, signal);
     const seconds = ({ contractId }: { contractId: string }) => world.consumed(contractId).seconds;
     return { ...world, leaving, staying, work, reportFinal, seconds };
   }
@@ -77,7 +77,7 @@ describeAnyDatabase('what is read before a removal', (openFresh) => {
     const [row] = await engine.database.kysely.selectFrom('finalReading').selectAll().execute();
     const until = new Date(engine.clock.now().getTime() + 5 * minuteMs).toISOString();
     const name = `usage-final:${row?.membershipId}`;
-    await usage.deps.locks.hold(name, 'dead', engine.clock.now().toISOString(), until);
+    await holdLock(usage.deps.database, name, 'dead', engine.clock.now().toISOString(), until);
     expect([await reportFinal(), seconds(leaving)]).toEqual([false, 0]);
     engine.clock.advance(5 * minuteMs);
     expect([await reportFinal(), seconds(leaving)]).toEqual([true, 60]);

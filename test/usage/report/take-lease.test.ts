@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
-import { createLockStore } from '../../../src/db/lock-store.ts';
 import { takeLease } from '../../../src/usage/report/report-part.ts';
 import { describeEachDatabase } from '../../support/databases.ts';
 import { createFakeClock } from '../../support/fake-clock.ts';
+import { storageOf } from '../../support/storage-of.ts';
 
 const minuteMs = 60_000;
 
 describeEachDatabase('a lease of contracts', (openFresh) => {
   async function openLocks() {
-    const locks = createLockStore(await openFresh());
+    const storage = storageOf(await openFresh());
     const clock = createFakeClock();
-    const take = (...contractIds: string[]) => takeLease({ locks, clock }, 'acme', contractIds);
+    const take = (...contractIds: string[]) => takeLease({ ...storage, clock }, 'acme', contractIds);
     return { clock, take };
   }
 

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { createLoweringStore } from '../../../src/usage/report/lowering-store.ts';
 import { explainConsumed } from '../../../src/usage/show/explain-consumed.ts';
 import { listLowerings } from '../../../src/usage/show/list-lowerings.ts';
 import { showUsage } from '../../../src/usage/show/show-usage.ts';
@@ -86,11 +85,14 @@ describeAnyDatabase('the receipts of a contract', (openFresh) => {
   });
 
   it('list what was lowered since, however little, until it has risen again', async () => {
-    const { engine, read, report, work, show, tool, usage, today } = await openWork();
+    const { read, report, work, show, tool, usage, today } = await openWork();
     const lowerings = async () =>
-      (await listLowerings(usage.deps, createLoweringStore(engine.database), ['acme'])).map(
-        ({ state, day, from, to }) => [state, day, from.seconds, to?.seconds],
-      );
+      (await listLowerings(usage.deps, ['acme'])).map(({ state, day, from, to }) => [
+        state,
+        day,
+        from.seconds,
+        to?.seconds,
+      ]);
     for (const [id, seconds] of Object.entries({ a: 60, b: 30, c: 5 })) work(id, seconds);
     await read(true);
     await report();

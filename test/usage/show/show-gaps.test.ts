@@ -23,8 +23,7 @@ describeAnyDatabase('what of the work cannot be counted', (openFresh) => {
       return engine.clock.now().toISOString();
     }
     const beganAt = engine.clock.now().toISOString();
-    const attention = async () =>
-      (await loadStatus(engine.database, beganAt, installs)).attention.map(({ says }) => says);
+    const attention = async () => (await loadStatus(engine, beganAt, installs)).attention.map(({ says }) => says);
     const show = ({ contractId }: { contractId: string }) => showGaps(usage.deps, 'acme', contractId);
     return { ...world, worker, other, readAgain, attention, show };
   }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, instantIn, toInstant } from '../lib/clock.ts';
-import type { LockStore } from './lock-store.ts';
+import type { Database } from './database.ts';
+import { holdLock, releaseLock } from './lock-store.ts';
 
 /** While it is held, no other instance and no command has it. */
 export interface Hold {
@@ -15,7 +16,7 @@ export interface Hold {
 }
 
 interface HoldDeps {
-  locks: LockStore;
+  database: Database;
   clock: Clock;
 }
 
@@ -32,13 +33,13 @@ interface HoldOptions {
 const retryEveryMs = 200;
 
 /** @returns null if another process has it until the patience ends */
-export async function holdLock<T>(
-  { locks, clock }: HoldDeps,
+export async function withLock<T>(
+  { database, clock }: HoldDeps,
   { name, what, leaseMs, patienceMs, signal }: HoldOptions,
   work: (hold: Hold) => Promise<T>,
 ): Promise<T | null> {
   const token = randomUUID();
-  const take = () => locks.hold(name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
+  const take = () => holdLock(database, name, token, toInstant(clock.now()), instantIn(clock, leaseMs));
   const deadline = performance.now() + patienceMs;
   while (!(await take())) {
     if (signal.aborted || performance.now() >= deadline) return null;
@@ -52,6 +53,6 @@ export async function holdLock<T>(
       },
     });
   } finally {
-    await locks.release(name, token);
+    await releaseLock(database, name, token);
   }
 }

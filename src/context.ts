@@ -1,0 +1,33 @@
+import type { Adapter } from './adapters/adapter.ts';
+import type { Config } from './config/config-schema.ts';
+import type { Install } from './domain/install.ts';
+import type { RouteLink } from './domain/route.ts';
+import type { Storage } from './keys/storage.ts';
+import type { Alerts } from './lib/alerts.ts';
+import type { Clock } from './lib/clock.ts';
+import type { Logger } from './lib/logger.ts';
+import type { Polling } from './lib/loop.ts';
+import type { Metrics } from './lib/metrics.ts';
+import type { Source } from './sources/source.ts';
+
+/** What a bridge or a command acts with. A function takes it whole, or the `Storage` in it. */
+export interface Context extends Storage, Polling {
+  config: Config;
+  /** The clock of all stored times and of leases. */
+  clock: Clock;
+  logger: Logger;
+  metrics: Metrics;
+  alerts: Alerts;
+  /** By name. Both Maps always have what was loaded last. */
+  installs: ReadonlyMap<string, Install>;
+  /** By the name of the install. */
+  sources: ReadonlyMap<string, Source>;
+  /** By the name of the tool. Each answers only while its tool is the server that the members are in. */
+  adapters: ReadonlyMap<string, Adapter>;
+  routeLink: RouteLink;
+  /** Has a loop of this process look for work without waiting for its interval. */
+  wake(loop: WokenLoop): void;
+}
+
+/** The loops that are woken by what others do. */
+export type WokenLoop = 'intake' | 'memberships' | 'removals' | 'lists' | 'reads' | 'resets' | 'work';

@@ -1,0 +1,9 @@
+const memories = new WeakMap<object, Map<string, unknown>>();
+
+/** What is remembered for an owner, such as a database, for as long as it lives. It is created when it is first asked for. */
+export function remembered<T>(owner: object, name: string, create: () => T): T {
+  const memory = memories.get(owner) ?? new Map<string, unknown>();
+  memories.set(owner, memory);
+  if (!memory.has(name)) memory.set(name, create());
+  return memory.get(name) as T;
+}
