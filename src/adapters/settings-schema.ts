@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { dropTrailing } from '../lib/drop-trailing.ts';
 import { isPlainBeyondLoopback } from '../lib/loopback.ts';
+import { isObject } from './values.ts';
 
-/** Settings that several adapters have. */
+/** Parts of the schemas of several adapters. */
 
 /** Without a slash at its end. */
 export function rootUrl(error: string) {
@@ -17,10 +18,7 @@ export function credential(error?: string) {
   return z.string({ error }).regex(/^[\x21-\x7e]+$/, 'is printable ASCII without spaces');
 }
 
-export const allowHttp = z
-  .boolean()
-  .default(false)
-  .describe('Plain http to another machine: the token can be read on its way.');
+export const allowHttp = z.boolean().default(false);
 
 export function isTransportAllowed(settings: { url: string; allowHttp: boolean }): boolean {
   return settings.allowHttp || !isPlainBeyondLoopback(settings.url);
@@ -30,3 +28,11 @@ export const plainHttp = {
   path: ['url'],
   error: 'is plain http to another machine, which needs "allowHttp": true',
 };
+
+/** A Map, because strangers choose the keys and may choose `__proto__`. */
+export function mapOf<T>(value: z.ZodType<T>) {
+  return z
+    .custom<object>(isObject)
+    .transform((entries) => new Map<string, unknown>(Object.entries(entries)))
+    .pipe(z.map(z.string(), value));
+}

@@ -45,13 +45,17 @@ export function reworded(error: AppError, message: string): AppError {
   });
 }
 
-/** The same error with what to do about it, if that is known. */
-export function withRemedy(
-  error: unknown,
+/** The answer of a call. An error says what to do about it, if that is known. */
+export async function withRemedy<T>(
+  call: Promise<T>,
   remedyOf: (error: AppError) => string | undefined,
   separator = '; ',
-): unknown {
-  if (!(error instanceof AppError)) return error;
-  const remedy = remedyOf(error);
-  return remedy === undefined ? error : reworded(error, `${error.message.replace(/\.$/, '')}${separator}${remedy}`);
+): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const remedy = error instanceof AppError ? remedyOf(error) : undefined;
+    if (!(error instanceof AppError) || remedy === undefined) throw error;
+    throw reworded(error, `${error.message.replace(/\.$/, '')}${separator}${remedy}`);
+  }
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
 import { unless, withRemedy } from '../tool-request.ts';
-import type { CvatApi } from './cvat-api.ts';
+import { type Cvat, withQuery } from './cvat-api.ts';
 import { About, AccessToken, type CvatSettings, Memberships, Organizations, Plugins } from './cvat-schema.ts';
 
 /** The oldest version that the adapter was tried with, and the newest whose API was read. */
@@ -15,18 +15,21 @@ const noticeMs = 14 * 86_400_000;
  *
  * @throws AppError with the cause and what to do about it
  */
-export async function checkCvat(api: CvatApi, settings: CvatSettings, signal: AbortSignal): Promise<Finding[]> {
-  const { version } = await askAbout(api, signal);
+export async function checkCvat(cvat: Cvat, signal: AbortSignal): Promise<Finding[]> {
+  const { api, settings } = cvat;
+  const about = { path: '/api/server/about', purpose: 'ask for the version of CVAT', answer: About, signal };
+  const { version } = await withRemedy(api.call(about), remedyOfAddress);
   const findings = findingsOfVersion(version);
-  const token = await askToken(api, signal);
+  const self = { path: '/api/auth/access_tokens/self', purpose: 'check the token', answer: AccessToken, signal };
+  const token = await withRemedy(api.call(self), ({ code }) => (code === 'unauthenticated' ? tokenRemedy : undefined));
   if (token.read_only) {
     throw new AppError(
       'forbidden',
       'The token is read-only, as CVAT makes them by default: make another one without "Read only" (Profile, Security)',
     );
   }
-  await checkRole(api, settings, { username: token.owner.username, signal });
-  const isCounted = !settings.analytics || (await hasAnalytics(api, signal));
+  await withRemedy(checkRole(cvat, token.owner.username, signal), (error) => remedyOfRole(settings, error));
+  const isCounted = !settings.analytics || (await hasAnalytics(cvat, signal));
   return [...findings, ...(isCounted ? [] : [noAnalytics]), ...findingsOfExpiry(token.expiry_date ?? null)];
 }
 
@@ -37,66 +40,43 @@ const noAnalytics: Finding = {
 };
 
 /** Whether the server records events. A server that does not say may record them. */
-export async function hasAnalytics(api: CvatApi, signal: AbortSignal): Promise<boolean> {
+export async function hasAnalytics({ api }: Cvat, signal: AbortSignal): Promise<boolean> {
   const call = { path: '/api/server/plugins', purpose: 'ask what CVAT runs with', signal };
-  const plugins = await unless([404], api.ask(Plugins, call));
+  const plugins = await unless([404], api.call({ ...call, answer: Plugins }));
   return plugins?.ANALYTICS !== false;
 }
 
-async function askAbout(api: CvatApi, signal: AbortSignal) {
-  try {
-    const call = { path: '/api/server/about', purpose: 'ask for the version of CVAT', signal };
-    return await api.ask(About, call);
-  } catch (error) {
-    throw withRemedy(error, ({ code, status }) => {
-      if (status === undefined && code === 'unavailable') {
-        return 'is "url" right, and is CVAT up? A certificate of an authority of your own is trusted with NODE_EXTRA_CA_CERTS';
-      }
-      if (code === 'unauthenticated') return tokenRemedy;
-      const isElsewhere = code === 'invalid' || code === 'not_found';
-      return isElsewhere ? '"url" must be where CVAT is opened in a browser' : undefined;
-    });
+function remedyOfAddress({ code, status }: AppError): string | undefined {
+  if (status === undefined && code === 'unavailable') {
+    return 'is "url" right, and is CVAT up? A certificate of an authority of your own is trusted with NODE_EXTRA_CA_CERTS';
   }
+  if (code === 'unauthenticated') return tokenRemedy;
+  const isElsewhere = code === 'invalid' || code === 'not_found';
+  return isElsewhere ? '"url" must be where CVAT is opened in a browser' : undefined;
 }
 
 const tokenRemedy =
   'the token is wrong, has expired, was revoked, or was not used for half a year: make a new one in CVAT (Profile, Security), not read-only';
 
-async function askToken(api: CvatApi, signal: AbortSignal) {
-  try {
-    const path = '/api/auth/access_tokens/self';
-    return await api.ask(AccessToken, { path, purpose: 'check the token', signal });
-  } catch (error) {
-    throw withRemedy(error, ({ code }) => (code === 'unauthenticated' ? tokenRemedy : undefined));
-  }
+async function checkRole({ api, settings }: Cvat, username: string, signal: AbortSignal): Promise<void> {
+  const { organization, role } = settings;
+  const path = withQuery('/api/memberships', { org: organization, user: username });
+  const { results } = await api.call({ path, purpose: 'check the organization', answer: Memberships, signal });
+  const own = results.find(({ user, is_active }) => user?.username === username && is_active);
+  if (own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer')) return;
+  const least = role === 'maintainer' ? 'its owner' : 'its owner or a maintainer';
+  const is = own === undefined ? 'no member of it' : `a ${own.role}`;
+  throw new AppError(
+    'forbidden',
+    `The account of the token is ${is}; in the organization "${organization}" it must be ${least}`,
+  );
 }
 
-async function checkRole(
-  api: CvatApi,
-  { organization, role }: CvatSettings,
-  { username, signal }: { username: string; signal: AbortSignal },
-): Promise<void> {
-  const query = { org: organization, user: username };
-  const call = { path: '/api/memberships', query, purpose: 'check the organization', signal };
-  try {
-    const { results } = await api.ask(Memberships, call);
-    const own = results.find(({ user, is_active }) => user?.username === username && is_active);
-    const isEnough = own?.role === 'owner' || (own?.role === 'maintainer' && role !== 'maintainer');
-    if (isEnough) return;
-    const least = role === 'maintainer' ? 'its owner' : 'its owner or a maintainer';
-    const is = own === undefined ? 'no member of it' : `a ${own.role}`;
-    throw new AppError(
-      'forbidden',
-      `The account of the token is ${is}; in the organization "${organization}" it must be ${least}`,
-    );
-  } catch (error) {
-    throw withRemedy(error, ({ status }) => {
-      if (status === 404) {
-        return `there is no organization "${organization}": its short name is in CVAT's list of organizations`;
-      }
-      return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
-    });
+function remedyOfRole({ organization }: CvatSettings, { status }: AppError): string | undefined {
+  if (status === 404) {
+    return `there is no organization "${organization}": its short name is in CVAT's list of organizations`;
   }
+  return status === 403 ? `the account of the token must be owner or maintainer of "${organization}"` : undefined;
 }
 
 function findingsOfVersion(version: string): Finding[] {
@@ -119,14 +99,9 @@ function findingsOfExpiry(expiry: string | null): Finding[] {
 }
 
 /** Two servers may have an organization with the same name, but not made at the same time. */
-export async function identifyCvat(
-  api: CvatApi,
-  { organization }: CvatSettings,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const query = { slug: organization };
-  const call = { path: '/api/organizations', query, purpose: 'read the organization', signal };
-  const { results } = await api.ask(Organizations, call);
-  const own = results.find(({ slug }) => slug === organization);
+export async function identifyCvat({ api, settings }: Cvat, signal: AbortSignal): Promise<string | null> {
+  const path = withQuery('/api/organizations', { slug: settings.organization });
+  const { results } = await api.call({ path, purpose: 'read the organization', answer: Organizations, signal });
+  const own = results.find(({ slug }) => slug === settings.organization);
   return own?.created_date ? `organization ${own.id} of ${own.created_date.slice(0, 40)}` : null;
 }

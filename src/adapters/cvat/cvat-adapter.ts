@@ -1,43 +1,44 @@
 import type { Adapter, Capabilities } from '../adapter.ts';
 import { checkCvat, identifyCvat } from './check-cvat.ts';
-import { createCvatApi } from './cvat-api.ts';
-import { createCvatGuidelines } from './cvat-guidelines.ts';
+import { createCvat } from './cvat-api.ts';
+import { readGuide, writeGuide } from './cvat-guidelines.ts';
+import { findCvatMember, isNewcomer, listCvatMembers, removeMember, toMember } from './cvat-members.ts';
 import type { CvatSettings } from './cvat-schema.ts';
-import { createEndAssignments } from './end-assignments.ts';
-import { createCvatMembers, isNewcomer, toMember } from './find-members.ts';
-import { createInvites } from './invite-member.ts';
+import { endAssignments, type Position } from './end-assignments.ts';
+import { inviteMember, renewInvitation } from './invite-member.ts';
 import { readEventUsage, readJobUsage } from './read-usage.ts';
-import { createCvatRemoval } from './remove-member.ts';
 
 /**
  * CVAT, self-hosted. The group is an organization, because CVAT's projects have no members. Work is
  * counted by project. The README in this folder explains the decisions.
  */
 export function createCvatAdapter(settings: CvatSettings): Adapter {
-  const api = createCvatApi(settings);
-  const members = createCvatMembers(api);
+  const cvat = createCvat(settings);
+  const positions = new Map<string, Position>();
 
   return {
     capabilities: toCapabilities(settings),
-    check: (signal) => checkCvat(api, settings, signal),
-    identify: (signal) => identifyCvat(api, settings, signal),
+    check: (signal) => checkCvat(cvat, signal),
+    identify: (signal) => identifyCvat(cvat, signal),
     groupFor: () => settings.organization,
 
     async findMember(groupId, person, signal) {
-      const found = await members.find(groupId, person, signal);
-      return found === null ? null : toMember(found);
+      const found = await findCvatMember(cvat, groupId, person, signal);
+      return found && toMember(found);
     },
 
-    ...createInvites(settings, api, members),
-    removeMember: createCvatRemoval(api, members),
-    endAssignments: createEndAssignments(settings, api, members),
+    addMember: (groupId, person, signal) => inviteMember(cvat, groupId, person, signal),
+    renewInvitation: (groupId, member, signal) => renewInvitation(cvat, groupId, member, signal),
+    removeMember: (groupId, member, signal) => removeMember(cvat, groupId, member, signal),
+    endAssignments: (groupId, member, project, signal) =>
+      endAssignments(cvat, positions, { groupId, member, project }, signal),
 
     async *listMembers(groupId, signal) {
-      for await (const member of members.list(groupId, signal)) yield toMember(member);
+      for await (const member of listCvatMembers(cvat, groupId, { signal })) yield toMember(member);
     },
 
     async *listNewcomers(groupId, since, signal) {
-      for await (const member of members.list(groupId, signal)) {
+      for await (const member of listCvatMembers(cvat, groupId, { signal })) {
         if (isNewcomer(member, since)) yield toMember(member);
       }
     },
@@ -45,11 +46,10 @@ export function createCvatAdapter(settings: CvatSettings): Adapter {
     usageScopeFor: (link) => link.externalProjectId,
 
     readUsage: (project, request, signal) =>
-      settings.analytics
-        ? readEventUsage(api, settings, { project, request, signal })
-        : readJobUsage(api, settings, { project, signal }),
+      settings.analytics ? readEventUsage(cvat, project, request, signal) : readJobUsage(cvat, project, signal),
 
-    ...createCvatGuidelines(settings, api),
+    readGuidelines: (project, signal) => readGuide(cvat, project, signal),
+    writeGuidelines: (project, text, signal) => writeGuide(cvat, project, text, signal),
   };
 }
 

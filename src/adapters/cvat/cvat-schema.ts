@@ -2,30 +2,19 @@ import { z } from 'zod';
 import { AppError } from '../../domain/errors.ts';
 import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/** The settings of a tool with the adapter `cvat`, and the answers of CVAT. */
+/** The settings of a tool with the adapter `cvat`, which the README explains; and the answers of CVAT. */
 
 const slug = /^[\w-]{1,16}$/;
 
 export const CvatSettings = z
   .strictObject({
-    url: rootUrl('needs "url", where CVAT is opened in a browser')
-      .transform((text) => text.replace(/\/api$/, ''))
-      .describe('Where CVAT is opened in a browser.'),
-    token: credential('needs "token", a personal access token').describe(
-      'A personal access token of an owner or maintainer, not read-only.',
-    ),
+    url: rootUrl('needs "url", where CVAT is opened in a browser').transform((text) => text.replace(/\/api$/, '')),
+    token: credential('needs "token", a personal access token'),
     organization: z
       .string({ error: 'needs "organization", the short name of the organization' })
-      .regex(slug, 'is the short name: up to 16 letters, digits, "-" and "_"')
-      .describe('The short name (slug) of the organization whose members are kept.'),
-    role: z
-      .enum(['worker', 'supervisor', 'maintainer'])
-      .default('worker')
-      .describe('What new members are in the organization.'),
-    analytics: z
-      .boolean()
-      .default(true)
-      .describe('Whether this CVAT records events. Without them there are no seconds or labels.'),
+      .regex(slug, 'is the short name: up to 16 letters, digits, "-" and "_"'),
+    role: z.enum(['worker', 'supervisor', 'maintainer']).default('worker'),
+    analytics: z.boolean().default(true),
     allowHttp,
   })
   .refine(isTransportAllowed, plainHttp);

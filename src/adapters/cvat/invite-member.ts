@@ -1,105 +1,91 @@
 import { AppError } from '../../domain/errors.ts';
 import { statusOf } from '../../lib/rest-client.ts';
-import type { Adapter, Added, Invitation, Member, Person } from '../adapter.ts';
-import type { CvatApi } from './cvat-api.ts';
-import { CvatInvitation, type CvatSettings, toOrganization } from './cvat-schema.ts';
-import { type CvatMember, type CvatMembers, toMember } from './find-members.ts';
+import type { Added, Invitation, Member, Person } from '../adapter.ts';
+import { type Cvat, withQuery } from './cvat-api.ts';
+import { type CvatMember, findById, findCvatMember, isNameTaken, secretsOf, toMember } from './cvat-members.ts';
+import { CvatInvitation, toOrganization } from './cvat-schema.ts';
 
 /** How long an invitation is valid by default, from when it was sent. A server may be configured differently. */
 const expiryMs = 7 * 86_400_000;
 
-type Invites = Required<Pick<Adapter, 'addMember' | 'renewInvitation'>>;
-
-export function createInvites(settings: CvatSettings, api: CvatApi, members: CvatMembers): Invites {
-  const invite = createInvite(settings, api, members);
-
-  /** A new invitation if CVAT does not send the old one again. The old one ends with its membership. */
-  async function inviteAnew(
-    groupId: string,
-    { pending, email }: { pending: CvatMember; email: string },
-    signal: AbortSignal,
-  ): Promise<Invitation> {
-    const path = `/api/memberships/${pending.id}`;
-    const purpose = 'take an invitation back to renew it';
-    await api.send({ method: 'DELETE', path, purpose, secrets: [email], signal });
-    const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
-    const { invitation } = await invite(groupId, person, signal);
-    if (invitation === undefined) throw nothingToRenew(pending);
-    return invitation;
-  }
-
-  return {
-    addMember: invite,
-
-    async renewInvitation(groupId, member, signal) {
-      const found = await members.findById(groupId, member, signal);
-      const key = found?.invitation ?? null;
-      if (found === null || key === null || found.is_active) throw nothingToRenew(found);
-      try {
-        const expiresAt = await resend(api, { key, member, signal });
-        return toLink(settings.url, { key, email: member.email, expiresAt });
-      } catch (error) {
-        const { email } = member;
-        // CVAT sends at most five invitations an hour again, for one account that invites.
-        if (email === null || statusOf(error) !== 429) throw error;
-        return await inviteAnew(groupId, { pending: found, email }, signal);
-      }
-    },
-  };
-}
-
-function createInvite({ url, role }: CvatSettings, api: CvatApi, members: CvatMembers) {
-  /** An account that existed before is in at once. A new one has to register first. */
-  async function toAdded(
-    groupId: string,
-    { key, user, accepted, created_date }: CvatInvitation,
-    { email, signal }: { email: string; signal: AbortSignal },
-  ): Promise<Added> {
-    const member = { id: String(user.id), email };
-    const isIn = accepted ?? (await members.findById(groupId, member, signal))?.is_active === true;
-    if (isIn) return member;
-    const sentMs = Date.parse(created_date);
-    const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
-    return { ...member, isInvited: true, invitation: toLink(url, { key, email, expiresAt }) };
-  }
-
-  /** The expiry is unknown, because CVAT does not show when the invitation was sent. */
-  function toPresent(found: CvatMember, email: string): Added {
+export async function inviteMember(cvat: Cvat, groupId: string, person: Person, signal: AbortSignal): Promise<Added> {
+  const path = withQuery('/api/invitations', { org: toOrganization(groupId) });
+  // CVAT makes the address the name of a new account, and compares names letter by letter.
+  const email = person.email.toLowerCase();
+  const body = { email, role: cvat.settings.role };
+  const call = { path, body, purpose: 'invite the member', secrets: [email, person.email], signal };
+  try {
+    const sent = await cvat.api.call({ ...call, method: 'POST', answer: CvatInvitation });
+    return await toAdded(cvat, groupId, { sent, email }, signal);
+  } catch (error) {
+    if (!mayBeThere(error)) throw error;
+    const found = await findCvatMember(cvat, groupId, person, signal);
+    if (found === null) throw toRefusal(error, await isNameTaken(cvat, groupId, email, signal));
     const key = found.is_active ? null : found.invitation;
-    const invitation = key === null ? null : toLink(url, { key, email, expiresAt: null });
-    return { ...toMember(found), ...(invitation !== null && { invitation }) };
+    // The expiry is unknown, because CVAT does not show when the invitation was sent.
+    return { ...toMember(found), ...(key !== null && { invitation: toLink(cvat, { key, email, expiresAt: null }) }) };
   }
-
-  return async (groupId: string, person: Person, signal: AbortSignal): Promise<Added> => {
-    const org = toOrganization(groupId);
-    // CVAT makes the address the name of a new account, and compares names letter by letter.
-    const email = person.email.toLowerCase();
-    const call = { path: '/api/invitations', query: { org }, purpose: 'invite the member' };
-    const secrets = [email, person.email];
-    try {
-      const body = { email, role };
-      const post = { ...call, method: 'POST', body, secrets, signal } as const;
-      const invitation = await api.ask(CvatInvitation, post);
-      return await toAdded(groupId, invitation, { email, signal });
-    } catch (error) {
-      if (!mayBeThere(error)) throw error;
-      const found = await members.find(groupId, person, signal);
-      if (found !== null) return toPresent(found, email);
-      throw toRefusal(error, await members.isNameTaken(groupId, email, signal));
-    }
-  };
 }
 
-interface Sent {
-  key: string;
-  email: string | null;
-  expiresAt: string | null;
+/** An account that existed before is in at once. A new one has to register first. */
+async function toAdded(
+  cvat: Cvat,
+  groupId: string,
+  { sent, email }: { sent: CvatInvitation; email: string },
+  signal: AbortSignal,
+): Promise<Added> {
+  const { key, user, accepted, created_date } = sent;
+  const member = { id: String(user.id), email };
+  const isIn = accepted ?? (await findById(cvat, groupId, member, signal))?.is_active === true;
+  if (isIn) return member;
+  const sentMs = Date.parse(created_date);
+  const expiresAt = Number.isNaN(sentMs) ? null : new Date(sentMs + expiryMs).toISOString();
+  return { ...member, isInvited: true, invitation: toLink(cvat, { key, email, expiresAt }) };
 }
 
-function toLink(url: string, { key, email, expiresAt }: Sent): Invitation {
+export async function renewInvitation(
+  cvat: Cvat,
+  groupId: string,
+  member: Member,
+  signal: AbortSignal,
+): Promise<Invitation> {
+  const { email } = member;
+  const found = await findById(cvat, groupId, member, signal);
+  const key = found?.invitation ?? null;
+  if (found === null || key === null || found.is_active) throw nothingToRenew(found);
+  try {
+    const expiresAt = await resend(cvat, { key, email }, signal);
+    return toLink(cvat, { key, email, expiresAt });
+  } catch (error) {
+    // CVAT sends at most five invitations an hour again, for one account that invites.
+    if (email === null || statusOf(error) !== 429) throw error;
+    return await inviteAnew(cvat, groupId, { pending: found, email }, signal);
+  }
+}
+
+/** A new invitation if CVAT does not send the old one again. The old one ends with its membership. */
+async function inviteAnew(
+  cvat: Cvat,
+  groupId: string,
+  { pending, email }: { pending: CvatMember; email: string },
+  signal: AbortSignal,
+): Promise<Invitation> {
+  const path = `/api/memberships/${pending.id}`;
+  const purpose = 'take an invitation back to renew it';
+  await cvat.api.call({ method: 'DELETE', path, purpose, secrets: [email], signal });
+  const person = { trainerId: '', email, displayName: null, memberId: String(pending.user.id) };
+  const { invitation } = await inviteMember(cvat, groupId, person, signal);
+  if (invitation === undefined) throw nothingToRenew(pending);
+  return invitation;
+}
+
+function toLink(
+  { settings: { url } }: Cvat,
+  { key, email, expiresAt }: { key: string; email: string | null; expiresAt: string | null },
+): Invitation {
   // As in CVAT's own mail. Every page that is opened with this query remembers the invitation.
-  const query = new URLSearchParams({ ...(email && { email }), invitation: key });
-  return { kind: 'link', url: `${url}/auth/login?${query.toString()}`, expiresAt };
+  const query = { ...(email && { email }), invitation: key };
+  return { kind: 'link', url: withQuery(`${url}/auth/login`, query), expiresAt };
 }
 
 /** 400 may mean that they are a member already; 500, that they became one and no mail was sent. */
@@ -142,18 +128,18 @@ function nothingToRenew(found: CvatMember | null): AppError {
  * @returns when it expires; null if the server sends no mail, because then it never expires
  */
 async function resend(
-  api: CvatApi,
-  { key, member, signal }: { key: string; member: Member; signal: AbortSignal },
+  { api }: Cvat,
+  { key, email }: { key: string; email: string | null },
+  signal: AbortSignal,
 ): Promise<string | null> {
   const path = `/api/invitations/${encodeURIComponent(key)}`;
-  const secrets = [key, ...(member.email === null ? [] : [member.email])];
-  const call = { path, purpose: 'renew the invitation', secrets, signal };
+  const call = { path, purpose: 'renew the invitation', secrets: [key, ...secretsOf(email)], signal };
   try {
-    await api.send({ ...call, method: 'POST', path: `${path}/resend` });
+    await api.call({ ...call, method: 'POST', path: `${path}/resend` });
     return new Date(Date.now() + expiryMs).toISOString();
   } catch (error) {
     if (statusOf(error) !== 500) throw error;
-    const { expired } = await api.ask(CvatInvitation, call);
+    const { expired } = await api.call({ ...call, answer: CvatInvitation });
     if (expired === true) throw error;
     return null;
   }

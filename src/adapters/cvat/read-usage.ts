@@ -3,54 +3,59 @@ import { AppError } from '../../domain/errors.ts';
 import { dayIn } from '../../lib/day-in.ts';
 import { pathSegment } from '../../lib/path-segment.ts';
 import { readCsv } from '../../lib/read-csv.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageObservation, UsageRequest } from '../adapter.ts';
+import { isNumericId } from '../values.ts';
 import { hasAnalytics } from './check-cvat.ts';
-import type { CvatApi } from './cvat-api.ts';
-import { AssignedPage, type CvatSettings, Export, StartedExport } from './cvat-schema.ts';
-import { createTally, eventColumns } from './tally-events.ts';
+import { type Cvat, listAll, withQuery } from './cvat-api.ts';
+import { AssignedPage, Export, StartedExport } from './cvat-schema.ts';
+import { eventColumns, tallyEvents } from './tally-events.ts';
 
 const dayMs = 86_400_000;
 /** The payload of one save names every shape in it. */
 const maxLineBytes = 4 * 1024 * 1024;
+/** About four million events. */
+const maxBytes = 2 * 1024 ** 3;
+const wholeFile = { headers: { accept: '*/*' }, timeoutMs: 600_000, maxBytes };
 const firstWaitMs = 50;
 const maxWaitMs = 5000;
 
 /** The work in a project by day, from an export of its events. */
 export async function* readEventUsage(
-  api: CvatApi,
-  settings: CvatSettings,
-  { project, request, signal }: { project: string; request: UsageRequest; signal: AbortSignal },
+  cvat: Cvat,
+  project: string,
+  request: UsageRequest,
+  signal: AbortSignal,
 ): AsyncGenerator<UsageObservation> {
+  const { api, settings } = cvat;
   const firstDay = firstDayOf(request);
-  const query = {
+  const path = withQuery('/api/events/export', {
     org: settings.organization,
     project_id: toProjectId(project),
     // No time zone begins a day more than 14 hours before UTC.
     from: new Date(Date.parse(`${firstDay}T00:00:00Z`) - 14 * 3_600_000).toISOString(),
-  };
-  const path = '/api/events/export';
-  const start = { method: 'POST', path, query, purpose: 'export the events', signal } as const;
-  const { rq_id } = await api.ask(StartedExport, start);
+  });
+  const start = { method: 'POST', path, purpose: 'export the events', signal } as const;
+  const { rq_id } = await api.call({ ...start, answer: StartedExport });
   const resultUrl = await waitForExport(api, rq_id, signal);
-  if (resultUrl === null) throw noExport(await hasAnalytics(api, signal));
-  const file = { ...toOwnPath(resultUrl, settings.url), purpose: 'read the events', signal };
-  const tally = createTally({ timeZone: request.timeZone, firstDay });
-  const options = { purpose: file.purpose, columns: eventColumns, maxLineBytes };
-  for await (const event of readCsv(api.download(file), options)) tally.add(event);
-  yield* tally.observations();
+  if (resultUrl === null) throw noExport(await hasAnalytics(cvat, signal));
+  const purpose = 'read the events';
+  const bytes = api.download({ ...wholeFile, path: toOwnPath(resultUrl, settings.url), purpose, signal });
+  const events = readCsv(bytes, { purpose, columns: eventColumns, maxLineBytes });
+  yield* tallyEvents(events, { timeZone: request.timeZone, firstDay });
 }
 
 /** Without events: the number of completed jobs that are still assigned to each member. */
 export async function* readJobUsage(
-  api: CvatApi,
-  { organization }: CvatSettings,
-  { project, signal }: { project: string; signal: AbortSignal },
+  cvat: Cvat,
+  project: string,
+  signal: AbortSignal,
 ): AsyncGenerator<UsageObservation> {
   const filters = { project_id: toProjectId(project), state: 'completed', type: 'annotation' };
-  const query = { org: organization, ...filters };
+  const query = { org: cvat.settings.organization, ...filters };
   const call = { path: '/api/jobs', query, purpose: 'list the completed jobs', signal };
   const tasks = new Map<number, number>();
-  for await (const { assignee } of api.list(AssignedPage, call)) {
+  for await (const { assignee } of listAll(cvat, AssignedPage, call)) {
     if (assignee !== null) tasks.set(assignee.id, (tasks.get(assignee.id) ?? 0) + 1);
   }
   for (const [id, count] of tasks) yield { memberId: String(id), of: 'total', tasks: count };
@@ -67,7 +72,7 @@ function firstDayOf({ firstDay, changedSince, timeZone }: UsageRequest): string 
 }
 
 function toProjectId(project: string): string {
-  if (/^[1-9]\d{0,14}$/.test(project)) return project;
+  if (isNumericId(project)) return project;
   throw new AppError(
     'invalid',
     'The id of a CVAT project is a number: link the job to the number in the address of the project in CVAT',
@@ -75,11 +80,11 @@ function toProjectId(project: string): string {
 }
 
 /** @returns the URL of the file; null if the export failed or has no file */
-async function waitForExport(api: CvatApi, id: string, signal: AbortSignal): Promise<string | null> {
+async function waitForExport(api: RestClient, id: string, signal: AbortSignal): Promise<string | null> {
   const path = `/api/requests/${pathSegment(id)}`;
   for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
     const call = { path, purpose: 'wait for the export of the events', signal };
-    const { status, result_url } = await api.ask(Export, call);
+    const { status, result_url } = await api.call({ ...call, answer: Export });
     if (status === 'finished' && result_url) return result_url;
     if (status === 'finished' || status === 'failed') return null;
     await wait(waitMs, undefined, { signal }).catch(() => {
@@ -100,7 +105,7 @@ function noExport(isRecording: boolean): AppError {
  * The path of the file below `url`, because the token is sent to no other server. The scheme is not
  * compared: behind a proxy that ends TLS, CVAT gives URLs with plain http.
  */
-function toOwnPath(resultUrl: string, url: string): { path: string; query: Record<string, string> } {
+function toOwnPath(resultUrl: string, url: string): string {
   const own = new URL(url);
   const { host, pathname, searchParams } = URL.parse(resultUrl, url) ?? {};
   if (host !== own.host || pathname === undefined) {
@@ -111,5 +116,5 @@ function toOwnPath(resultUrl: string, url: string): { path: string; query: Recor
   }
   const base = own.pathname.replace(/\/$/, '');
   const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname;
-  return { path, query: Object.fromEntries(searchParams ?? []) };
+  return withQuery(path, Object.fromEntries(searchParams ?? []));
 }

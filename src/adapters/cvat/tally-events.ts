@@ -17,6 +17,8 @@ export const eventColumns = [
   'payload',
 ];
 
+const labelScopes = new Set(['create:shapes', 'create:tracks', 'create:tags']);
+
 type Event = ReadonlyMap<string, string>;
 
 interface Day {
@@ -26,74 +28,46 @@ interface Day {
   jobs: Set<string>;
 }
 
-export interface Tally {
-  add(event: Event): void;
-  observations(): Iterable<UsageObservation>;
+export async function* tallyEvents(
+  events: AsyncIterable<Event>,
+  { timeZone, firstDay }: Pick<UsageRequest, 'timeZone' | 'firstDay'>,
+): AsyncGenerator<UsageObservation> {
+  const members = new Map<string, Map<string, Day>>();
+  for await (const event of events) {
+    if (!isCounted(event)) continue;
+    const day = dayIn(toInstant(event.get('timestamp') ?? ''), timeZone);
+    if (day < firstDay) continue;
+    const memberId = event.get('user_id') ?? '';
+    const days = members.get(memberId) ?? new Map<string, Day>();
+    const counts = days.get(day) ?? { workingMs: 0, labels: 0, jobs: new Set() };
+    members.set(memberId, days.set(day, counts));
+    addEvent(counts, event);
+  }
+  for (const [memberId, days] of members) {
+    for (const [day, { workingMs, labels, jobs }] of days) {
+      yield { memberId, of: 'day', day, seconds: Math.round(workingMs / 1000), labels, tasks: jobs.size };
+    }
+  }
 }
 
 /**
- * What each scope adds. Only `send:working_time` is time. The other events of the editor have durations
- * too, and would count the same time twice.
+ * Only `send:working_time` is time. The other events of the editor have durations too, and would count the same time
+ * twice. A change of a job gives one event for each changed property.
  */
-const counters = new Map<string, (day: Day, event: Event) => void>([
-  [
-    'send:working_time',
-    (day, event) => {
-      day.workingMs += workingMsOf(event);
-    },
-  ],
-  ...['create:shapes', 'create:tracks', 'create:tags'].map((scope) => [scope, countLabels] as const),
-  [
-    'update:job',
-    (day, event) => {
-      day.jobs.add(event.get('job_id') ?? '');
-    },
-  ],
-]);
-
-function countLabels(day: Day, event: Event): void {
-  day.labels += toCount(event.get('count'));
-}
-
-export function createTally({ timeZone, firstDay }: Pick<UsageRequest, 'timeZone' | 'firstDay'>): Tally {
-  const members = new Map<string, Map<string, Day>>();
-
-  /** Undefined for an event of the server itself, and for one before `firstDay`. */
-  function dayOf(event: Event): Day | undefined {
-    const memberId = event.get('user_id') ?? '';
-    if (!/^[1-9]\d*$/.test(memberId)) return undefined;
-    const day = dayIn(toInstant(event.get('timestamp') ?? ''), timeZone);
-    if (day < firstDay) return undefined;
-    const days = members.get(memberId) ?? new Map<string, Day>();
-    const known = days.get(day) ?? { workingMs: 0, labels: 0, jobs: new Set() };
-    members.set(memberId, days.set(day, known));
-    return known;
-  }
-
-  return {
-    add(event) {
-      const scope = event.get('scope') ?? '';
-      const count = counters.get(scope);
-      if (count === undefined || (scope === 'update:job' && !isCompletion(event))) return;
-      const day = dayOf(event);
-      if (day !== undefined) count(day, event);
-    },
-
-    *observations() {
-      for (const [memberId, days] of members) {
-        for (const [day, { workingMs, labels, jobs }] of days) {
-          const seconds = Math.round(workingMs / 1000);
-          yield { memberId, of: 'day', day, seconds, labels, tasks: jobs.size };
-        }
-      }
-    },
-  };
-}
-
-/** A change of a job gives one event for each changed property. */
-function isCompletion(event: Event): boolean {
+function isCounted(event: Event): boolean {
+  const scope = event.get('scope') ?? '';
+  // Events of the server itself are of no user.
+  if (!/^[1-9]\d*$/.test(event.get('user_id') ?? '')) return false;
+  if (scope !== 'update:job') return scope === 'send:working_time' || labelScopes.has(scope);
   const isState = event.get('obj_name') === 'state';
   return isState && event.get('obj_val') === 'completed' && event.get('job_id') !== '';
+}
+
+function addEvent(day: Day, event: Event): void {
+  const scope = event.get('scope') ?? '';
+  if (labelScopes.has(scope)) day.labels += toCount(event.get('count'));
+  else if (scope === 'update:job') day.jobs.add(event.get('job_id') ?? '');
+  else day.workingMs += workingMsOf(event);
 }
 
 /** Older servers have the duration only in the payload. */

@@ -1,10 +1,10 @@
 import type { Adapter, Added, Capabilities } from '../adapter.ts';
-import { createDoccanoAccounts } from './doccano-accounts.ts';
-import { createDoccanoApi } from './doccano-api.ts';
+import { isNumericId } from '../values.ts';
+import { createAccount, findAccount, recogniseAccount } from './doccano-accounts.ts';
+import { createDoccanoApi, projectPath } from './doccano-api.ts';
 import { checkDoccano } from './doccano-check.ts';
-import { createDoccanoGuidelines } from './doccano-guidelines.ts';
-import { createDoccanoMembers, findRole, toMember } from './doccano-members.ts';
-import type { DoccanoSettings } from './doccano-schema.ts';
+import { addRow, findRole, findRow, listRows, readProject, removeRow, toMember } from './doccano-members.ts';
+import { type DoccanoSettings, Project } from './doccano-schema.ts';
 import { readDoccanoUsage } from './doccano-usage.ts';
 
 const capabilities: Capabilities = {
@@ -27,37 +27,36 @@ const capabilities: Capabilities = {
  */
 export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
   const api = createDoccanoApi(settings);
-  const accounts = createDoccanoAccounts(settings, api);
-  const members = createDoccanoMembers(api);
 
   return {
     capabilities,
     check: (signal) => checkDoccano(settings, api, signal),
     groupFor: ({ externalProjectId }) => externalProjectId,
-    canonicalGroup: (externalProjectId) => (/^[1-9]\d{0,14}$/.test(externalProjectId) ? externalProjectId : null),
+    canonicalGroup: (externalProjectId) => (isNumericId(externalProjectId) ? externalProjectId : null),
 
     async findMember(groupId, { memberId, email }, signal) {
-      const known = memberId === null ? null : await members.find(groupId, memberId, signal);
+      const known = memberId === null ? null : await findRow(api, groupId, memberId, signal);
       if (known !== null) return toMember(known);
-      const user = await accounts.find(email, signal);
+      const user = await findAccount(api, email, signal);
       if (user === null || String(user.id) === memberId) return null;
-      const row = await members.find(groupId, String(user.id), signal);
-      return row === null ? null : toMember(row);
+      const row = await findRow(api, groupId, String(user.id), signal);
+      return row && toMember(row);
     },
 
     async findAccount({ email }, signal) {
-      const user = await accounts.find(email, signal);
-      return user === null ? null : { id: String(user.id), email: user.username };
+      const user = await findAccount(api, email, signal);
+      return user && { id: String(user.id), email: user.username };
     },
 
     async addMember(groupId, person, signal): Promise<Added> {
       const role = await findRole(api, settings.role, signal);
-      const found = await accounts.find(person.email, signal);
+      const found = await findAccount(api, person.email, signal);
       // Logins cannot be deleted, so none is made for a project that does not exist.
-      if (found === null) await members.checkProject(groupId, signal);
-      const { user, isNew } =
-        found === null ? await accounts.create(person, signal) : await accounts.recognise(person, found, signal);
-      await members.add(groupId, user, role, signal);
+      if (found === null) await readProject(api, groupId, signal);
+      const { user, isNew } = await (found === null
+        ? createAccount(api, person, signal)
+        : recogniseAccount(api, person, found, signal));
+      await addRow(api, groupId, { user, role }, signal);
       const { id, username } = user;
       return {
         id: String(id),
@@ -67,18 +66,26 @@ export function createDoccanoAdapter(settings: DoccanoSettings): Adapter {
     },
 
     async removeMember(groupId, { id }, signal) {
-      const row = await members.find(groupId, id, signal);
-      if (row !== null) await members.remove(groupId, row, signal);
+      const row = await findRow(api, groupId, id, signal);
+      if (row !== null) await removeRow(api, groupId, row, signal);
     },
 
     async *listMembers(groupId, signal) {
-      const rows = await members.list(groupId, signal);
-      yield* rows.map(toMember);
+      yield* (await listRows(api, groupId, signal)).map(toMember);
     },
 
     usageScopeFor: ({ externalProjectId }) => externalProjectId,
     readUsage: (scope, _request, signal) => readDoccanoUsage(api, scope, signal),
 
-    ...createDoccanoGuidelines(api),
+    /** The guideline that the members of a project open beside an example. */
+    async readGuidelines(project, signal) {
+      const request = { path: projectPath(project), purpose: 'read the guideline' };
+      return (await api.call({ ...request, answer: Project, signal })).guideline ?? '';
+    },
+
+    async writeGuidelines(project, guideline, signal) {
+      const path = projectPath(project);
+      await api.call({ method: 'PATCH', path, body: { guideline }, purpose: 'write the guideline', signal });
+    },
   };
 }

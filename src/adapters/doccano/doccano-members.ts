@@ -1,77 +1,74 @@
 import { AppError } from '../../domain/errors.ts';
-import type { RestClient } from '../../lib/rest-client.ts';
-import { statusOf } from '../../lib/rest-client.ts';
+import { type RestClient, statusOf } from '../../lib/rest-client.ts';
 import type { Member } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
-import { isId, projectPath } from './doccano-api.ts';
+import { isNumericId } from '../values.ts';
+import { projectPath } from './doccano-api.ts';
 import { Me, MemberRow, MemberRows, Project, Roles, type User } from './doccano-schema.ts';
 
 /** The members of projects. The id of a member is the id of their account, the same in every project. */
-export interface DoccanoMembers {
-  /** The row of an account in a project; null if there is none. */
-  find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null>;
-  list(groupId: string, signal: AbortSignal): Promise<MemberRow[]>;
-  /** @throws AppError `not_found` if there is no such project */
-  checkProject(groupId: string, signal: AbortSignal): Promise<void>;
-  /** An account that is a member already stays as it is. */
-  add(groupId: string, user: User, role: number, signal: AbortSignal): Promise<void>;
-  /** @throws AppError `invalid` for Gangway's own account and for the only administrator */
-  remove(groupId: string, row: MemberRow, signal: AbortSignal): Promise<void>;
-}
 
 /** doccano's name of the role that may add and remove members. */
 const adminRole = 'project_admin';
 
-export function createDoccanoMembers(api: RestClient): DoccanoMembers {
-  async function find(groupId: string, memberId: string, signal: AbortSignal): Promise<MemberRow | null> {
-    const path = `${projectPath(groupId)}/members?user=${memberId}`;
-    if (!isId(memberId)) return null;
-    // For an account that does not exist any more, doccano answers 400.
-    const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
-    return rows?.find(({ user }) => String(user) === memberId) ?? null;
+/** The row of an account in a project; null if there is none. */
+export async function findRow(
+  api: RestClient,
+  groupId: string,
+  memberId: string,
+  signal: AbortSignal,
+): Promise<MemberRow | null> {
+  const path = `${projectPath(groupId)}/members?user=${memberId}`;
+  if (!isNumericId(memberId)) return null;
+  // For an account that does not exist any more, doccano answers 400.
+  const rows = await unless([400], api.call({ path, purpose: 'find the member', answer: MemberRows, signal }));
+  return rows?.find(({ user }) => String(user) === memberId) ?? null;
+}
+
+export async function listRows(api: RestClient, groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
+  const path = `${projectPath(groupId)}/members`;
+  return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
+}
+
+/** @throws AppError `not_found` if there is no such project */
+export async function readProject(api: RestClient, groupId: string, signal: AbortSignal) {
+  return await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project, signal });
+}
+
+/** An account that is a member already stays as it is. */
+export async function addRow(
+  api: RestClient,
+  groupId: string,
+  { user, role }: { user: User; role: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `${projectPath(groupId)}/members`;
+  const request = { method: 'POST', path, body: { user: user.id, role }, purpose: 'add the member' } as const;
+  try {
+    await api.call({ ...request, answer: MemberRow, signal });
+  } catch (error) {
+    // It answers the same for an account that is a member already and for a missing project.
+    if (statusOf(error) !== 400) throw error;
+    if ((await findRow(api, groupId, String(user.id), signal)) === null) throw error;
   }
+}
 
-  async function list(groupId: string, signal: AbortSignal): Promise<MemberRow[]> {
-    const path = `${projectPath(groupId)}/members`;
-    return await api.call({ path, purpose: 'list the members', answer: MemberRows, signal });
-  }
+/** @throws AppError `invalid` for Gangway's own account and for the only administrator */
+export async function removeRow(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
+  if (row.rolename === adminRole) await refuseAdmin(api, groupId, row, signal);
+  const path = `${projectPath(groupId)}/members`;
+  await api.call({ method: 'DELETE', path, body: { ids: [row.id] }, purpose: 'remove the member', signal });
+}
 
-  /** doccano silently keeps the caller's own account, and removes the last administrator. */
-  async function refuseAdmin(groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
-    const me = await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
-    if (me.id === row.user) throw keeps('it is the account that Gangway uses');
-    const admins = (await list(groupId, signal)).filter(({ rolename }) => rolename === adminRole);
-    if (admins.length <= 1) throw keeps('the project has no other administrator');
-  }
+/** doccano silently keeps the caller's own account, and removes the last administrator. */
+async function refuseAdmin(api: RestClient, groupId: string, row: MemberRow, signal: AbortSignal): Promise<void> {
+  if ((await readMe(api, signal)).id === row.user) throw keeps('it is the account that Gangway uses');
+  const admins = (await listRows(api, groupId, signal)).filter(({ rolename }) => rolename === adminRole);
+  if (admins.length <= 1) throw keeps('the project has no other administrator');
+}
 
-  return {
-    find,
-    list,
-
-    async checkProject(groupId, signal) {
-      await api.call({ path: projectPath(groupId), purpose: 'read the project', answer: Project, signal });
-    },
-
-    async add(groupId, user, role, signal) {
-      const path = `${projectPath(groupId)}/members`;
-      const body = { user: user.id, role };
-      const request = { method: 'POST', path, body, purpose: 'add the member' } as const;
-      try {
-        await api.call({ ...request, answer: MemberRow, signal });
-      } catch (error) {
-        // It answers the same for an account that is a member already and for a missing project.
-        if (statusOf(error) !== 400) throw error;
-        if ((await find(groupId, String(user.id), signal)) === null) throw error;
-      }
-    },
-
-    async remove(groupId, row, signal) {
-      if (row.rolename === adminRole) await refuseAdmin(groupId, row, signal);
-      const path = `${projectPath(groupId)}/members`;
-      const body = { ids: [row.id] };
-      await api.call({ method: 'DELETE', path, body, purpose: 'remove the member', signal });
-    },
-  };
+export async function readMe(api: RestClient, signal: AbortSignal): Promise<Me> {
+  return await api.call({ path: '/me', purpose: 'read the own account', answer: Me, signal });
 }
 
 /**

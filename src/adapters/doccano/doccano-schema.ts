@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { allowHttp, credential, isTransportAllowed, plainHttp, rootUrl } from '../settings-schema.ts';
+import { allowHttp, credential, isTransportAllowed, mapOf, plainHttp, rootUrl } from '../settings-schema.ts';
 
-/** The settings of a tool with the adapter `doccano`, and the answers of doccano. */
+/** The settings of a tool with the adapter `doccano`, which the README explains; and the answers of doccano. */
 
 const url = rootUrl('needs "url", the root of doccano, without "/v1"').refine(
   (text) => !/\/v1$/.test(text),
@@ -10,36 +10,25 @@ const url = rootUrl('needs "url", the root of doccano, without "/v1"').refine(
 
 export const DoccanoSettings = z
   .strictObject({
-    url: url.describe('The root of doccano, as people open it in a browser.'),
-    username: z.string().min(1).optional().describe('The account that Gangway logs in as.'),
-    password: z.string().min(1).optional().describe('Its password.'),
-    token: credential().optional().describe('Its token, instead of username and password.'),
-    role: z.string().min(1).default('annotator').describe('The name of the role that people get in a project.'),
+    url,
+    username: z.string().min(1).optional(),
+    password: z.string().min(1).optional(),
+    token: credential().optional(),
+    role: z.string().min(1).default('annotator'),
     allowHttp,
   })
   .refine(isTransportAllowed, plainHttp)
   .transform(({ username, password, token, ...rest }, context) => {
-    const credentials = toCredentials({ username, password, token });
-    if (credentials !== null) return { ...rest, credentials };
+    if (token === undefined && username !== undefined && password !== undefined) {
+      return { ...rest, credentials: { username, password } };
+    }
+    if (token !== undefined && username === undefined && password === undefined) {
+      return { ...rest, credentials: { token } };
+    }
     context.addIssue('needs either "username" and "password", or "token"');
     return z.NEVER;
   });
 export type DoccanoSettings = z.output<typeof DoccanoSettings>;
-
-export type DoccanoCredentials = { token: string } | { username: string; password: string };
-
-interface CredentialKeys {
-  username: string | undefined;
-  password: string | undefined;
-  token: string | undefined;
-}
-
-function toCredentials({ username, password, token }: CredentialKeys): DoccanoCredentials | null {
-  if (token !== undefined) {
-    return username === undefined && password === undefined ? { token } : null;
-  }
-  return username !== undefined && password !== undefined ? { username, password } : null;
-}
 
 const id = z.int().positive();
 
@@ -80,18 +69,8 @@ export const ProjectPage = z.object({
 export const MemberProgress = z.object({
   progress: z.array(z.object({ user: z.string(), done: z.int().min(0) })),
 });
-export type MemberProgress = z.output<typeof MemberProgress>;
 
-/** The number of labels by username. A Map, because a username or a label may be `__proto__`. */
-export const Distribution = z
-  .custom<object>(isObject)
-  .transform((byUser) => new Map<string, unknown>(Object.entries(byUser)))
-  .pipe(z.map(z.string(), z.custom<object>(isObject).transform(Object.values).pipe(toSum())));
-
-function toSum() {
-  return z.array(z.int().min(0)).transform((counts) => counts.reduce((sum, count) => sum + count, 0));
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+/** The number of labels by username. */
+export const Distribution = mapOf(
+  mapOf(z.int().min(0)).transform((counts) => [...counts.values()].reduce((sum, count) => sum + count, 0)),
+);

@@ -3,14 +3,13 @@ import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageNote, UsageObservation } from '../adapter.ts';
 import { unless } from '../tool-request.ts';
 import { projectPath } from './doccano-api.ts';
-import { Distribution, MemberProgress, Project, Users } from './doccano-schema.ts';
+import { readProject } from './doccano-members.ts';
+import { Distribution, MemberProgress, Users } from './doccano-schema.ts';
 
 /** The counts of each person in a project. They are totals, because doccano stores no times. */
 
-type LabelKind = 'category' | 'span' | 'relation';
-
-/** doccano counts no labels of the other types. */
-const labelKinds = new Map<string, readonly LabelKind[]>([
+/** The kinds of labels by type of project. doccano counts no labels of the other types. */
+const labelKinds = new Map([
   ['DocumentClassification', ['category']],
   ['ImageClassification', ['category']],
   ['SequenceLabeling', ['span', 'relation']],
@@ -23,59 +22,43 @@ export async function* readDoccanoUsage(
   groupId: string,
   signal: AbortSignal,
 ): AsyncGenerator<UsageObservation | UsageNote> {
-  const path = projectPath(groupId);
-  const project = await api.call({ path, purpose: 'read the project', answer: Project, signal });
-  const { progress } = await api.call({
-    path: `${path}/metrics/member-progress`,
-    purpose: 'read the progress',
-    answer: MemberProgress,
-    signal,
-  });
-  const labels = await readLabels(api, path, labelKinds.get(project.project_type) ?? [], signal);
+  const { project_type: type } = await readProject(api, groupId, signal);
+  const metrics = `${projectPath(groupId)}/metrics`;
+  const request = { path: `${metrics}/member-progress`, purpose: 'read the progress' };
+  const { progress } = await api.call({ ...request, answer: MemberProgress, signal });
+  const labels = await readLabels(api, metrics, labelKinds.get(type) ?? [], signal);
   if (labels === null) yield { of: 'gap', says: noLabels };
   // Last, so that new members are known. Not only the members, because some have left.
   const users = await api.call({ path: '/users', purpose: 'list the accounts', answer: Users, signal });
   const ids = new Map(users.map(({ id, username }) => [username, String(id)]));
   for (const { user, done } of progress) {
     const memberId = ids.get(user);
-    if (memberId === undefined) throw renamed();
+    if (memberId === undefined) {
+      throw new AppError('unavailable', 'An account was renamed or deleted while the work was read');
+    }
     const count = labels?.get(user);
-    const labelled = count === undefined ? {} : { labels: count };
-    yield { memberId, email: user, of: 'total', tasks: done, ...labelled };
+    yield { memberId, email: user, of: 'total', tasks: done, ...(count !== undefined && { labels: count }) };
   }
 }
 
 /** By current member; null if doccano cannot count. */
 async function readLabels(
   api: RestClient,
-  path: string,
-  kinds: readonly LabelKind[],
+  metrics: string,
+  kinds: readonly string[],
   signal: AbortSignal,
 ): Promise<Map<string, number> | null> {
   const totals = new Map<string, number>();
   for (const kind of kinds) {
-    const distribution = await readDistribution(api, `${path}/metrics/${kind}-distribution`, signal);
+    const call = { path: `${metrics}/${kind}-distribution`, purpose: 'count the labels', answer: Distribution, signal };
+    // If a project has labels of a person who is no member any more, doccano answers the count of labels with status
+    // 500. Waiting does not help, and the rest of the work can still be counted.
+    const distribution = await unless([500], api.call(call));
     if (distribution === null) return null;
     for (const [user, count] of distribution) totals.set(user, (totals.get(user) ?? 0) + count);
   }
   return totals;
 }
 
-/**
- * If a project has labels of a person who is no member any more, doccano answers the count of labels with
- * status 500. Waiting does not help, and the rest of the work can still be counted.
- */
-async function readDistribution(
-  api: RestClient,
-  path: string,
-  signal: AbortSignal,
-): Promise<Map<string, number> | null> {
-  return await unless([500], api.call({ path, purpose: 'count the labels', answer: Distribution, signal }));
-}
-
 const noLabels =
   'doccano counts no labels in a project with labels of a person who is no member of it any more: add them again, or delete those labels';
-
-function renamed(): AppError {
-  return new AppError('unavailable', 'An account was renamed or deleted while the work was read');
-}

@@ -1,41 +1,30 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Finding } from '../adapter.ts';
 import { withRemedy } from '../tool-request.ts';
-import { isPersonalToken } from './access-token.ts';
-import type { LabelStudioApi } from './label-studio-api.ts';
-import type { LabelStudioSettings, Version } from './label-studio-schema.ts';
-import type { SignUpPage } from './sign-up.ts';
+import { isPersonalToken, type LabelStudio, readInviteToken, readMe, readOrganization } from './label-studio-api.ts';
+import { type LabelStudioSettings, Version } from './label-studio-schema.ts';
+import { isSignUpOpen } from './sign-up.ts';
 
 /** The first and the last version that the adapter was tried with: major and minor. */
 const oldest = [1, 20] as const;
 const newest = [1, 23] as const;
 
 /** Checks whether Gangway can work with Label Studio, and what an operator should know. */
-export async function checkLabelStudio(
-  settings: LabelStudioSettings,
-  api: LabelStudioApi,
-  page: SignUpPage,
-  signal: AbortSignal,
-): Promise<Finding[]> {
-  const version = await api.version(signal).catch((error: unknown) => {
-    throw withRemedy(error, remedyForAddress, '. ');
-  });
+export async function checkLabelStudio(studio: LabelStudio, signal: AbortSignal): Promise<Finding[]> {
+  const { settings, api } = studio;
+  // Without the token, which a server at a wrong address must not get.
+  const call = { path: '/api/version', purpose: 'read its version', isAnonymous: true };
+  const version = await withRemedy(api.call({ ...call, answer: Version, signal }), remedyForAddress, '. ');
   const tried = judgeVersion(version);
-  const me = await api.me(signal).catch((error: unknown) => {
-    throw withRemedy(error, (failed) => remedyForToken(settings, failed), '. ');
-  });
+  const me = await withRemedy(readMe(api, signal), (failed) => remedyForToken(settings, failed), '. ');
   if (me.active_organization !== Number(settings.organization)) {
     throw new AppError(
       'invalid',
       `The token's user is in organization ${me.active_organization}, not ${settings.organization}: set "organization", or switch it in Label Studio`,
     );
   }
-  const organization = await api.organization(settings.organization, signal);
-  return [
-    ...tried,
-    ...(organization?.created_by === me.id ? [] : [weakToken]),
-    ...(await checkSignUp(api, page, signal)),
-  ];
+  const organization = await readOrganization(studio, signal);
+  return [...tried, ...(organization?.created_by === me.id ? [] : [weakToken]), ...(await checkSignUp(studio, signal))];
 }
 
 const weakToken: Finding = {
@@ -56,48 +45,31 @@ const closedForm: Finding = {
   isFailure: true,
 };
 
-async function checkSignUp(api: LabelStudioApi, page: SignUpPage, signal: AbortSignal): Promise<Finding[]> {
-  if (!(await page.isOpen(await api.inviteToken(signal), signal))) return [closedForm];
-  return (await page.isOpen(null, signal)) ? [openSignUp] : [];
+async function checkSignUp({ settings: { url }, api }: LabelStudio, signal: AbortSignal): Promise<Finding[]> {
+  if (!(await isSignUpOpen(url, await readInviteToken(api, signal), signal))) return [closedForm];
+  return (await isSignUpOpen(url, null, signal)) ? [openSignUp] : [];
 }
 
 function judgeVersion({ release, edition }: Version): Finding[] {
-  if (edition !== undefined && edition !== 'Community') return [otherEdition(edition)];
+  if (edition !== undefined && edition !== 'Community') {
+    const says = `This is the ${edition.slice(0, 20)} edition, which Gangway was never tried with`;
+    const action = 'Rehearse with "gangway adapter test", or use the adapter "scim", which this edition supports';
+    return [{ says, action, isFailure: false }];
+  }
   const [major = 0, minor = 0] = release.split('.').map(Number);
+  const shown = `Label Studio ${release.slice(0, 20)}`;
   const order = major - oldest[0] || minor - oldest[1];
   if (!(order >= 0)) {
-    throw new AppError(
-      'invalid',
-      `Label Studio ${release.slice(0, 20)} is too old: it must be ${oldest.join('.')} or newer`,
-    );
+    throw new AppError('invalid', `${shown} is too old: it must be ${oldest.join('.')} or newer`);
   }
   const age = major - newest[0] || minor - newest[1];
   if (age === 0) return [];
-  return [age > 0 ? newerVersion(release.slice(0, 20)) : laxVersion(release.slice(0, 20))];
-}
-
-function laxVersion(release: string): Finding {
-  return {
-    says: `In Label Studio ${release} every member may delete every user, also the owner`,
-    action: `Update it to ${newest.join('.')}, where only the owner may`,
-    isFailure: false,
-  };
-}
-
-function newerVersion(release: string): Finding {
-  return {
-    says: `Label Studio ${release} is newer than ${newest.join('.')}, the last that Gangway was tried with`,
-    action: 'Rehearse with "gangway adapter test" before you rely on it',
-    isFailure: false,
-  };
-}
-
-function otherEdition(edition: string): Finding {
-  return {
-    says: `This is the ${edition.slice(0, 20)} edition, which Gangway was never tried with`,
-    action: 'Rehearse with "gangway adapter test", or use the adapter "scim", which this edition supports',
-    isFailure: false,
-  };
+  if (age > 0) {
+    const says = `${shown} is newer than ${newest.join('.')}, the last that Gangway was tried with`;
+    return [{ says, action: 'Rehearse with "gangway adapter test" before you rely on it', isFailure: false }];
+  }
+  const says = `In ${shown} every member may delete every user, also the owner`;
+  return [{ says, action: `Update it to ${newest.join('.')}, where only the owner may`, isFailure: false }];
 }
 
 function remedyForAddress({ code, status, message }: AppError): string | undefined {

@@ -1,13 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
-import { shareReading } from '../../lib/share-reading.ts';
-import type { Adapter, Capabilities } from '../adapter.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
+import type { Adapter, Capabilities, Member } from '../adapter.ts';
+import { isNumericId } from '../values.ts';
 import { checkLabelStudio } from './check-label-studio.ts';
-import { findUser, isMember, toMember } from './find-user.ts';
-import { createLabelStudioApi } from './label-studio-api.ts';
-import type { LabelStudioSettings } from './label-studio-schema.ts';
-import { invite, type OnboardDeps, signUp, toInvitation } from './onboard.ts';
-import { createLabelStudioRemoval } from './remove-member.ts';
-import { createSignUpPage } from './sign-up.ts';
+import { createLabelStudio, readOrganization } from './label-studio-api.ts';
+import { Instructions, type LabelStudioSettings } from './label-studio-schema.ts';
+import { deleteUser, endMembership, findUser, findUserById, isMember, toMember } from './members.ts';
+import { invite, readInvitation, signUp } from './onboard.ts';
 import { readWork } from './work.ts';
 
 /**
@@ -15,11 +14,9 @@ import { readWork } from './work.ts';
  * README in this folder says what it cannot do, and what follows from that.
  */
 export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter {
-  const api = createLabelStudioApi(settings);
-  const page = createSignUpPage(settings.url);
-  const { onboarding, organization, publicUrl = settings.url } = settings;
-  const users = shareReading((signal) => Array.fromAsync(api.users(signal)));
-  const deps: OnboardDeps = { api, users, page, publicUrl };
+  const studio = createLabelStudio(settings);
+  const { api, users } = studio;
+  const { onboarding, offboarding, organization } = settings;
 
   function refuseOthers(groupId: string): void {
     if (groupId === organization) return;
@@ -29,10 +26,10 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
   return {
     capabilities: toCapabilities(settings),
 
-    check: (signal) => checkLabelStudio(settings, api, page, signal),
+    check: (signal) => checkLabelStudio(studio, signal),
 
     async identify(signal) {
-      const { created_at: madeAt } = (await api.organization(organization, signal)) ?? {};
+      const { created_at: madeAt } = (await readOrganization(studio, signal)) ?? {};
       return madeAt ? `organization ${organization} of ${madeAt.slice(0, 40)}` : null;
     },
 
@@ -40,18 +37,29 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     async findMember(groupId, person, signal) {
       refuseOthers(groupId);
-      return await findUser(api, users, person, signal);
+      return await findUser(studio, person, signal);
     },
 
     async addMember(groupId, person, signal) {
       refuseOthers(groupId);
-      const found = await findUser(api, users, person, signal);
+      const found = await findUser(studio, person, signal);
       if (found !== null) return { ...found, account: 'found' };
-      if (onboarding === 'sign_up') return await signUp(deps, person, signal);
-      return await invite(deps, person, signal);
+      return await (onboarding === 'sign_up' ? signUp : invite)(studio, person, signal);
     },
 
-    ...createLabelStudioRemoval(settings, { api, users }, refuseOthers),
+    async removeMember(groupId, member, signal) {
+      refuseOthers(groupId);
+      await endMembership(studio, member, signal);
+    },
+
+    ...(offboarding === 'delete_user' && {
+      findAccountById: (id: string, signal: AbortSignal) => findUserById(api, id, signal),
+
+      async removeAccount(groupId: string, member: Member, signal: AbortSignal) {
+        refuseOthers(groupId);
+        await deleteUser(studio, member, signal);
+      },
+    }),
 
     async *listMembers(groupId, signal) {
       refuseOthers(groupId);
@@ -62,16 +70,34 @@ export function createLabelStudioAdapter(settings: LabelStudioSettings): Adapter
 
     readUsage: (scope, request, signal) => readWork(api, scope, request, signal),
 
-    readGuidelines: (project, signal) => api.instructions(project, signal),
-    writeGuidelines: (project, html, signal) => api.setInstructions(project, html, signal),
+    readGuidelines: (project, signal) => readInstructions(api, project, signal),
+    writeGuidelines: (project, html, signal) => writeInstructions(api, project, html, signal),
 
     // Also needed with `sign_up`, because every member can read the link.
-    resetInvitations: (_groupId, signal) => api.resetInviteToken(signal),
+    resetInvitations: (_groupId, signal) =>
+      api.call({ method: 'POST', path: '/api/invite/reset-token', purpose: 'reset the invite link', signal }),
 
     ...(onboarding === 'invite_link' && {
-      renewInvitation: (_groupId, _member, signal) => toInvitation(deps, signal),
+      renewInvitation: (_groupId, _member, signal) => readInvitation(studio, signal),
     }),
   };
+}
+
+async function readInstructions(api: RestClient, project: string, signal: AbortSignal): Promise<string> {
+  const call = { path: projectPath(project), purpose: 'read the instructions', signal };
+  return (await api.call({ ...call, answer: Instructions })).expert_instruction ?? '';
+}
+
+/** Shows them too, before people begin. */
+async function writeInstructions(api: RestClient, project: string, html: string, signal: AbortSignal): Promise<void> {
+  const body = { expert_instruction: html, show_instruction: true };
+  await api.call({ method: 'PATCH', path: projectPath(project), body, purpose: 'write the instructions', signal });
+}
+
+/** @throws AppError `invalid` for an id that is no number */
+function projectPath(project: string): string {
+  if (isNumericId(project)) return `/api/projects/${project}/`;
+  throw new AppError('invalid', 'A project is a number in Label Studio');
 }
 
 const removals = {

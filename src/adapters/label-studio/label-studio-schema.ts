@@ -10,27 +10,19 @@ const root = rootUrl('needs "url", where Label Studio is');
 
 export const LabelStudioSettings = z
   .strictObject({
-    url: root.describe('Where Label Studio is, as Gangway reaches it.'),
-    publicUrl: root.optional().describe('Where people open it, if that is another address.'),
-    token: credential('needs "token", a personal access token of the organization\'s owner').describe(
-      'A personal access token, or a legacy token, of the owner.',
-    ),
+    url: root,
+    publicUrl: root.optional(),
+    token: credential('needs "token", a personal access token of the organization\'s owner'),
     allowHttp,
-    onboarding: z
-      .enum(['invite_link', 'sign_up'])
-      .default('invite_link')
-      .describe('How a person without an account gets one.'),
-    offboarding: z
-      .enum(['membership', 'delete_user'], {
-        error:
-          'say what a removal does: "delete_user" (locks them out, and takes their name off their work) or "membership" (keeps it, and they still get in)',
-      })
-      .describe('What a removal does.'),
+    onboarding: z.enum(['invite_link', 'sign_up']).default('invite_link'),
+    offboarding: z.enum(['membership', 'delete_user'], {
+      error:
+        'say what a removal does: "delete_user" (locks them out, and takes their name off their work) or "membership" (keeps it, and they still get in)',
+    }),
     organization: z.coerce
       .string()
       .regex(/^[1-9]\d{0,15}$/, 'is the number of an organization')
-      .default('1')
-      .describe('The organization people become members of.'),
+      .default('1'),
   })
   .refine(isTransportAllowed, plainHttp);
 export type LabelStudioSettings = z.output<typeof LabelStudioSettings>;

@@ -1,73 +1,77 @@
 import { AppError, type ErrorCode } from '../../domain/errors.ts';
 import type { Added, Invitation, Person } from '../adapter.ts';
-import { findByAddress, isUserId, type SharedUsers } from './find-user.ts';
-import type { LabelStudioApi } from './label-studio-api.ts';
-import { type NewAccount, type SignUpPage, toSearch } from './sign-up.ts';
+import { type LabelStudio, readInviteToken, readUser } from './label-studio-api.ts';
+import { Me } from './label-studio-schema.ts';
+import { findByAddress, isUserId } from './members.ts';
+import { fillInSignUp, type NewAccount, toSearch } from './sign-up.ts';
 
 /** Gets an account for a person: Gangway fills in the sign-up form, or the person does. */
-export interface OnboardDeps {
-  api: LabelStudioApi;
-  users: SharedUsers;
-  page: SignUpPage;
-  /** Where people open Label Studio. */
-  publicUrl: string;
-}
 
 /** Makes an account with `person.newPassword`. */
-export async function signUp(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
+export async function signUp(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
   const { email, newPassword } = person;
   if (newPassword === undefined) {
     throw new AppError('invalid', 'Could not sign them up: there is no password for them');
   }
+  const username = email.toLowerCase();
   let session: string;
   try {
-    session = await submit(deps, { email: email.toLowerCase(), password: newPassword }, signal);
+    session = await submit(studio, { email: username, password: newPassword }, signal);
   } catch (error) {
     if (!isError(error, 'conflict')) throw error;
     // Another hand signed them up meanwhile, or they were a member before and were removed.
-    const found = findByAddress(await deps.users.read(0, signal), email);
+    const found = findByAddress(await studio.users.read(0, signal), email);
     if (found === null) throw endedBefore(error);
     return { ...found, account: 'found' };
   }
   // Asked with their own session, because the list of all users is long.
-  const added = findByAddress([await deps.api.meBySession(session, signal)], email);
+  const me = await studio.api.call({
+    path: '/api/current-user/whoami',
+    purpose: 'ask who was signed up',
+    headers: { cookie: `sessionid=${session}` },
+    isAnonymous: true,
+    secrets: [session],
+    answer: Me,
+    signal,
+  });
+  const added = findByAddress([me], email);
   if (added === null) {
     throw new AppError('unavailable', 'Label Studio says it signed them up but shows another');
   }
-  const url = `${deps.publicUrl}/user/login/`;
-  return {
-    ...added,
-    account: 'made',
-    invitation: { kind: 'password', url, username: email.toLowerCase() },
-  };
+  const url = toPublic(studio, '/user/login/');
+  return { ...added, account: 'made', invitation: { kind: 'password', url, username } };
 }
 
 /** A removal at the same time may reset the link. Then the new one is used. */
-async function submit({ api, page }: OnboardDeps, account: NewAccount, signal: AbortSignal): Promise<string> {
-  const inviteToken = await api.inviteToken(signal);
+async function submit({ api, settings }: LabelStudio, account: NewAccount, signal: AbortSignal): Promise<string> {
+  const inviteToken = await readInviteToken(api, signal);
   try {
-    return await page.signUp(account, inviteToken, signal);
+    return await fillInSignUp(settings.url, account, inviteToken, signal);
   } catch (error) {
-    const newToken = isError(error, 'forbidden') ? await api.inviteToken(signal) : inviteToken;
+    const newToken = isError(error, 'forbidden') ? await readInviteToken(api, signal) : inviteToken;
     if (newToken === inviteToken) throw error;
-    return await page.signUp(account, newToken, signal);
+    return await fillInSignUp(settings.url, account, newToken, signal);
   }
 }
 
 /** Gives the link. Label Studio does not know the person until they follow it. */
-export async function invite(deps: OnboardDeps, person: Person, signal: AbortSignal): Promise<Added> {
+export async function invite(studio: LabelStudio, person: Person, signal: AbortSignal): Promise<Added> {
   const { memberId, email, trainerId } = person;
-  const known = isUserId(memberId) ? await deps.api.user(memberId, signal) : null;
+  const known = isUserId(memberId) ? await readUser(studio.api, memberId, signal) : null;
   // Their account still has the address, so they could not sign up by the link.
   if (known !== null) throw endedBefore();
-  const invitation = await toInvitation(deps, signal);
+  const invitation = await readInvitation(studio, signal);
   return { id: `invited:${trainerId}`, email, isInvited: true, isUnlisted: true, invitation };
 }
 
-export async function toInvitation(deps: OnboardDeps, signal: AbortSignal): Promise<Invitation> {
-  const inviteToken = await deps.api.inviteToken(signal);
-  const url = `${deps.publicUrl}/user/signup/${toSearch(inviteToken)}`;
-  return { kind: 'link', url, expiresAt: null };
+export async function readInvitation(studio: LabelStudio, signal: AbortSignal): Promise<Invitation> {
+  const inviteToken = await readInviteToken(studio.api, signal);
+  return { kind: 'link', url: toPublic(studio, `/user/signup/${toSearch(inviteToken)}`), expiresAt: null };
+}
+
+/** Where people open Label Studio. */
+function toPublic({ settings: { url, publicUrl = url } }: LabelStudio, path: string): string {
+  return `${publicUrl}${path}`;
 }
 
 function endedBefore(cause?: unknown): AppError {

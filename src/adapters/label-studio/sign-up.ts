@@ -1,74 +1,66 @@
 import { AppError } from '../../domain/errors.ts';
 import { maskText } from '../../lib/mask.ts';
 import { statusOf } from '../../lib/rest-client.ts';
-import { requestTool, type ToolRequest } from '../tool-request.ts';
+import { requestTool, type ToolRequest, unless } from '../tool-request.ts';
 
 /**
  * The page on which people sign up. Only this page makes accounts that can log in: an account that the
  * API makes has no password.
  */
-export interface SignUpPage {
-  /**
-   * Fills in the form for a person who has no account in Label Studio.
-   *
-   * @returns their session
-   * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
-   * is refused, `forbidden` if the token is not valid any more
-   */
-  signUp(account: NewAccount, inviteToken: string, signal: AbortSignal): Promise<string>;
-  /**
-   * Whether the form is accepted for people with this token, or for people without the link if it is
-   * null. The form is sent empty, which makes no account.
-   */
-  isOpen(inviteToken: string | null, signal: AbortSignal): Promise<boolean>;
-}
 
 export interface NewAccount {
   email: string;
   password: string;
 }
 
-export function createSignUpPage(root: string): SignUpPage {
-  async function submit(
-    fields: Readonly<Record<string, string>>,
-    inviteToken: string | null,
-    signal: AbortSignal,
-  ): Promise<Submitted> {
-    const url = `${root}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
-    const request = { url, signal, isAnswerText: true };
-    const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
-    const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
-    return await send({
-      ...request,
-      method: 'POST',
-      purpose: 'sign them up',
-      // Over https, Django requires the address of the page with the form.
-      headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
-      form: { ...fields, csrfmiddlewaretoken: csrf },
-      secrets: [...Object.values(fields), inviteToken ?? '', csrf],
-    });
-  }
+/**
+ * Fills in the form for a person who has no account in Label Studio.
+ *
+ * @returns their session
+ * @throws AppError `conflict` if the address has an account, `invalid` if the address or the password
+ * is refused, `forbidden` if the token is not valid any more
+ */
+export async function fillInSignUp(
+  root: string,
+  { email, password }: NewAccount,
+  inviteToken: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const submitted = await submit(root, { email, password }, inviteToken, signal);
+  if (submitted.isIn) return submitted.session;
+  const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
+  const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
+  const isKnown = reasons.some((reason) => /already exists/i.test(reason));
+  throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign them up: Label Studio refuses: ${why}`);
+}
 
-  return {
-    async signUp({ email, password }, inviteToken, signal) {
-      const submitted = await submit({ email, password }, inviteToken, signal);
-      if (submitted.isIn) return submitted.session;
-      const [reasons, secrets] = [reasonsIn(submitted.page), [email, password, inviteToken]];
-      const why = maskText(reasons.join(' '), secrets).slice(0, 200) || 'without a reason';
-      const isKnown = reasons.some((reason) => /already exists/i.test(reason));
-      throw new AppError(isKnown ? 'conflict' : 'invalid', `Could not sign them up: Label Studio refuses: ${why}`);
-    },
+/**
+ * Whether the form is accepted for people with this token, or for people without the link if it is
+ * null. The form is sent empty, which makes no account.
+ */
+export async function isSignUpOpen(root: string, inviteToken: string | null, signal: AbortSignal): Promise<boolean> {
+  return (await unless([403], submit(root, {}, inviteToken, signal))) !== null;
+}
 
-    async isOpen(inviteToken, signal) {
-      try {
-        await submit({}, inviteToken, signal);
-        return true;
-      } catch (error) {
-        if (statusOf(error) === 403) return false;
-        throw error;
-      }
-    },
-  };
+async function submit(
+  root: string,
+  fields: Readonly<Record<string, string>>,
+  inviteToken: string | null,
+  signal: AbortSignal,
+): Promise<Submitted> {
+  const url = `${root}/user/signup/${inviteToken === null ? '' : toSearch(inviteToken)}`;
+  const request = { url, signal, isAnswerText: true };
+  const page = await requestTool({ ...request, headers: asPage, purpose: 'open the sign-up page' });
+  const csrf = cookieIn(page.headers, 'csrftoken') ?? '';
+  return await send({
+    ...request,
+    method: 'POST',
+    purpose: 'sign them up',
+    // Over https, Django requires the address of the page with the form.
+    headers: { ...asPage, referer: url, cookie: `csrftoken=${csrf}` },
+    form: { ...fields, csrfmiddlewaretoken: csrf },
+    secrets: [...Object.values(fields), inviteToken ?? '', csrf],
+  });
 }
 
 const asPage = { accept: 'text/html' };

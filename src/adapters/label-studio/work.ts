@@ -1,8 +1,14 @@
 import { AppError } from '../../domain/errors.ts';
+import type { RestClient } from '../../lib/rest-client.ts';
 import type { UsageNote, UsageObservation, UsageRequest } from '../adapter.ts';
-import { isMember, toMember } from './find-user.ts';
-import type { LabelStudioApi } from './label-studio-api.ts';
-import type { Annotation, TaskPage } from './label-studio-schema.ts';
+import { isNumericId } from '../values.ts';
+import { listUsers } from './label-studio-api.ts';
+import { type Annotation, TaskPage } from './label-studio-schema.ts';
+import { isMember, toMember } from './members.ts';
+
+const tasksOnPage = 100;
+/** The fields of tasks and of annotations. Without it the answer has their data and drafts too. */
+const include = 'id,annotations,completed_by,was_cancelled,created_at,updated_at,lead_time,result';
 
 /** A day begins at most this much before it begins in UTC. Milliseconds. */
 const earliestZoneMs = 14 * 3_600_000;
@@ -17,12 +23,12 @@ const slackMs = 60_000;
  * @throws AppError `invalid` for an id that is no number, `not_found` for a project that does not exist
  */
 export async function* readWork(
-  api: LabelStudioApi,
+  api: RestClient,
   project: string,
   request: UsageRequest,
   signal: AbortSignal,
 ): AsyncGenerator<UsageObservation | UsageNote> {
-  if (!/^[1-9]\d{0,14}$/.test(project)) {
+  if (!isNumericId(project)) {
     throw new AppError('invalid', 'Could not read the work: a project is a number in Label Studio');
   }
   const addressOf = createAddressBook(api, signal);
@@ -36,11 +42,11 @@ export async function* readWork(
 }
 
 /** Tasks have only the ids of people. For an unknown id the list is read again: the user may be new. */
-function createAddressBook(api: LabelStudioApi, signal: AbortSignal) {
+function createAddressBook(api: RestClient, signal: AbortSignal) {
   const known = new Map<string, string | null>();
   return async (memberId: string): Promise<string | null> => {
     if (!known.has(memberId)) {
-      for await (const user of api.users(signal)) {
+      for await (const user of listUsers(api, signal)) {
         const { id, email } = toMember(user);
         known.set(id, isMember(user) ? email : null);
       }
@@ -52,14 +58,15 @@ function createAddressBook(api: LabelStudioApi, signal: AbortSignal) {
 }
 
 async function* readTasks(
-  api: LabelStudioApi,
+  api: RestClient,
   project: string,
   updatedSince: string,
   signal: AbortSignal,
 ): AsyncGenerator<TaskPage['tasks'][number]> {
   let afterId = 0;
   for (;;) {
-    const { tasks, total } = await api.taskPage({ project, afterId, updatedSince }, signal);
+    const path = `/api/tasks/?${toSearch(project, afterId, updatedSince)}`;
+    const { tasks, total } = await api.call({ path, purpose: 'read the work', answer: TaskPage, signal });
     yield* tasks;
     // `total` counts the tasks after `afterId`, with those of this page.
     if (total <= tasks.length) return;
@@ -69,6 +76,23 @@ async function* readTasks(
     }
     afterId = lastId;
   }
+}
+
+/** By id and not by page number, so that no task moves to a page that was read already. */
+function toSearch(project: string, afterId: number, updatedSince: string): URLSearchParams {
+  const items = [
+    { filter: 'filter:tasks:id', operator: 'greater', type: 'Number', value: afterId },
+    { filter: 'filter:tasks:updated_at', operator: 'greater_or_equal', type: 'Datetime', value: updatedSince },
+  ];
+  const query = { filters: { conjunction: 'and', items }, ordering: ['tasks:id'] };
+  return new URLSearchParams({
+    project,
+    fields: 'all',
+    include,
+    page: '1',
+    page_size: String(tasksOnPage),
+    query: JSON.stringify(query),
+  });
 }
 
 /** Adding, changing or deleting an annotation changes the time of its task. */

@@ -1,4 +1,4 @@
-import type { Adapter, Member, Person } from '../adapter.ts';
+import type { Adapter, Member } from '../adapter.ts';
 import { changeRoster, checkWritable, readRoster } from './roster-file.ts';
 import type { RosterMember, RosterSettings } from './roster-schema.ts';
 
@@ -14,7 +14,10 @@ const capabilities: Adapter['capabilities'] = {
  * Gangway out. A person who is not on the list is out.
  */
 export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
-  const change = createChange(file);
+  const change = (groupId: string, signal: AbortSignal, edit: (members: RosterMember[]) => RosterMember[]) =>
+    changeRoster(file, signal, ({ groups }) => {
+      groups.set(groupId, edit(groups.get(groupId) ?? []));
+    });
 
   return {
     capabilities,
@@ -33,8 +36,8 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
       return member === undefined ? null : toMember(member);
     },
 
-    async addMember(groupId, person, signal) {
-      const added = toRosterMember(person);
+    async addMember(groupId, { trainerId, email, displayName }, signal) {
+      const added: RosterMember = { id: trainerId, email, displayName: displayName ?? '', status: 'active' };
       let isThere = false;
       await change(groupId, signal, (members) => {
         isThere = members.some(({ id }) => id === added.id);
@@ -56,23 +59,6 @@ export function createRosterAdapter({ path: file }: RosterSettings): Adapter {
       yield* (groups.get(groupId) ?? []).map(toMember);
     },
   };
-}
-
-type Change = (
-  groupId: string,
-  signal: AbortSignal,
-  edit: (members: RosterMember[]) => RosterMember[],
-) => Promise<void>;
-
-function createChange(file: string): Change {
-  return (groupId, signal, edit) =>
-    changeRoster(file, signal, ({ groups }) => {
-      groups.set(groupId, edit(groups.get(groupId) ?? []));
-    });
-}
-
-function toRosterMember({ trainerId, email, displayName }: Person): RosterMember {
-  return { id: trainerId, email, displayName: displayName ?? '', status: 'active' };
 }
 
 function toMember({ id, email }: RosterMember): Member {

@@ -19,22 +19,15 @@ import { Roster } from './roster-schema.ts';
 
 /** Reads the roster. A missing file is an empty roster. */
 export async function readRoster(file: string, signal: AbortSignal): Promise<Roster> {
-  const text = await readText(file, signal);
-  if (text === undefined) return { groups: new Map() };
+  const text = await unlessMissing(readFile(file, { encoding: 'utf8', signal })).catch((error: unknown) => {
+    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
+  });
+  if (text === null) return { groups: new Map() };
   try {
     return Roster.parse(JSON.parse(stripBom(text)));
   } catch {
     // The parser's error would quote the file, and with it addresses.
     throw new AppError('invalid', `${file} is not a valid roster file; it was not changed`);
-  }
-}
-
-async function readText(file: string, signal: AbortSignal): Promise<string | undefined> {
-  try {
-    return await readFile(file, { encoding: 'utf8', signal });
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw new AppError('unavailable', `The roster ${file} could not be read`, { cause: error });
   }
 }
 
@@ -60,7 +53,8 @@ export async function changeRoster(named: string, signal: AbortSignal, edit: (ro
     await handle.sync();
     signal.throwIfAborted();
     const isSame = (await stampOf(file)) === before;
-    if (!isSame || !(await replace(file, draft))) {
+    // Another process may have deleted the draft.
+    if (!isSame || (await unlessMissing(rename(draft, file))) === null) {
       throw new AppError('unavailable', `The roster ${file} was changed by another meanwhile`);
     }
     await syncFolder(path.dirname(file));
@@ -104,11 +98,8 @@ async function withDraft(named: string, use: (draft: Draft) => Promise<void>): P
 
 /** Where a symbolic link leads, also if that file does not exist yet. */
 async function targetOf(file: string): Promise<string> {
-  try {
-    return await realpath(file);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
+  const target = await unlessMissing(realpath(file));
+  if (target !== null) return target;
   const link = await readlink(file).catch(() => null);
   return link === null ? file : await targetOf(path.resolve(await realpath(path.dirname(file)), link));
 }
@@ -150,17 +141,6 @@ async function removeOtherDrafts(file: string, own: string): Promise<void> {
   }
 }
 
-/** @returns false if another process has deleted the draft */
-async function replace(file: string, draft: string): Promise<boolean> {
-  try {
-    await rename(draft, file);
-    return true;
-  } catch (error) {
-    if (isMissing(error)) return false;
-    throw error;
-  }
-}
-
 /** It differs for every version of the file. */
 async function stampOf(file: string): Promise<string | null> {
   const stats = await statOf(file);
@@ -168,16 +148,17 @@ async function stampOf(file: string): Promise<string | null> {
 }
 
 async function statOf(file: string): Promise<BigIntStats | null> {
-  try {
-    return await stat(file, { bigint: true });
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  return await unlessMissing(stat(file, { bigint: true }));
 }
 
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
+/** Null for what does not exist. */
+async function unlessMissing<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** A rename is durable only after the folder is. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapOf } from '../settings-schema.ts';
 
 export const RosterSettings = z.object({
   /** Absolute: the configuration has resolved it. */
@@ -15,12 +16,6 @@ export const RosterMember = z.looseObject({
 });
 export type RosterMember = z.infer<typeof RosterMember>;
 
-/** A Map, because customers choose the ids and may call a project `__proto__`. */
-const Groups = z
-  .custom<object>((value) => typeof value === 'object' && value !== null && !Array.isArray(value))
-  .transform((groups) => new Map<string, unknown>(Object.entries(groups)))
-  .pipe(z.map(z.string(), z.array(RosterMember)));
-
 /** The whole file (design section 7). Other fields in it are kept. */
-export const Roster = z.looseObject({ groups: Groups });
+export const Roster = z.looseObject({ groups: mapOf(z.array(RosterMember)) });
 export type Roster = z.infer<typeof Roster>;

@@ -1,53 +1,36 @@
 import type { AppError } from '../../domain/errors.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { Adapter, Finding } from '../adapter.ts';
+import type { Finding } from '../adapter.ts';
 import { unless, withRemedy } from '../tool-request.ts';
-import type { Dialect, Discovery } from './discovery.ts';
-import type { Groups } from './groups.ts';
-import { isObject } from './resource.ts';
-import type { ScimApi, ScimCall } from './scim-api.ts';
+import { isObject } from '../values.ts';
+import { findGroup } from './groups.ts';
+import { type Dialect, refreshDialect, type Scim, scimGet } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
-import type { Search } from './search.ts';
-
-interface CheckDeps {
-  settings: ScimSettings;
-  api: ScimApi;
-  discovery: Discovery;
-  search: Search;
-  groups: Groups;
-  clock: Clock;
-}
+import { probe } from './search.ts';
 
 const soonMs = 14 * 86_400_000;
 
 /** Checks whether Gangway can work with the server, and what is unusual about it. Only reads. */
-export function createCheck(deps: CheckDeps): Adapter['check'] {
-  return async (signal) => {
-    try {
-      return await findOut(deps, signal);
-    } catch (error) {
-      throw withRemedy(error, remedyOf);
-    }
-  };
+export async function checkServer(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
+  return await withRemedy(findOut(scim, signal), remedyOf);
 }
 
-async function findOut(deps: CheckDeps, signal: AbortSignal): Promise<Finding[]> {
-  const { settings, discovery, search } = deps;
-  const dialect = await discovery.refresh(signal);
-  await search.probe('Users', { purpose: 'list the accounts', signal });
-  if (settings.group !== null) await search.probe('Groups', { purpose: 'list the groups', signal });
+async function findOut(scim: Scim, signal: AbortSignal): Promise<Finding[]> {
+  const { settings } = scim;
+  const dialect = await refreshDialect(scim, signal);
+  await probe(scim, 'Users', { purpose: 'list the accounts', signal });
+  if (settings.group !== null) await probe(scim, 'Groups', { purpose: 'list the groups', signal });
   const findings = [
-    tokenFinding(deps),
+    tokenFinding(settings),
     patchFinding(settings, dialect),
-    await filterFinding(deps, dialect, signal),
-    await groupFinding(deps, signal),
+    await filterFinding(scim, dialect, signal),
+    await groupFinding(scim, signal),
   ];
   return findings.filter((finding) => finding !== null);
 }
 
-function tokenFinding({ settings, clock }: CheckDeps): Finding | null {
-  const expiry = tokenExpiry(settings.token);
-  if (expiry === null || expiry.getTime() - clock.now().getTime() > soonMs) return null;
+function tokenFinding({ token }: ScimSettings): Finding | null {
+  const expiry = tokenExpiry(token);
+  if (expiry === null || expiry.getTime() - Date.now() > soonMs) return null;
   return {
     says: `The token ends at ${expiry.toISOString()}`,
     action: 'Make a new one before then, and put it into "token"',
@@ -81,10 +64,10 @@ function patchFinding({ group, ifMatch }: ScimSettings, { hasPatch }: Dialect): 
 }
 
 /** No account has this address, so if one is returned, the server did not filter. */
-async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
-  const call: ScimCall = { purpose: 'try a filter', signal };
+async function filterFinding(scim: Scim, { hasFilter }: Dialect, signal: AbortSignal): Promise<Finding | null> {
   const query = { filter: 'userName eq "nobody@gangway.invalid"', startIndex: 1, count: 1 };
-  const answer = await unless([400, 404, 501], api.get('/Users', query, call));
+  const request = scimGet(scim, '/Users', query, { purpose: 'try a filter', signal });
+  const answer = await unless([400, 404, 501], request);
   const isFiltered = !isObject(answer) || Number(answer['totalResults'] ?? 0) === 0;
   if (hasFilter && isFiltered) return null;
   return {
@@ -95,10 +78,10 @@ async function filterFinding({ api }: CheckDeps, { hasFilter }: Dialect, signal:
 }
 
 /** A single group can be searched for; the groups of projects are only known with their projects. */
-async function groupFinding({ settings, groups }: CheckDeps, signal: AbortSignal): Promise<Finding | null> {
-  const { group, createGroups } = settings;
+async function groupFinding(scim: Scim, signal: AbortSignal): Promise<Finding | null> {
+  const { group, createGroups } = scim.settings;
   if (group === null || createGroups || group.includes('{externalProjectId}')) return null;
-  if ((await groups.read(group, signal)) !== null) return null;
+  if ((await findGroup(scim, group, signal)) !== null) return null;
   return {
     says: `The tool has no group ${JSON.stringify(group)}`,
     action: 'Create it there, or set "createGroups": true',

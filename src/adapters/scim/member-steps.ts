@@ -1,156 +1,149 @@
 import { AppError } from '../../domain/errors.ts';
 import type { Person } from '../adapter.ts';
-import { reworded } from '../tool-request.ts';
-import type { GroupFinder } from './find-groups.ts';
-import { entriesOf, type GroupEntry, isEntryOf, memberIds, type Resource, rawMembersOf } from './resource.ts';
-import { type ScimApi, type ScimCall, toPatch } from './scim-api.ts';
-import { type ChangeAttempt, refusalOf, tryChanges } from './try-changes.ts';
+import { reworded, unless } from '../tool-request.ts';
+import {
+  entriesOf,
+  type GroupEntry,
+  isEntryOf,
+  memberIds,
+  type Resource,
+  rawMembersOf,
+  toResource,
+} from './resource.ts';
+import { pathOf, readDialect, type Scim, type ScimCall, scimGet } from './scim-api.ts';
+import { type ChangeAttempt, patchWith, putWith, refusalOf, tryChanges } from './try-changes.ts';
 
-/** The ways to change the members of a group. None may remove another member. */
-export interface MemberSteps {
-  /**
-   * Sends the addition. Whether it had an effect, only a look shows.
-   *
-   * @param othersAdded as in `Person`
-   */
-  add(group: Resource, userId: string, othersAdded: OthersAdded, how: How): Promise<void>;
-  /** Removes a member that the list shows. */
-  remove(group: Resource, userId: string, how: How): Promise<void>;
-  /** Removes a member that the list does not show, in the only way that cannot remove others. It may be refused. */
-  removeUnseen(group: Resource, userId: string, how: How): Promise<void>;
+/** The members of a group, and the ways to change them. None may remove another member. */
+
+export async function readGroup(scim: Scim, id: string, signal: AbortSignal): Promise<Resource | null> {
+  const call = { purpose: 'read the group', signal };
+  const group = toResource(await unless([404, 410], scimGet(scim, pathOf('Groups', id), {}, call)));
+  if (group === undefined) return null;
+  return rawMembersOf(group) === undefined ? await withMembers(scim, group, call) : group;
 }
 
-export type OthersAdded = Person['othersAdded'];
-
-interface How {
-  hasPatch: boolean;
-  signal: AbortSignal;
+/** Some servers show the members only on request (RFC 7643, "returned"). Others leave out an empty list. */
+async function withMembers(scim: Scim, group: Resource, call: ScimCall): Promise<Resource> {
+  const query = { attributes: 'displayName,members' };
+  const answer = await unless([400, 404, 410, 501], scimGet(scim, pathOf('Groups', group.id), query, call));
+  const shown = toResource(answer);
+  const members = shown?.id === group.id ? rawMembersOf(shown) : undefined;
+  return members === undefined ? group : { ...group, members };
 }
 
-export function createMemberSteps(api: ScimApi, finder: GroupFinder): MemberSteps {
-  let emptiesGroups = false;
-  const { toAdd, toAddWhole, toRemove, toRemoveAsEntra, toRemoveWhole } = createWrites(api);
-  const additions = createAdditions(finder);
-
-  /** Some strict servers read "remove these members" as "remove all members". */
-  async function review(before: Resource, after: Resource | null, id: string, call: ScimCall) {
-    const lost = lostBetween(before, after, id);
-    if (after === null || lost.length === 0) return;
-    emptiesGroups = true;
-    const hidden = lost.map(({ value }) => value);
-    const back: ScimCall = { ...call, hidden, purpose: 'put the others back into the group' };
-    await tryChanges(after, {
-      did: 'put them back',
-      attempts: [toAdd(lost, back), toAddWhole(lost, back)],
-      read: () => finder.byId(after.id, call.signal),
-      isDone: (current) => lostBetween(before, current, id).length === 0,
-    }).catch((error: unknown) => {
-      throw lostOthers(`${lost.length} may be missing now, so run gangway reconcile`, error);
-    });
-    throw lostOthers(`${lost.length} were put back`);
+/** Sends the addition. Whether it had an effect, only a look shows. */
+export async function addToGroup(
+  scim: Scim,
+  group: Resource,
+  { id, othersAdded }: { id: string; othersAdded: Person['othersAdded'] },
+  signal: AbortSignal,
+): Promise<void> {
+  const { hasPatch } = await readDialect(scim, signal);
+  const call = { purpose: 'add the member', hidden: [id], signal };
+  const entries = [{ value: id }];
+  const refusal = hasPatch ? await refusalOf(add(scim, entries, call).send(group)) : null;
+  if (refusal !== undefined) {
+    if (!isReadWhole(scim, group, othersAdded)) throw notWritten(refusal);
+    await addWhole(scim, entries, call).send(group);
   }
+  const after = await readGroup(scim, group.id, signal);
+  const shown = after === null ? new Set<string>() : memberIds(after);
+  const accepted = [...(scim.unshown.get(group.id) ?? []), id];
+  scim.unshown.set(group.id, new Set(accepted.filter((one) => !shown.has(one))));
+}
 
-  function waysToRemove(group: Resource, id: string, hasPatch: boolean, call: ScimCall): ChangeAttempt[] {
-    const asEntra: ChangeAttempt = {
-      ...toRemoveAsEntra(id, call),
-      isRisky: true,
-      review: (before, after) => review(before, after, id, call),
-    };
-    return [
-      ...(hasPatch ? [toRemove(id, call)] : []),
-      ...(hasPatch && !emptiesGroups ? [asEntra] : []),
-      ...(additions.areShown(group, [id]) ? [toRemoveWhole(id, call)] : []),
-    ];
-  }
-
-  return {
-    async add(group, userId, othersAdded, { hasPatch, signal }) {
-      const call: ScimCall = { purpose: 'add the member', hidden: [userId], signal };
-      const entries = [{ value: userId }];
-      const refusal = hasPatch ? await refusalOf(toAdd(entries, call).send(group)) : null;
-      if (refusal !== undefined) {
-        if (!additions.areShown(group, othersAdded)) throw notWritten(refusal);
-        await toAddWhole(entries, call).send(group);
-      }
-      await additions.record(group.id, userId, signal);
-    },
-
-    async remove(group, id, { hasPatch, signal }) {
-      const call = toRemovalCall(id, signal);
-      const attempts = waysToRemove(group, id, hasPatch, call);
-      if (attempts.length === 0) throw notShownYet(call.purpose);
-      await tryChanges(group, {
-        did: 'removed the member',
-        attempts,
-        read: () => finder.byId(group.id, signal),
-        isDone: (current) => current === null || !memberIds(current).has(id),
-      });
-      additions.forget(group.id, id);
-    },
-
-    async removeUnseen(group, id, { hasPatch, signal }) {
-      const isRefused =
-        !hasPatch || (await refusalOf(toRemove(id, toRemovalCall(id, signal)).send(group))) !== undefined;
-      if (!isRefused) additions.forget(group.id, id);
-    },
+/** Removes a member that the list shows. */
+export async function removeShown(scim: Scim, group: Resource, id: string, signal: AbortSignal): Promise<void> {
+  const { hasPatch } = await readDialect(scim, signal);
+  const call = toRemovalCall(id, signal);
+  const asEntra: ChangeAttempt = {
+    ...patchWith(scim, 'Groups', { op: 'remove', path: 'members', value: [{ value: id }] }, call),
+    isRisky: true,
+    review: (before, after) => review(scim, { before, after, id }, call),
   };
+  const attempts = [
+    ...(hasPatch ? [removeById(scim, id, call)] : []),
+    ...(hasPatch && !scim.emptiesGroups ? [asEntra] : []),
+    ...(isReadWhole(scim, group, [id]) ? [writeMembers(scim, (members) => without(members, [id]), call)] : []),
+  ];
+  if (attempts.length === 0) {
+    const why = 'the group has to be written whole, and its list does not show yet what was added last';
+    throw new AppError('unavailable', `Could not ${call.purpose}: ${why}`);
+  }
+  await tryChanges(group, {
+    did: 'removed the member',
+    attempts,
+    read: () => readGroup(scim, group.id, signal),
+    isDone: (current) => current === null || !memberIds(current).has(id),
+  });
+  scim.unshown.get(group.id)?.delete(id);
+}
+
+/** Removes a member that the list does not show, in the only way that cannot remove others. It may be refused. */
+export async function removeUnseen(scim: Scim, group: Resource, id: string, signal: AbortSignal): Promise<void> {
+  const { hasPatch } = await readDialect(scim, signal);
+  if (!hasPatch) return;
+  const refusal = await refusalOf(removeById(scim, id, toRemovalCall(id, signal)).send(group));
+  if (refusal === undefined) scim.unshown.get(group.id)?.delete(id);
 }
 
 function toRemovalCall(id: string, signal: AbortSignal): ScimCall {
   return { purpose: 'remove the member', hidden: [id], signal };
 }
 
-function createWrites(api: ScimApi) {
-  const patch = (operation: object, call: ScimCall): ChangeAttempt => ({
-    send: (resource) => api.change('PATCH', { type: 'Groups', resource }, toPatch(operation), call),
+/** Some strict servers read "remove these members" as "remove all members". */
+async function review(
+  scim: Scim,
+  { before, after, id }: { before: Resource; after: Resource | null; id: string },
+  call: ScimCall,
+): Promise<void> {
+  const lost = lostBetween(before, after, id);
+  if (after === null || lost.length === 0) return;
+  scim.emptiesGroups = true;
+  const hidden = lost.map(({ value }) => value);
+  const back = { ...call, hidden, purpose: 'put the others back into the group' };
+  await tryChanges(after, {
+    did: 'put them back',
+    attempts: [add(scim, lost, back), addWhole(scim, lost, back)],
+    read: () => readGroup(scim, after.id, call.signal),
+    isDone: (current) => lostBetween(before, current, id).length === 0,
+  }).catch((error: unknown) => {
+    throw lostOthers(`${lost.length} may be missing now, so run gangway reconcile`, error);
   });
-
-  /** Writes the whole group, with everything else in it. */
-  const put = (edit: (members: unknown[]) => unknown[], call: ScimCall): ChangeAttempt => ({
-    async send(resource) {
-      const body = { ...resource, members: edit(rawMembersOf(resource) ?? []) };
-      await api.change('PUT', { type: 'Groups', resource }, body, call);
-    },
-  });
-  const without = (members: unknown[], ids: string[]) => members.filter((one) => !isEntryOf(one, ids));
-
-  return {
-    toAdd: (entries: readonly GroupEntry[], call: ScimCall) =>
-      patch({ op: 'add', path: 'members', value: entries }, call),
-    toAddWhole: (entries: readonly GroupEntry[], call: ScimCall) => {
-      const ids = entries.map(({ value }) => value);
-      return put((members) => [...without(members, ids), ...entries], call);
-    },
-    toRemove: (id: string, call: ScimCall) =>
-      patch({ op: 'remove', path: `members[value eq ${JSON.stringify(id)}]` }, call),
-    toRemoveAsEntra: (id: string, call: ScimCall) =>
-      patch({ op: 'remove', path: 'members', value: [{ value: id }] }, call),
-    toRemoveWhole: (id: string, call: ScimCall) => put((members) => without(members, [id]), call),
-  };
+  throw lostOthers(`${lost.length} were put back`);
 }
 
-/** Remembers which additions the server has accepted and not shown yet. */
-function createAdditions(finder: GroupFinder) {
-  const unshown = new Map<string, Set<string>>();
+function add(scim: Scim, entries: readonly GroupEntry[], call: ScimCall): ChangeAttempt {
+  return patchWith(scim, 'Groups', { op: 'add', path: 'members', value: entries }, call);
+}
 
-  return {
-    /** Whether the list was read whole, as far as Gangway can know: it has shown a change of ours, and lacks none. */
-    areShown(group: Resource, ours: OthersAdded): boolean {
-      if (ours === undefined) return false;
-      const shown = memberIds(group);
-      const isShown = (id: string) => shown.has(id);
-      return (ours.length === 0 || ours.some(isShown)) && [...(unshown.get(group.id) ?? [])].every(isShown);
-    },
+function addWhole(scim: Scim, entries: readonly GroupEntry[], call: ScimCall): ChangeAttempt {
+  const ids = entries.map(({ value }) => value);
+  return writeMembers(scim, (members) => [...without(members, ids), ...entries], call);
+}
 
-    async record(groupId: string, userId: string, signal: AbortSignal): Promise<void> {
-      const after = await finder.byId(groupId, signal);
-      const shown = after === null ? new Set<string>() : memberIds(after);
-      const accepted = [...(unshown.get(groupId) ?? []), userId];
-      unshown.set(groupId, new Set(accepted.filter((id) => !shown.has(id))));
-    },
+function removeById(scim: Scim, id: string, call: ScimCall): ChangeAttempt {
+  return patchWith(scim, 'Groups', { op: 'remove', path: `members[value eq ${JSON.stringify(id)}]` }, call);
+}
 
-    forget: (groupId: string, userId: string) => void unshown.get(groupId)?.delete(userId),
-  };
+function writeMembers(scim: Scim, edit: (members: unknown[]) => unknown[], call: ScimCall): ChangeAttempt {
+  const toWritten = (group: Resource) => ({ ...group, members: edit(rawMembersOf(group) ?? []) });
+  return putWith(scim, 'Groups', toWritten, call);
+}
+
+function without(members: unknown[], ids: string[]): unknown[] {
+  return members.filter((one) => !isEntryOf(one, ids));
+}
+
+/**
+ * Whether the list of members was read whole, as far as Gangway can know: it shows one of ours, and every addition that
+ * the server has accepted.
+ */
+function isReadWhole({ unshown }: Scim, group: Resource, ours: Person['othersAdded']): boolean {
+  if (ours === undefined) return false;
+  const shown = memberIds(group);
+  const isShown = (id: string) => shown.has(id);
+  return (ours.length === 0 || ours.some(isShown)) && [...(unshown.get(group.id) ?? [])].every(isShown);
 }
 
 /** The members that have disappeared, without the one that was to be removed. */
@@ -166,11 +159,6 @@ function notWritten(refusal: unknown): AppError {
     'the group is not written whole, because its list of members does not show what Gangway added, and people who are not shown would be removed; see that the token may read the members, and let Gangway create the group ("createGroups")';
   if (refusal instanceof AppError) return reworded(refusal, `${refusal.message}; ${why}`);
   return new AppError('invalid', `Could not add the member: ${why}`);
-}
-
-function notShownYet(purpose: string): AppError {
-  const why = 'the group has to be written whole, and its list does not show yet what was added last';
-  return new AppError('unavailable', `Could not ${purpose}: ${why}`);
 }
 
 function lostOthers(outcome: string, cause?: unknown): AppError {

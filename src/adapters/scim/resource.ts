@@ -1,6 +1,7 @@
 import { toInstantText } from '../../domain/marketplace-text.ts';
 import { isSameAddress } from '../../lib/same-address.ts';
 import type { Member } from '../adapter.ts';
+import { isObject, toId } from '../values.ts';
 
 /** Users and groups as servers show them (RFC 7643). Pure; any shape is accepted. */
 
@@ -18,13 +19,6 @@ export function toResource(value: unknown): Resource | undefined {
   if (!isObject(value)) return undefined;
   const id = toId(value['id']);
   return id === undefined ? undefined : { ...value, id };
-}
-
-/** A string by the RFC, but some servers use a number. */
-function toId(id: unknown): string | undefined {
-  if (typeof id === 'string' && id !== '') return id;
-  // Greater numbers are not exact.
-  return Number.isSafeInteger(id) ? String(id) : undefined;
 }
 
 /**
@@ -121,8 +115,4 @@ export function textAt(resource: Resource, attribute: string): string | null {
 function listAt(resource: Resource, attribute: string): unknown[] {
   const value = resource[attribute];
   return Array.isArray(value) ? value : [];
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

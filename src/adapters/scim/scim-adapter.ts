@@ -1,14 +1,11 @@
-import { systemClock } from '../../lib/clock.ts';
 import type { Adapter, Capabilities, Member } from '../adapter.ts';
-import { createCheck } from './check-server.ts';
-import { createDiscovery } from './discovery.ts';
-import { createGroups } from './groups.ts';
-import { accountMemberships, groupMemberships } from './memberships.ts';
-import { hasAddress, isActive, type Resource, toMember } from './resource.ts';
-import { createScimApi } from './scim-api.ts';
+import { checkServer } from './check-server.ts';
+import { addGroupMember, removeGroupMember } from './groups.ts';
+import { isMember, listMembers, takeMembership } from './memberships.ts';
+import { hasAddress, isActive, toMember } from './resource.ts';
+import { createScim } from './scim-api.ts';
 import type { ScimSettings } from './scim-schema.ts';
-import { createSearch } from './search.ts';
-import { createUsers } from './users.ts';
+import { deactivateUser, findByAddress, findUser, provideUser, readUser } from './users.ts';
 
 /**
  * The adapter for any tool with SCIM 2.0 (RFC 7643 and 7644). Servers differ in what they understand, so
@@ -16,61 +13,53 @@ import { createUsers } from './users.ts';
  * never deletes an account.
  */
 export function createScimAdapter(settings: ScimSettings): Adapter {
-  const api = createScimApi(settings);
-  const discovery = createDiscovery(api);
-  const search = createSearch(api, discovery);
-  const users = createUsers(api, search, discovery);
-  const groups = createGroups({ api, search, discovery, settings });
+  const scim = createScim(settings);
   const { group, offboarding } = settings;
-  const hasGroups = group !== null;
-  const memberships = hasGroups ? groupMemberships(users, groups) : accountMemberships(users);
-
-  const isMember = async (groupId: string, user: Resource, signal: AbortSignal) =>
-    isActive(user) && (await memberships.has(groupId, user, signal));
 
   return {
     capabilities: toCapabilities(settings),
-    check: createCheck({ settings, api, discovery, search, groups, clock: systemClock }),
+    check: (signal) => checkServer(scim, signal),
 
     groupFor: ({ externalProjectId }) => group?.replaceAll('{externalProjectId}', () => externalProjectId) ?? 'users',
 
     async findMember(groupId, { memberId, email }, signal) {
-      const known = memberId === null ? null : await users.byId(memberId, signal);
-      if (known !== null && (await isMember(groupId, known, signal))) return toMember(known);
+      const known = memberId === null ? null : await readUser(scim, memberId, signal);
+      if (known !== null && (await isMember(scim, groupId, known, signal))) return toMember(known);
       if (known !== null && hasAddress(known, email)) return null;
-      const found = await users.byAddress(email, signal);
-      const isIn = found !== null && (await isMember(groupId, found, signal));
+      const found = await findByAddress(scim, email, signal);
+      const isIn = found !== null && (await isMember(scim, groupId, found, signal));
       return isIn ? toMember(found) : null;
     },
 
     async addMember(groupId, person, signal) {
-      const { user, account } = await users.provide(person, signal);
-      await memberships.give(groupId, user.id, person.othersAdded, signal);
+      const { user, account } = await provideUser(scim, person, signal);
+      const added = { id: user.id, othersAdded: person.othersAdded };
+      if (group !== null) await addGroupMember(scim, groupId, added, signal);
       return { ...toMember(user), account };
     },
 
     async findAccount(person, signal) {
-      const user = await users.find(person, signal);
-      return user === null ? null : toMember(user);
+      const user = await findUser(scim, person, signal);
+      return user && toMember(user);
     },
 
-    removeMember: (groupId, { id }, signal) => memberships.take(groupId, id, signal),
+    removeMember: (groupId, { id }, signal) => takeMembership(scim, groupId, id, signal),
 
     async findAccountById(id, signal) {
-      const user = await users.byId(id, signal);
+      const user = await readUser(scim, id, signal);
       return user !== null && isActive(user) ? toMember(user) : null;
     },
 
     ...(offboarding === 'deactivate' && {
       async removeAccount(groupId: string, { id }: Member, signal: AbortSignal) {
         // First, so that they are locked out even if the next step fails.
-        await users.deactivate(id, signal);
-        if (hasGroups) await groups.remove(groupId, id, signal);
+        await deactivateUser(scim, id, signal);
+        if (group !== null) await removeGroupMember(scim, groupId, id, signal);
       },
     }),
 
     async *listMembers(groupId, signal) {
-      for await (const user of memberships.list(groupId, signal)) yield toMember(user);
+      for await (const user of listMembers(scim, groupId, signal)) yield toMember(user);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { AppError } from '../../domain/errors.ts';
 import { statusOf } from '../../lib/rest-client.ts';
 import type { Resource } from './resource.ts';
+import { type ResourceType, type Scim, type ScimCall, scimChange } from './scim-api.ts';
 
 /** One way to request a change. Servers differ in the ways they understand. */
 export interface ChangeAttempt {
@@ -18,6 +19,23 @@ export interface ChangeAttempts {
   isDone(current: Resource | null): boolean;
   /** For errors: "deactivated the account". */
   did: string;
+}
+
+const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp';
+
+export function patchWith(scim: Scim, type: ResourceType, operation: object, call: ScimCall): ChangeAttempt {
+  const body = { schemas: [patchSchema], Operations: [operation] };
+  return { send: (resource) => scimChange(scim, { method: 'PATCH', type, body }, resource, call) };
+}
+
+/** Writes the whole resource, with everything else in it. */
+export function putWith(
+  scim: Scim,
+  type: ResourceType,
+  edit: (resource: Resource) => Resource,
+  call: ScimCall,
+): ChangeAttempt {
+  return { send: (resource) => scimChange(scim, { method: 'PUT', type, body: edit(resource) }, resource, call) };
 }
 
 /** Statuses that mean: not understood or not allowed this way. Nothing was changed. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { UsageObservation } from '../../../src/adapters/adapter.ts';
-import type { LabelStudioApi, TaskQuery } from '../../../src/adapters/label-studio/label-studio-api.ts';
-import { TaskPage } from '../../../src/adapters/label-studio/label-studio-schema.ts';
 import { readWork } from '../../../src/adapters/label-studio/work.ts';
+import { parseAnswer, type RestClient } from '../../../src/lib/rest-client.ts';
 import { openFakeLabelStudio } from '../../support/label-studio/fake-label-studio.ts';
 import { createLabelStudio } from '../../support/label-studio/label-studio-harness.ts';
 import { collectWork } from '../../support/read-work.ts';
@@ -20,10 +19,10 @@ const annotation = {
 };
 
 /** A member, and a former member, masked by Label Studio. */
-async function* listUsers() {
-  yield { id: 17, email: 'ada@opentrain.work' };
-  yield { id: 18, email: 'deleted-18-user@example.com' };
-}
+const users = [
+  { id: 17, email: 'ada@opentrain.work' },
+  { id: 18, email: 'deleted-18-user@example.com' },
+];
 
 /** The observations of one annotation. */
 async function observationsOf(given: object): Promise<UsageObservation[]> {
@@ -31,19 +30,27 @@ async function observationsOf(given: object): Promise<UsageObservation[]> {
   return await readPages([page]);
 }
 
+/** @param asked where the id and the instant of each request are added, after which it asks for tasks */
 async function readPages(
   pages: unknown[],
-  asked: TaskQuery[] = [],
+  asked: unknown[][] = [],
   changedSince: string | null = null,
 ): Promise<UsageObservation[]> {
   const left = [...pages];
-  const taskPage: LabelStudioApi['taskPage'] = async (query) => {
-    asked.push(query);
-    return TaskPage.parse(left.shift());
-  };
-  const api = { taskPage, users: () => listUsers() } as unknown as LabelStudioApi;
-  const reading = readWork(api, '8', { ...request, changedSince }, signal);
+  function answerTo({ pathname, searchParams }: URL): unknown {
+    if (pathname === '/api/users/') return users;
+    const { filters } = JSON.parse(searchParams.get('query') ?? '') as { filters: { items: { value: unknown }[] } };
+    asked.push(filters.items.map(({ value }) => value));
+    return left.shift();
+  }
+  const call: RestClient['call'] = async ({ path, answer, purpose }) =>
+    parseAnswer(answer ?? never(), answerTo(new URL(path, 'http://fake')), purpose);
+  const reading = readWork({ call, download: never }, '8', { ...request, changedSince }, signal);
   return (await collectWork(reading)).work;
+}
+
+function never(): never {
+  throw new Error('not needed');
 }
 
 describe('an annotation', () => {
@@ -96,13 +103,13 @@ describe('a reading', () => {
   const task = (id: number) => ({ id, annotations: [{ ...annotation, id }] });
 
   it('continues after the last task it has, for any number of tasks', async () => {
-    const asked: TaskQuery[] = [];
+    const asked: unknown[][] = [];
     const pages = [
       { tasks: [task(3), task(9)], total: 3 },
       { tasks: [task(12)], total: 1 },
     ];
     expect((await readPages(pages, asked)).length).toBe(3);
-    expect(asked.map(({ afterId }) => afterId)).toEqual([0, 9]);
+    expect(asked.map(([afterId]) => afterId)).toEqual([0, 9]);
   });
 
   it.each([
@@ -117,9 +124,9 @@ describe('a reading', () => {
     ['a minute early', '2026-03-05T12:00:00.000Z', '2026-03-05T11:59:00.000Z'],
     ['not before the first day', '2026-01-05T12:00:00.000Z', '2026-03-01T10:00:00.000Z'],
   ])('begins %s', async (_when, changedSince, updatedSince) => {
-    const asked: TaskQuery[] = [];
+    const asked: unknown[][] = [];
     await readPages([{ tasks: [], total: 0 }], asked, changedSince);
-    expect(asked).toMatchObject([{ updatedSince }]);
+    expect(asked).toEqual([[0, updatedSince]]);
   });
 
   it('also has tasks without annotations', async () => {
