@@ -1,4 +1,5 @@
 import type { Member } from '../adapter.ts';
+import { toId } from '../values.ts';
 import type { MemberSettings } from './http-schema.ts';
 
 /** Finds values in the answer of a tool. Pure; any answer is accepted. */
@@ -29,12 +30,6 @@ export function toMember(item: unknown, settings: MemberSettings): Member | null
     email: typeof email === 'string' && email !== '' ? email : null,
     ...(isMarked(item, settings.invited) && { isInvited: true }),
   };
-}
-
-function toId(id: unknown): string | undefined {
-  if (typeof id === 'string' && id !== '') return id;
-  // Greater numbers are not exact.
-  return Number.isSafeInteger(id) ? String(id) : undefined;
 }
 
 function isMarked(item: unknown, mark: MemberSettings['gone']): boolean {

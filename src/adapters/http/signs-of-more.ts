@@ -1,4 +1,5 @@
 import type { HttpAnswer } from '../../lib/http-client.ts';
+import { isObject } from '../values.ts';
 import { pick } from './answer.ts';
 import { nextLinkOf } from './pages.ts';
 
@@ -124,8 +125,4 @@ function isText(value: unknown): boolean {
 
 function isOver(value: unknown, count: number): boolean {
   return typeof value === 'number' && value > count;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,10 @@ import { pathSegment } from '../../lib/path-segment.ts';
  */
 export type TemplateValues = ReadonlyMap<string, string>;
 
+export function toValues(values: Record<string, string | null | undefined>): TemplateValues {
+  return new Map(Object.entries(values).flatMap(([name, value]) => (value == null ? [] : [[name, value] as const])));
+}
+
 /** Any JSON; its strings are templates, its keys are not. */
 export type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [key: string]: JsonTemplate };
 
