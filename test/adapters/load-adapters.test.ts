@@ -79,18 +79,13 @@ describe('adapters of others', () => {
     expect(error.message).toMatch(message);
   });
 
-  it('are refused if the code cannot be run', async () => {
+  it.each([
+    ['that cannot be run', 'export default (kit => {', /my-tool\.js cannot be loaded: /],
+    ['without a default function', 'export const create = 0;', /my-tool\.js has no default export that is a function/],
+  ])('are refused: code %s', async (_what, code, says) => {
     const file = path.join(createFolder(), 'my-tool.js');
-    writeFileSync(file, 'export default (kit => {');
-    expect((await failureOf(load(file))).message).toMatch(/my-tool\.js cannot be loaded: /);
-  });
-
-  it('are refused without a default function', async () => {
-    const file = path.join(createFolder(), 'my-tool.js');
-    writeFileSync(file, 'export const create = () => ({});');
-    const { code, message } = await failureOf(load(file));
-    expect(code).toBe('invalid');
-    expect(message).toMatch(/my-tool\.js has no default export that is a function/);
+    writeFileSync(file, code);
+    expect(await failureOf(load(file))).toMatchObject({ code: 'invalid', message: expect.stringMatching(says) });
   });
 
   it.each([

@@ -1,9 +1,14 @@
 import { describe, it } from 'vitest';
+import { doccanoFacts } from '../../support/doccano-facts.ts';
 import { openDoccanoFake } from '../../support/doccano-fake.ts';
 import { doccanoStories } from '../../support/doccano-stories.ts';
 
-describe('the adapter doccano', () => {
-  it.each(doccanoStories)('$name', async ({ run }) => {
+/** The same is asked of the real one: `npm run test:tools:doccano`. */
+describe.each([
+  ['the adapter doccano', doccanoStories],
+  ['the fake doccano', doccanoFacts],
+])('%s', (_what, cases) => {
+  it.each(cases)('$name', async ({ run }) => {
     await run(await openDoccanoFake());
   });
 });

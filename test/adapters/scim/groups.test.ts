@@ -126,29 +126,25 @@ describe('adding a member to a group', () => {
     expect(tool.requests.filter(({ line }) => line.startsWith('PATCH'))).toEqual([]);
   });
 
-  it('names the missing group if it must not create it', async () => {
-    const tool = await openScimTool({}, ['Street-Signs']);
-    const adding = scimAdapter(tool, { createGroups: false }).addMember(group, person, signal);
-    await expect(adding).rejects.toMatchObject({
-      code: 'invalid',
-      message: 'The tool has no group "street-signs": create it there, or set "createGroups": true',
-    });
-  });
-
-  it('does not take a group whose name has another case, because it may belong to another customer', async () => {
-    const tool = await openScimTool({}, ['Street-Signs']);
-    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toMatchObject({
-      code: 'conflict',
-      message: 'Could not create the group: one is in the way, which may be "street-signs" in another case',
-    });
-    expect(tool.members('Street-Signs')).toEqual([]);
-  });
-
-  it('refuses several groups with the same name', async () => {
-    const tool = await openScimTool({}, [group, group]);
-    await expect(scimAdapter(tool).addMember(group, person, signal)).rejects.toThrow(
-      '2 groups of the tool are called "street-signs"',
-    );
+  it.each([
+    [
+      'must not be created, and names it',
+      ['Street-Signs'],
+      { createGroups: false },
+      'The tool has no group "street-signs": create it there, or set "createGroups": true',
+    ],
+    [
+      'has another case, because it may belong to another customer',
+      ['Street-Signs'],
+      {},
+      'Could not create the group: one is in the way, which may be "street-signs" in another case',
+    ],
+    ['has the same name as another', [group, group], {}, '2 groups of the tool are called "street-signs"'],
+  ])('refuses a group that %s', async (_what, groups, settings, message) => {
+    const tool = await openScimTool({}, groups);
+    const code = message.startsWith('Could not') ? 'conflict' : 'invalid';
+    await expect(scimAdapter(tool, settings).addMember(group, person, signal)).rejects.toMatchObject({ code, message });
+    expect(groups.flatMap((name) => tool.members(name))).toEqual([]);
   });
 
   it('finds a group that was deleted and made again', async () => {
