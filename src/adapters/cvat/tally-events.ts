@@ -56,7 +56,7 @@ export async function* tallyEvents(
  */
 function isCounted(event: Event): boolean {
   const scope = event.get('scope') ?? '';
-  // Events of the server itself are of no user.
+  // The server's own events have no user.
   if (!/^[1-9]\d*$/.test(event.get('user_id') ?? '')) return false;
   if (scope !== 'update:job') return scope === 'send:working_time' || labelScopes.has(scope);
   const isState = event.get('obj_name') === 'state';
