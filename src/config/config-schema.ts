@@ -17,6 +17,7 @@ import {
   port,
   projectPattern,
   secret,
+  section,
   size,
   timeZone,
 } from './values-schema.ts';
@@ -31,46 +32,39 @@ import {
 
 const text = z.string().min(1, 'must not be empty');
 
-const limits = z
-  .strictObject({
-    deliveriesPerMinute: z
-      .int()
-      .min(1)
-      .default(6000)
-      .describe('How many deliveries of one install are accepted in a minute, also all at once.'),
-    bytesPerMinute: size('64MiB', 1024 * 1024).describe(
-      'How many bytes of them are accepted in a minute. Beyond both limits the answer is 429, and the marketplace sends the delivery again.',
-    ),
-    storedBytes: size('1GiB', 1024 * 1024).describe(
-      'How much one install may have stored until retention deletes some of it. A hire counts for 8 KiB, for good.',
-    ),
-    reserveBytes: size('64MiB').describe(
-      'When only this much of the disk of a SQLite file is free, every install may only use an equal part of it.',
-    ),
-  })
-  .prefault({})
-  .describe('What one install may use of the capacity for all.');
+const limits = section('What one install may use of the capacity for all.', {
+  deliveriesPerMinute: z
+    .int()
+    .min(1)
+    .default(6000)
+    .describe('How many deliveries of one install are accepted in a minute, also all at once.'),
+  bytesPerMinute: size('64MiB', 1024 * 1024).describe(
+    'How many bytes of them are accepted in a minute. Beyond both limits the answer is 429, and the marketplace sends the delivery again.',
+  ),
+  storedBytes: size('1GiB', 1024 * 1024).describe(
+    'How much one install may have stored until retention deletes some of it. A hire counts for 8 KiB, for good.',
+  ),
+  reserveBytes: size('64MiB').describe(
+    'When only this much of the disk of a SQLite file is free, every install may only use an equal part of it.',
+  ),
+});
 
-const receiver = z
-  .strictObject({
-    host: host.prefault('0.0.0.0').describe('The address the public listener binds to.'),
-    port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
-    publicUrl: httpUrl
-      .optional()
-      .describe('The address at which the marketplace reaches this listener. It is registered there.'),
-    maxConnections: z
-      .int()
-      .min(10)
-      .default(1000)
-      .describe('How many connections are open at once; for more, idle and old ones are closed.'),
-    drain: duration('5s').describe(
-      'How long a stopping instance says by /readyz that deliveries should go to another instance, and still stores them, before it closes.',
-    ),
-    limits,
-  })
-  .transform(({ drain, ...rest }) => ({ ...rest, drainMs: drain }))
-  .prefault({})
-  .describe('The public listener that takes deliveries.');
+const receiver = section('The public listener that takes deliveries.', {
+  host: host.prefault('0.0.0.0').describe('The address the public listener binds to.'),
+  port: port.default(8787).describe('The port of the public listener; 0 takes a free one.'),
+  publicUrl: httpUrl
+    .optional()
+    .describe('The address at which the marketplace reaches this listener. It is registered there.'),
+  maxConnections: z
+    .int()
+    .min(10)
+    .default(1000)
+    .describe('How many connections are open at once; for more, idle and old ones are closed.'),
+  drain: duration('5s').describe(
+    'How long a stopping instance says by /readyz that deliveries should go to another instance, and still stores them, before it closes.',
+  ),
+  limits,
+}).transform(({ drain, ...rest }) => ({ ...rest, drainMs: drain }));
 
 const consoleToken = z
   .strictObject({
@@ -81,59 +75,50 @@ const consoleToken = z
   })
   .describe('One person.');
 
-const operatorConsole = z
-  .strictObject({
-    host: host.prefault('127.0.0.1').describe('The address the operator listener binds to.'),
-    port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
-    token: secret
-      .optional()
-      .describe('The token that a scraper sends for the metrics. Required if the console is not on loopback.'),
-    tokens: mapOf(name, consoleToken).describe(
-      'Who may use the console, by a name of yours for each person. Without any there are no pages.',
+const operatorConsole = section('The private listener: the console, health, readiness, metrics.', {
+  host: host.prefault('127.0.0.1').describe('The address the operator listener binds to.'),
+  port: port.default(8788).describe('The port of the operator listener; 0 takes a free one.'),
+  token: secret
+    .optional()
+    .describe('The token that a scraper sends for the metrics. Required if the console is not on loopback.'),
+  tokens: mapOf(name, consoleToken).describe(
+    'Who may use the console, by a name of yours for each person. Without any there are no pages.',
+  ),
+  hosts: z
+    .array(domain)
+    .default([])
+    .describe('The names under which browsers reach the console, beside IP addresses and localhost.'),
+  trustedProxies: z
+    .array(network)
+    .default([])
+    .describe('The addresses of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
+});
+
+const database = section('Where everything is stored.', {
+  url: databaseUrl
+    .default('sqlite:./data/gangway.db')
+    .describe('"sqlite:<file>" or "postgres://…". PostgreSQL also needs GANGWAY_SECRET_KEY.'),
+});
+
+const marketplace = section('The marketplace, the same for every install.', {
+  baseUrl: httpUrl
+    .default('https://app.opentrain.ai/api/partner/v1')
+    .describe("The root of the marketplace's platform API."),
+  employerBaseUrl: httpUrl
+    .default('https://app.opentrain.ai/api/public/v1')
+    .describe("The root of the marketplace's API for employers, for installs that are an employer's own account."),
+  managedDomains: z
+    .array(domain)
+    .default([])
+    .describe(
+      'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and an account with one counts as added by Gangway.',
     ),
-    hosts: z
-      .array(domain)
-      .default([])
-      .describe('The names under which browsers reach the console, beside IP addresses and localhost.'),
-    trustedProxies: z
-      .array(network)
-      .default([])
-      .describe('The addresses of the proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.'),
-  })
-  .prefault({})
-  .describe('The private listener: the console, health, readiness, metrics.');
-
-const database = z
-  .strictObject({
-    url: databaseUrl
-      .default('sqlite:./data/gangway.db')
-      .describe('"sqlite:<file>" or "postgres://…". PostgreSQL also needs GANGWAY_SECRET_KEY.'),
-  })
-  .prefault({})
-  .describe('Where everything is stored.');
-
-const marketplace = z
-  .strictObject({
-    baseUrl: httpUrl
-      .default('https://app.opentrain.ai/api/partner/v1')
-      .describe("The root of the marketplace's platform API."),
-    employerBaseUrl: httpUrl
-      .default('https://app.opentrain.ai/api/public/v1')
-      .describe("The root of the marketplace's API for employers, for installs that are an employer's own account."),
-    managedDomains: z
-      .array(domain)
-      .default([])
-      .describe(
-        'Mail domains that belong to the marketplace. With any, only such addresses are searched for or invited, and an account with one counts as added by Gangway.',
-      ),
-    headerPrefixes: z
-      .array(headerPrefix)
-      .min(1, 'name at least one prefix')
-      .default(['X-OpenTrain-', 'X-Service-'])
-      .describe("How the names of a delivery's signature headers begin."),
-  })
-  .prefault({})
-  .describe('The marketplace, the same for every install.');
+  headerPrefixes: z
+    .array(headerPrefix)
+    .min(1, 'name at least one prefix')
+    .default(['X-OpenTrain-', 'X-Service-'])
+    .describe("How the names of a delivery's signature headers begin."),
+});
 
 const install = z.strictObject({
   source: z
@@ -189,96 +174,67 @@ const tool = z
   }))
   .describe('An installation of an annotation tool; further keys are settings of its adapter.');
 
-const removals = z
-  .strictObject({
-    max: z.int().min(0).default(25).describe('Removals per install in 24 hours, at most.'),
-    maxFraction: fraction
-      .default(0.3)
-      .describe("The share of an install's people that may be removed in 24 hours (0 to 1)."),
-    grace: duration('15m').describe('How long a removal without an explicit end waits.'),
-    revokedGrace: duration('24h').describe('The same, after an install was revoked.'),
-  })
-  .transform(({ grace, revokedGrace, ...rest }) => ({
-    ...rest,
-    graceMs: grace,
-    revokedGraceMs: revokedGrace,
-  }))
-  .prefault({})
-  .describe('The brake on removals, and how long removals without an explicit end wait.');
+const removals = section('The brake on removals, and how long removals without an explicit end wait.', {
+  max: z.int().min(0).default(25).describe('Removals per install in 24 hours, at most.'),
+  maxFraction: fraction
+    .default(0.3)
+    .describe("The share of an install's people that may be removed in 24 hours (0 to 1)."),
+  grace: duration('15m').describe('How long a removal without an explicit end waits.'),
+  revokedGrace: duration('24h').describe('The same, after an install was revoked.'),
+}).transform(({ grace, revokedGrace, ...rest }) => ({
+  ...rest,
+  graceMs: grace,
+  revokedGraceMs: revokedGrace,
+}));
 
-const reconcile = z
-  .strictObject({
-    schedule: cron()
-      .optional()
-      .describe(
-        'When every install is read from the marketplace: cron, UTC. By default every 15 minutes, and every minute without receiver.publicUrl.',
-      ),
-  })
-  .prefault({})
-  .describe('Reading the marketplace on a schedule, whatever was delivered.');
+const reconcile = section('Reading the marketplace on a schedule, whatever was delivered.', {
+  schedule: cron()
+    .optional()
+    .describe(
+      'When every install is read from the marketplace: cron, UTC. By default every 15 minutes, and every minute without receiver.publicUrl.',
+    ),
+});
 
-const subscription = z
-  .strictObject({
-    every: duration('5m', 1_000).describe('How often the webhook endpoint is checked.'),
-  })
-  .transform(({ every }) => ({ everyMs: every }))
-  .prefault({})
-  .describe('Keeping the webhook endpoint alive, if receiver.publicUrl is set.');
+const subscription = section('Keeping the webhook endpoint alive, if receiver.publicUrl is set.', {
+  every: duration('5m', 1_000).describe('How often the webhook endpoint is checked.'),
+}).transform(({ every }) => ({ everyMs: every }));
 
-const feed = z
-  .strictObject({
+const feed = section(
+  "The updates feed of an employer's own account, which tells what happened also where no webhook can.",
+  {
     every: duration('30s', 1_000).describe('How often the feed is read, besides after each delivery.'),
-  })
-  .transform(({ every }) => ({ everyMs: every }))
-  .prefault({})
-  .describe("The updates feed of an employer's own account, which tells what happened also where no webhook can.");
+  },
+).transform(({ every }) => ({ everyMs: every }));
 
-const guidelines = z
-  .strictObject({
-    every: duration('15m', 60_000).describe('How often manuals are read, for the installs that want it.'),
-  })
-  .transform(({ every }) => ({ everyMs: every }))
-  .prefault({})
-  .describe('Manuals that become the guidelines of projects, in tools that show them.');
+const guidelines = section('Manuals that become the guidelines of projects, in tools that show them.', {
+  every: duration('15m', 60_000).describe('How often manuals are read, for the installs that want it.'),
+}).transform(({ every }) => ({ everyMs: every }));
 
-const usage = z
-  .strictObject({
-    schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
-    lookback: duration('14d').describe('How far back days are read and reported again.'),
-    maxLoweredFraction: fraction
-      .default(0.2)
-      .describe("The share of an install's days that one run may lower (0 to 1)."),
-    deletedTasks: z
-      .enum(['keep', 'lower'])
-      .default('keep')
-      .describe('What happens to the reported work of a deleted task: "keep" (the work is paid) or "lower".'),
-  })
-  .transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }))
-  .prefault({})
-  .describe('Reporting the work done in the tools.');
+const usage = section('Reporting the work done in the tools.', {
+  schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
+  lookback: duration('14d').describe('How far back days are read and reported again.'),
+  maxLoweredFraction: fraction.default(0.2).describe("The share of an install's days that one run may lower (0 to 1)."),
+  deletedTasks: z
+    .enum(['keep', 'lower'])
+    .default('keep')
+    .describe('What happens to the reported work of a deleted task: "keep" (the work is paid) or "lower".'),
+}).transform(({ lookback, ...rest }) => ({ ...rest, lookbackMs: lookback }));
 
-const retention = z
-  .strictObject({
-    deliveries: duration('30d', 86_400_000).describe('How long a settled delivery is kept.'),
-    people: duration('90d', 86_400_000).describe('How long names and addresses are kept after the last contract.'),
-  })
-  .transform(({ deliveries, people }) => ({ deliveriesMs: deliveries, peopleMs: people }))
-  .prefault({})
-  .describe('When what is stored is deleted.');
+const retention = section('When what is stored is deleted.', {
+  deliveries: duration('30d', 86_400_000).describe('How long a settled delivery is kept.'),
+  people: duration('90d', 86_400_000).describe('How long names and addresses are kept after the last contract.'),
+}).transform(({ deliveries, people }) => ({ deliveriesMs: deliveries, peopleMs: people }));
 
 const link = z.strictObject({
   timeZone: timeZone.default('UTC').describe("The zone the project's days are counted in: IANA."),
 });
 
-const log = z
-  .strictObject({
-    level: z
-      .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-      .default('info')
-      .describe('The least important messages that are written.'),
-  })
-  .prefault({})
-  .describe('The log on stderr.');
+const log = section('The log on stderr.', {
+  level: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('The least important messages that are written.'),
+});
 
 export const Config = z
   .strictObject({

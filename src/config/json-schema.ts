@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Config } from './config-schema.ts';
+import type { Path } from './document.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -7,35 +8,41 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 export function configJsonSchema(): JsonSchema {
   return {
     title: 'Gangway configuration',
-    ...z.toJSONSchema(Config, {
-      io: 'input',
-      override: ({ jsonSchema }) => allowReference(jsonSchema),
-    }),
+    ...z.toJSONSchema(Config, { io: 'input', override: ({ jsonSchema }) => allowReference(jsonSchema) }),
   };
 }
 
-/** The part of the schema for the value at `path`, or undefined. */
-export function describeAt(path: readonly PropertyKey[]): JsonSchema | undefined {
-  return path.reduce<JsonSchema | undefined>(childOf, configJsonSchema());
+let markedSchema: JsonSchema | undefined;
+
+/** The part of the schema for the value at `path`, or undefined. A secret has the mark `secret`. */
+export function describeAt(path: Path): JsonSchema | undefined {
+  markedSchema ??= z.toJSONSchema(Config, { io: 'input' });
+  return path.reduce<JsonSchema | undefined>(childOf, markedSchema);
+}
+
+/** Whether the schema marks a value as secret, or only an adapter knows what it is. */
+export function maybeSecret(schema: JsonSchema | undefined): boolean {
+  return schema !== undefined && (schema['secret'] === true || isUnknown(schema));
+}
+
+/** The keys of an object. If it may have several shapes, the keys of all of them. */
+export function propertiesOf(schema: JsonSchema): Map<string, unknown> {
+  const shapes = [schema, ...(schema.oneOf ?? [])];
+  return new Map(shapes.flatMap(({ properties = {} }) => Object.entries(properties)));
 }
 
 function childOf(parent: JsonSchema | undefined, key: PropertyKey): JsonSchema | undefined {
-  if (parent === undefined) return undefined;
-  const properties = new Map(Object.entries(parent.properties ?? {}));
-  const child = properties.get(String(key)) ?? parent.additionalProperties ?? parent.items;
-  return typeof child === 'object' && !Array.isArray(child) ? withAllProperties(child) : undefined;
+  if (parent === undefined || isUnknown(parent)) return parent;
+  return toSchema(propertiesOf(parent).get(String(key)) ?? parent.additionalProperties ?? parent.items);
 }
 
-/** If there are several shapes, the keys of all of them. */
-function withAllProperties(schema: JsonSchema): JsonSchema {
-  const shapes = schema.oneOf ?? [];
-  if (shapes.length === 0) return schema;
-  const entries = shapes.flatMap((shape) => Object.entries(propertiesOf(shape)));
-  return { ...schema, properties: Object.fromEntries(entries) };
+/** The schema of any value: that of the settings of an adapter. */
+function isUnknown(schema: JsonSchema): boolean {
+  return Object.keys(schema).length === 0;
 }
 
-function propertiesOf(schema: JsonSchema | boolean) {
-  return typeof schema === 'object' ? (schema.properties ?? {}) : {};
+export function toSchema(schema: unknown): JsonSchema | undefined {
+  return typeof schema === 'object' && schema !== null ? (schema as JsonSchema) : undefined;
 }
 
 /** A value that the zod schema marks as secret may also be a reference, which is resolved before. */

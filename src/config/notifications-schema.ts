@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { noticeTopics } from '../domain/notice.ts';
-import { duration, mapOf, name } from './values-schema.ts';
+import { duration, mapOf, name, section } from './values-schema.ts';
 
 /** The section `notifications`: where notices about budgets and alerts are sent. */
 
@@ -66,13 +66,12 @@ const channel = z.discriminatedUnion('type', [webhook, slack, mail], {
   error: ({ code }) => (code === 'invalid_union' ? 'must have a type: "webhook", "slack" or "mail"' : undefined),
 });
 
-export const notifications = z
-  .strictObject({
+export const notifications = section(
+  'Notices about alerts and about budgets that are low or used up. Without a channel, none are sent.',
+  {
     repeat: duration('7d', 3_600_000).describe(
       'After how long the notice about an alert that still stands, or a budget that is still low or used up, is repeated; at least an hour.',
     ),
     channels: mapOf(name, channel).describe('The receivers of notices, each by a name of your choice.'),
-  })
-  .transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }))
-  .prefault({})
-  .describe('Notices about alerts and about budgets that are low or used up. Without a channel, none are sent.');
+  },
+).transform(({ repeat, ...rest }) => ({ ...rest, repeatMs: repeat }));

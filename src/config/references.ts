@@ -1,6 +1,6 @@
 import { AppError, toAppError } from '../domain/errors.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, isDocument, type Path } from './document.ts';
-import { maySecretStandAt } from './secret-paths.ts';
+import { describeAt, maybeSecret } from './json-schema.ts';
 import { readSmallFile } from './small-file.ts';
 
 /**
@@ -43,7 +43,7 @@ export function resolveReferences(
     if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
     if (typeof value === 'string' && isSecretAt(path, value, parent)) found.literals.push(path);
     if (!isDocument(value)) return value;
-    const reference = maySecretStandAt(path) ? toReference(value) : undefined;
+    const reference = maybeSecret(describeAt(path)) ? toReference(value) : undefined;
     return reference === undefined ? copy(value, path) : read(reference, path);
   }
 
@@ -102,7 +102,7 @@ const secretName = /token|secret|passw|credential|authorization|cookie|api_?key|
 
 /** In an adapter's own settings only the names show a secret. A URL is secret if it has a password. */
 function isSecretAt(path: Path, value: string, parent: Document): boolean {
-  if (value === '' || !maySecretStandAt(path)) return false;
+  if (value === '' || !maybeSecret(describeAt(path))) return false;
   // In the settings of the adapter http this is a template into which the token is inserted.
   if (path[0] === 'tools' && value.includes('{token}')) return false;
   if (path[0] === 'database' || path[0] === 'mail') return URL.canParse(value) && new URL(value).password !== '';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { Config } from './config-schema.ts';
 import type { ConfigFault, Path } from './document.ts';
-import { describeAt } from './json-schema.ts';
+import { describeAt, propertiesOf } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
 
 type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
@@ -29,7 +29,7 @@ function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {
 }
 
 function unknownKey(path: Path, key: string): ConfigFault {
-  const known = Object.keys(describeAt(path)?.properties ?? {});
+  const known = propertiesOf(describeAt(path) ?? {}).keys();
   return { path: [...path, key], message: `unknown key${suggestNearest(key, known)}` };
 }
 

@@ -8,31 +8,23 @@ import { nameRule, projectRule } from './text-rules.ts';
 /** The kinds of values in a configuration, each with a message that says what to write. */
 
 /** `"500ms"`, `"30s"`, `"5m"`, `"24h"` or `"14d"`, as milliseconds. */
-export function duration(preset: string, minMs = 0) {
-  return z
-    .string()
-    .transform((text, context) => {
-      const ms = toDurationMs(text);
-      if (ms !== undefined) return ms;
-      context.addIssue('write a duration such as "500ms", "30s", "5m", "24h" or "14d"');
-      return z.NEVER;
-    })
-    .refine((ms) => ms >= minMs, `must be at least ${minMs} ms`)
-    .prefault(preset);
-}
+export const duration = measure(toDurationMs, 'write a duration such as "500ms", "30s", "5m", "24h" or "14d"', 'ms');
 
 /** `"512KiB"`, `"64MiB"` or `"1GiB"`, as bytes. */
-export function size(preset: string, minBytes = 0) {
-  return z
-    .string()
-    .transform((text, context) => {
-      const bytes = toSizeBytes(text);
-      if (bytes !== undefined) return bytes;
-      context.addIssue('write a size such as "512KiB", "64MiB" or "1GiB"');
-      return z.NEVER;
-    })
-    .refine((bytes) => bytes >= minBytes, `must be at least ${minBytes} bytes`)
-    .prefault(preset);
+export const size = measure(toSizeBytes, 'write a size such as "512KiB", "64MiB" or "1GiB"', 'bytes');
+
+function measure(read: (text: string) => number | undefined, remedy: string, unit: string) {
+  return (preset: string, min = 0) =>
+    z
+      .string()
+      .transform((text, context) => {
+        const amount = read(text);
+        if (amount !== undefined) return amount;
+        context.addIssue(remedy);
+        return z.NEVER;
+      })
+      .refine((amount) => amount >= min, `must be at least ${min} ${unit}`)
+      .prefault(preset);
 }
 
 /** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */
@@ -139,4 +131,12 @@ export function mapOf<Value extends z.ZodType>(key: z.ZodString, value: Value) {
     .record(key, value)
     .transform((record) => new Map(Object.entries<z.output<Value>>(record)))
     .prefault({});
+}
+
+/** A part of the configuration that may be left out. Unknown keys are refused in it. */
+export function section<Shape extends z.core.$ZodLooseShape>(meaning: string, shape: Shape) {
+  return z
+    .strictObject(shape)
+    .prefault({} as z.input<z.ZodObject<Shape>>)
+    .describe(meaning);
 }

@@ -14,3 +14,9 @@ export function toSizeBytes(text: string): number | undefined {
   const [, amount, unit] = sizePattern.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * unitBytes[unit as keyof typeof unitBytes];
 }
+
+/** `500ms`, `90s` or `14d`: in the greatest unit of which the time is a whole number. */
+export function sayDuration(ms: number): string {
+  const [unit, size] = Object.entries(unitMs).findLast(([, each]) => ms >= each && ms % each === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}
