@@ -1,6 +1,7 @@
 import { isLoopback, isPlainBeyondLoopback } from '../lib/loopback.ts';
 import type { Config } from './config-schema.ts';
 import { type ConfigFault, type Document, isDocument } from './document.ts';
+import { describeAt } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
 
 /**
@@ -53,8 +54,8 @@ function sectionOf(document: Document, section: string): Document {
 }
 
 function portFaults(document: Document): ConfigFault[] {
-  const { port = 8787 } = sectionOf(document, 'receiver');
-  const { port: other = 8788 } = sectionOf(document, 'console');
+  const { port = describeAt(['receiver', 'port'])?.default } = sectionOf(document, 'receiver');
+  const { port: other = describeAt(['console', 'port'])?.default } = sectionOf(document, 'console');
   if (port !== other || port === 0) return [];
   return [{ path: ['console', 'port'], message: 'must differ from receiver.port' }];
 }
@@ -69,31 +70,28 @@ function consoleFaults(document: Document): ConfigFault[] {
 }
 
 /** What is allowed but is probably a mistake. */
-export function warningsOf(config: Config): string[] {
-  const { receiver, marketplace, mail } = config;
-  const warnings: [boolean, string][] = [
-    [isExposed(receiver.publicUrl), 'receiver.publicUrl: the marketplace delivers to https only, except on localhost'],
-    [isExposed(marketplace.baseUrl), 'marketplace.baseUrl: over plain http the tokens can be read on the way'],
-    [
-      isExposed(marketplace.employerBaseUrl),
-      'marketplace.employerBaseUrl: over plain http the tokens can be read on the way',
-    ],
-    [
-      mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host),
-      'mail.smtp: smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it',
-    ],
-  ];
-  return [...warnings.filter(([applies]) => applies).map(([, message]) => message), ...exposedChannels(config)];
-}
-
-function exposedChannels({ notifications }: Config): string[] {
-  return [...notifications.channels].flatMap(([name, channel]) =>
-    channel.type !== 'mail' && isExposed(channel.url)
-      ? `notifications.channels.${name}.url: over plain http what is sent can be read on the way`
-      : [],
+export function warningsOf({ receiver, marketplace, mail, notifications }: Config): string[] {
+  const isClear = mail !== undefined && !mail.smtp.isEncrypted && !isLoopback(mail.smtp.host);
+  const begun = 'smtp:// begins in the clear and is encrypted only then; write smtps:// where the server has it';
+  const channels = [...notifications.channels].flatMap(([name, channel]) =>
+    channel.type === 'mail'
+      ? []
+      : exposed(
+          `notifications.channels.${name}.url`,
+          channel.url,
+          'over plain http what is sent can be read on the way',
+        ),
   );
+  const tokens = 'over plain http the tokens can be read on the way';
+  return [
+    ...exposed('receiver.publicUrl', receiver.publicUrl, 'the marketplace delivers to https only, except on localhost'),
+    ...exposed('marketplace.baseUrl', marketplace.baseUrl, tokens),
+    ...exposed('marketplace.employerBaseUrl', marketplace.employerBaseUrl, tokens),
+    ...(isClear ? [`mail.smtp: ${begun}`] : []),
+    ...channels,
+  ];
 }
 
-function isExposed(url: string | undefined): boolean {
-  return url !== undefined && isPlainBeyondLoopback(url);
+function exposed(key: string, url: string | undefined, warning: string): string[] {
+  return url !== undefined && isPlainBeyondLoopback(url) ? [`${key}: ${warning}`] : [];
 }

@@ -2,6 +2,7 @@ import { parseEnv } from 'node:util';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { stripBom } from '../lib/strip-bom.ts';
 import { type ConfigFault, type Document, type Environment, formatPath, type Path, withValueAt } from './document.ts';
+import { describeAt } from './json-schema.ts';
 import { suggestNearest } from './nearest.ts';
 import { referencedVariables } from './references.ts';
 import { readSmallFile } from './small-file.ts';
@@ -30,7 +31,7 @@ export function layerVariables(file: Document | undefined, env: Environment, fol
       const value = readVariable(variable.name, env, folder);
       if (file === undefined || (overridesFile(variable) && value !== undefined)) {
         layered.origins.push({ path, variable: variable.name });
-        layered.document = putValue(layered.document, path, toValue(variable, value));
+        layered.document = putText(layered.document, path, value);
       } else if (value !== undefined && !referencedVariables(file).includes(variable.name)) {
         layered.warnings.push(`${variable.name} is ignored: ${formatPath(path)} is decided by the file`);
       }
@@ -104,14 +105,13 @@ function concretePath({ path: [section = '', ...keys] }: Variable, env: Environm
   return [section, ...keys.map((key) => (key === '*' ? name : key))];
 }
 
-function toValue({ kind }: Variable, text: string | undefined): unknown {
-  if (kind === 'number' && text !== undefined && /^\d+$/.test(text)) return Number(text);
-  if (kind !== 'list') return text;
-  return text?.split(',').map((item) => item.trim());
-}
-
-function putValue(document: Document, path: string[], value: unknown): Document {
-  return value === undefined ? document : (withValueAt(document, path, value) as Document);
+/** A copy with the text of a variable at its path, as the type that the schema has there. Commas part a list. */
+function putText(document: Document, path: string[], text: string | undefined): Document {
+  if (text === undefined) return document;
+  const { type } = describeAt(path) ?? {};
+  const number = type === 'integer' && /^\d+$/.test(text) ? Number(text) : text;
+  const value = type === 'array' ? text.split(',').map((item) => item.trim()) : number;
+  return withValueAt(document, path, value) as Document;
 }
 
 /** A misspelt variable must not be ignored silently. Variables that the file refers to are known. */

@@ -35,10 +35,6 @@ export function findConfiguration({
   if (named) return { kind: 'file', path: path.resolve(cwd, named) };
   const usual = path.join(cwd, configFileName);
   if (existsSync(usual)) return { kind: 'file', path: usual };
-  const isMeant = env['NODE_ENV'] === 'production' || Object.keys(env).some(isOurs);
+  const isMeant = env['NODE_ENV'] === 'production' || Object.keys(env).some((name) => name.startsWith('GANGWAY_'));
   return { kind: isMeant ? 'environment' : 'none' };
-}
-
-function isOurs(name: string): boolean {
-  return name.startsWith('GANGWAY_');
 }

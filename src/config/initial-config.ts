@@ -40,42 +40,27 @@ export interface Offboarding {
   settings?: Record<string, string>;
 }
 
-const reasonUnknown = 'it is not known yet whether a removal locks people out';
-
 /** For adapters with a choice. The first choice takes away least, and can be undone. */
-const offboardings = new Map<string, readonly Offboarding[]>([
-  [
-    'label-studio',
-    [
+const offboardings = new Map<string, readonly Offboarding[]>(
+  Object.entries({
+    'label-studio': [
       { name: 'membership', means: 'ends the membership: who was removed can still get in' },
-      {
-        name: 'delete_user',
-        means: 'locks out by deleting the account, which takes their name off their work',
-      },
+      { name: 'delete_user', means: 'locks out by deleting the account, which takes their name off their work' },
     ],
-  ],
-  [
-    'scim',
-    [
+    scim: [
       { name: 'group', means: 'takes out of the group: who was removed can still get in' },
-      {
-        name: 'deactivate',
-        means: 'locks out by ending the account, once nothing is wanted for it any more',
-      },
+      { name: 'deactivate', means: 'locks out by ending the account, once nothing is wanted for it any more' },
     ],
-  ],
-  [
-    'http',
-    [
+    http: [
       {
         name: 'membership_only',
         means: 'leaves it open whether who was removed can still get in',
-        settings: { offboardingReason: reasonUnknown },
+        settings: { offboardingReason: 'it is not known yet whether a removal locks people out' },
       },
       { name: 'locks_out', means: 'locks out, as your requests see to it' },
     ],
-  ],
-]);
+  }),
+);
 
 /** The choices for such a tool, the safest first; empty if there is no choice. */
 export function offboardingsOf(adapter: string): readonly Offboarding[] {
@@ -98,13 +83,8 @@ export interface InitialWishes {
  *
  * @throws AppError `invalid` on a name or a URL that `start` would refuse
  */
-export function initialConfig({
-  adapter,
-  offboarding,
-  install,
-  publicUrl,
-  marketplaceUrl,
-}: InitialWishes): InitialConfig {
+export function initialConfig(wishes: InitialWishes): InitialConfig {
+  const { adapter, offboarding, install, publicUrl, marketplaceUrl } = wishes;
   refuseUnusable('--install', name, install);
   refuseUnusable('--public-url', httpUrl, publicUrl);
   refuseUnusable('--marketplace-url', httpUrl, marketplaceUrl);

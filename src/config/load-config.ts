@@ -1,6 +1,7 @@
 import path from 'node:path';
+import type { z } from 'zod';
 import { AppError, toAppError } from '../domain/errors.ts';
-import type { Config, ToolConfig } from './config-schema.ts';
+import { Config, type ToolConfig } from './config-schema.ts';
 import { crossFaults, warningsOf } from './cross-checks.ts';
 import {
   type ConfigFault,
@@ -19,9 +20,10 @@ import {
   configFileName,
   findConfiguration,
 } from './find-configuration.ts';
+import { describeAt, propertiesOf } from './json-schema.ts';
+import { suggestNearest } from './nearest.ts';
 import { readDocument } from './read-document.ts';
 import { resolveReferences } from './references.ts';
-import { checkSchema } from './schema-faults.ts';
 import { loadSecretKeys, type SecretKeys } from './secret-key.ts';
 import { readSmallFile } from './small-file.ts';
 
@@ -101,6 +103,33 @@ export function loadToolFile(
     (fault) => `\n  ${formatPath(fault.path.slice(2))}: ${fault.message}`,
   );
   throw new AppError('invalid', `the settings of the tool cannot be used:${lines.join('')}`);
+}
+
+type Checked = { config: Config; faults: [] } | { config: undefined; faults: ConfigFault[] };
+
+/** Applies the schema. The faults are written for people and never quote a value. */
+function checkSchema(document: unknown): Checked {
+  const parsed = Config.safeParse(document, { error: messageFor });
+  if (parsed.success) return { config: parsed.data, faults: [] };
+  return { config: undefined, faults: parsed.error.issues.flatMap(toFaults) };
+}
+
+function messageFor(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== 'invalid_type') return undefined;
+  const article = /^[aio]/.test(issue.expected) ? 'an' : 'a';
+  return issue.input === undefined ? 'is missing' : `must be ${article} ${issue.expected}`;
+}
+
+function toFaults(issue: z.core.$ZodIssue): ConfigFault[] {
+  const { path, message } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    const known = [...propertiesOf(describeAt(path) ?? {}).keys()];
+    return issue.keys.map((key) => ({ path: [...path, key], message: `unknown key${suggestNearest(key, known)}` }));
+  }
+  if (issue.code === 'invalid_key') {
+    return issue.issues.map((inner) => ({ path, message: inner.message }));
+  }
+  return [{ path, message: message === 'is missing' ? `is missing. ${describeAt(path)?.description ?? ''}` : message }];
 }
 
 /** The message also helps an operator who has a configuration, but is in another folder. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../domain/errors.ts';
+import { stripBom } from '../lib/strip-bom.ts';
 import { type Document, isDocument } from './document.ts';
-import { parseJson } from './parse-json.ts';
 
 /** The content of a configuration file, not validated yet. Throws `invalid` with the name of the file. */
 export function readDocument(file: string): Document {
@@ -23,4 +23,72 @@ function readText(file: string): string {
     const problem = isMissing ? 'there is no such file; "gangway init" writes one' : 'cannot be read';
     throw new AppError('invalid', problem, { cause: error });
   }
+}
+
+/**
+ * Parses JSON as `JSON.parse` does, with two helps for a file that was written by hand: a syntax error
+ * names line and column without quoting the text (it may be a secret), and a key that occurs twice in an
+ * object is refused. A byte order mark is skipped. Throws `invalid`, also for what is nested more than 100 deep.
+ */
+export function parseJson(source: string): unknown {
+  const text = stripBom(source);
+  const end = skipSpace(text, readValue(text, skipSpace(text, 0), 0));
+  if (end < text.length) throw syntaxError(text, end, 'expected nothing more');
+  return JSON.parse(text);
+}
+
+// every pattern matches at an offset, and the empty match of `space` cannot fail
+const space = /[ \t\r\n]*/y;
+const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;
+const scalar = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+
+/** Far deeper than any configuration, and far from the end of the stack. */
+const maxDepth = 100;
+
+/** Takes the offset at which a value begins and how deep it is, and returns the offset after it. */
+function readValue(text: string, offset: number, depth: number): number {
+  if (depth > maxDepth) throw syntaxError(text, offset, 'this is nested too deep');
+  if (text[offset] === '{') return readItems(text, offset, '}', depth);
+  if (text[offset] === '[') return readItems(text, offset, ']', depth);
+  return readToken(text, offset, text[offset] === '"' ? string : scalar, 'expected a value');
+}
+
+function readItems(text: string, start: number, close: '}' | ']', depth: number): number {
+  const keys = new Set<unknown>();
+  let offset = skipSpace(text, start + 1);
+  if (text[offset] === close) return offset + 1;
+  for (;;) {
+    if (close === '}') offset = readKey(text, offset, keys);
+    offset = skipSpace(text, readValue(text, offset, depth + 1));
+    if (text[offset] === close) return offset + 1;
+    if (text[offset] !== ',') throw syntaxError(text, offset, `expected "," or "${close}"`);
+    offset = skipSpace(text, offset + 1);
+  }
+}
+
+/** Returns the offset of the value that the key has. */
+function readKey(text: string, offset: number, keys: Set<unknown>): number {
+  const keyEnd = readToken(text, offset, string, 'expected a key in double quotes');
+  const key: unknown = JSON.parse(text.slice(offset, keyEnd));
+  if (keys.has(key)) throw syntaxError(text, offset, 'this key is in the object twice');
+  keys.add(key);
+  const colon = skipSpace(text, keyEnd);
+  if (text[colon] !== ':') throw syntaxError(text, colon, 'expected ":"');
+  return skipSpace(text, colon + 1);
+}
+
+function skipSpace(text: string, offset: number): number {
+  return readToken(text, offset, space, 'expected a space');
+}
+
+function readToken(text: string, offset: number, token: RegExp, problem: string): number {
+  token.lastIndex = offset;
+  if (!token.test(text)) throw syntaxError(text, offset, problem);
+  return token.lastIndex;
+}
+
+function syntaxError(text: string, offset: number, problem: string): AppError {
+  const before = text.slice(0, offset).split('\n');
+  const column = (before.at(-1)?.length ?? 0) + 1;
+  return new AppError('invalid', `line ${before.length}, column ${column}: ${problem}`);
 }

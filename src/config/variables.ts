@@ -7,32 +7,34 @@ export interface Variable {
   name: string;
   /** The path of its value. `*` stands for the name of the only install or tool. */
   path: readonly string[];
-  /** `list`: separated by commas. */
-  kind: 'text' | 'number' | 'list';
-  meaning: string;
 }
 
-export const variables: readonly Variable[] = [
-  row('GANGWAY_TOKEN', 'installs.*.token', 'text', "the install's marketplace token"),
-  row('GANGWAY_WEBHOOK_SECRET', 'installs.*.webhookSecrets', 'list', 'its signing secrets'),
-  row('GANGWAY_PROJECTS', 'installs.*.projects', 'list', 'the projects it may act on'),
-  row('GANGWAY_TOOL_ADAPTER', 'tools.*.adapter', 'text', "the tool's adapter, else roster"),
-  row('GANGWAY_TOOL_PATH', 'tools.*.path', 'text', "the roster's file, else ./data/roster.json"),
-  row('GANGWAY_TOOL_URL', 'tools.*.url', 'text', "the root of the tool's API"),
-  row('GANGWAY_TOOL_TOKEN', 'tools.*.token', 'text', "what the tool's API asks for"),
-  row('GANGWAY_TOOL_OFFBOARDING', 'tools.*.offboarding', 'text', 'what a removal does there'),
-  row('GANGWAY_MARKETPLACE_URL', 'marketplace.baseUrl', 'text', "the marketplace's API"),
-  row('GANGWAY_MANAGED_DOMAINS', 'marketplace.managedDomains', 'list', 'its mail domains'),
-  row('GANGWAY_DATABASE_URL', 'database.url', 'text', 'sqlite:<file> or postgres://…'),
-  row('GANGWAY_RECEIVER_HOST', 'receiver.host', 'text', 'where the public listener binds'),
-  row('GANGWAY_RECEIVER_PORT', 'receiver.port', 'number', 'its port'),
-  row('GANGWAY_RECEIVER_DRAIN', 'receiver.drain', 'text', 'how long it drains before it closes'),
-  row('GANGWAY_PUBLIC_URL', 'receiver.publicUrl', 'text', 'where the marketplace reaches it'),
-  row('GANGWAY_CONSOLE_HOST', 'console.host', 'text', 'where the operator listener binds'),
-  row('GANGWAY_CONSOLE_PORT', 'console.port', 'number', 'its port'),
-  row('GANGWAY_CONSOLE_TOKEN', 'console.token', 'text', 'what operators present'),
-  row('GANGWAY_LOG_LEVEL', 'log.level', 'text', 'the least important messages written'),
-];
+const paths = {
+  GANGWAY_TOKEN: 'installs.*.token',
+  GANGWAY_WEBHOOK_SECRET: 'installs.*.webhookSecrets',
+  GANGWAY_PROJECTS: 'installs.*.projects',
+  GANGWAY_TOOL_ADAPTER: 'tools.*.adapter',
+  GANGWAY_TOOL_PATH: 'tools.*.path',
+  GANGWAY_TOOL_URL: 'tools.*.url',
+  GANGWAY_TOOL_TOKEN: 'tools.*.token',
+  GANGWAY_TOOL_OFFBOARDING: 'tools.*.offboarding',
+  GANGWAY_MARKETPLACE_URL: 'marketplace.baseUrl',
+  GANGWAY_MANAGED_DOMAINS: 'marketplace.managedDomains',
+  GANGWAY_DATABASE_URL: 'database.url',
+  GANGWAY_RECEIVER_HOST: 'receiver.host',
+  GANGWAY_RECEIVER_PORT: 'receiver.port',
+  GANGWAY_RECEIVER_DRAIN: 'receiver.drain',
+  GANGWAY_PUBLIC_URL: 'receiver.publicUrl',
+  GANGWAY_CONSOLE_HOST: 'console.host',
+  GANGWAY_CONSOLE_PORT: 'console.port',
+  GANGWAY_CONSOLE_TOKEN: 'console.token',
+  GANGWAY_LOG_LEVEL: 'log.level',
+};
+
+export const variables: readonly Variable[] = Object.entries(paths).map(([name, path]) => ({
+  name,
+  path: path.split('.'),
+}));
 
 /** Variables without a path in the document. */
 export const otherVariables = {
@@ -47,8 +49,4 @@ export const otherVariables = {
 /** With a file, only the settings of the server are taken from variables. */
 export function overridesFile({ path: [section = ''] }: Variable): boolean {
   return ['database', 'receiver', 'console', 'log'].includes(section);
-}
-
-function row(name: string, path: string, kind: Variable['kind'], meaning: string): Variable {
-  return { name, path: path.split('.'), kind, meaning };
 }
