@@ -33,8 +33,11 @@ export function createOutbox<Message, Result extends SendResult>(
   let pausedUntil = '';
   return async (signal) => {
     if (toInstant(clock.now()) < pausedUntil) return 'idle';
-    const message = await claimInTime(parts);
-    if (message === null) return 'idle';
+    const leaseMs = 2 * parts.longestSendMs;
+    const begunAt = performance.now();
+    const message = await parts.claim({ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) });
+    // After a freeze of this process another instance may have the message by now.
+    if (message === null || performance.now() - begunAt > leaseMs / 2) return 'idle';
     const result = await parts.send(message, signal);
     // The send was broken off: the message may have arrived.
     if (signal.aborted && result.outcome !== 'sent') return 'idle';
@@ -43,16 +46,4 @@ export function createOutbox<Message, Result extends SendResult>(
     await parts.settle(message, result);
     return 'more';
   };
-}
-
-/** @returns null also after a freeze of this process: another instance may have the message by now */
-async function claimInTime<Message>({
-  claim,
-  longestSendMs,
-  clock,
-}: Pick<OutboxParts<Message, SendResult>, 'claim' | 'longestSendMs' | 'clock'>): Promise<Message | null> {
-  const leaseMs = 2 * longestSendMs;
-  const begunAt = performance.now();
-  const message = await claim({ now: toInstant(clock.now()), leasedUntil: instantIn(clock, leaseMs) });
-  return performance.now() - begunAt > leaseMs / 2 ? null : message;
 }

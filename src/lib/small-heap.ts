@@ -38,10 +38,7 @@ export function keepGarbageSmall(): void {
   setFlagsFromString('--heap-growing-percent=50');
 }
 
-interface GivingBack {
-  everyMs?: number;
-  forMs?: number;
-}
+const giveBackForMs = 15_000;
 
 /**
  * V8 keeps the pages that a collection has freed, so a busy process grows with each peak that is higher than all before.
@@ -51,11 +48,11 @@ interface GivingBack {
  *
  * @returns a function that ends this
  */
-export function giveMemoryBack({ everyMs = 5 * 60_000, forMs = 15_000 }: GivingBack = {}): () => void {
+export function giveMemoryBack({ everyMs = 5 * 60_000 } = {}): () => void {
   let ending: NodeJS.Timeout | undefined;
   const beginning = setInterval(() => {
     setFlagsFromString('--optimize-for-size');
-    ending = setTimeout(() => setFlagsFromString('--no-optimize-for-size'), forMs).unref();
+    ending = setTimeout(() => setFlagsFromString('--no-optimize-for-size'), giveBackForMs).unref();
   }, everyMs).unref();
   return () => {
     clearInterval(beginning);

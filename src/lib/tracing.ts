@@ -48,12 +48,11 @@ const kinds = {
 /** Runs work in a span, which ends with it. What it throws is said by its code alone: messages may quote anything. */
 export async function withSpan<T>(
   name: string,
-  { kind = 'internal', attributes = {}, parent, startTime }: SpanOptions,
+  options: SpanOptions,
   work: (span: OpenSpan) => Promise<T>,
 ): Promise<T> {
-  const within = contextOf(parent);
-  const options = { kind: kinds[kind], attributes, ...(startTime !== undefined && { startTime }) };
-  const span = trace.getTracer('gangway').startSpan(name, options, within);
+  const within = contextOf(options.parent);
+  const span = startSpan(name, options, within);
   try {
     return await context.with(trace.setSpan(within, span), () => work(toOpen(span)));
   } catch (thrown) {
@@ -66,9 +65,12 @@ export async function withSpan<T>(
 }
 
 /** A span of something that has just ended. */
-export function noteSpan(name: string, { kind = 'internal', attributes = {}, parent, startTime }: SpanOptions): void {
-  const options = { kind: kinds[kind], attributes, ...(startTime !== undefined && { startTime }) };
-  trace.getTracer('gangway').startSpan(name, options, contextOf(parent)).end();
+export function noteSpan(name: string, options: SpanOptions): void {
+  startSpan(name, options, contextOf(options.parent)).end();
+}
+
+function startSpan(name: string, { kind = 'internal', parent: _, ...options }: SpanOptions, within: Context): Span {
+  return trace.getTracer('gangway').startSpan(name, { kind: kinds[kind], ...options }, within);
 }
 
 function contextOf(parent: TraceContext | null | undefined): Context {

@@ -44,12 +44,6 @@ describe('the schema', () => {
     ]);
   });
 
-  it('says which keys are not in effect yet', () => {
-    const later: string[] = [];
-    const marked = keys.filter(({ schema }) => schema.description?.includes('Not in effect yet.'));
-    expect(marked.map(({ path }) => path)).toEqual(later);
-  });
-
   it('allows a reference exactly where a secret can stand', () => {
     const secrets = keys.filter(({ schema }) => JSON.stringify(schema.anyOf ?? []).includes('"env"'));
     expect(secrets.map(({ path }) => path)).toEqual([

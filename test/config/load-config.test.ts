@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type LoadedConfig, loadConfig } from '../../src/config/load-config.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { createWorkspace } from './workspace.ts';
+import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
 
 const token = { env: 'ACME_TOKEN' };
 const env = { ACME_TOKEN: 'ot_ptk_1', ACME_SECRET: 'whsec_1' };
@@ -13,15 +14,11 @@ const small = { installs: { acme }, tools: { studio } };
 const key = Buffer.alloc(32, 7);
 
 function load(file: unknown, variables: Record<string, string> = env): LoadedConfig {
-  const cwd = createWorkspace({ 'gangway.config.json': file });
-  return loadConfig({ cwd, env: variables });
+  return loadWritten(file, variables);
 }
 
 function faultsOf(file: unknown, variables: Record<string, string> = env): string[] {
-  return messageOf(() => load(file, variables))
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim());
+  return faultsIn(() => load(file, variables));
 }
 
 /** In a text, `__proto__` is a key like any other. */

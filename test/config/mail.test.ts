@@ -1,32 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { createWorkspace } from './workspace.ts';
+import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
 
 const url = 'smtps://studio:secret@smtp.example.com';
 const env = { SMTP_URL: url };
 const usual = { smtp: { env: 'SMTP_URL' }, from: 'Studio <studio@example.com>' };
 
-function load(mail: object, files: Record<string, string> = {}, variables: object = env) {
-  const cwd = createWorkspace({ 'gangway.config.json': { mail }, ...files });
-  return loadConfig({ cwd, env: { ...variables } });
+function load(mail: object, files: Record<string, string> = {}, variables = env) {
+  return loadWritten({ mail }, variables, files);
 }
 
 function faultsOf(mail: object, files: Record<string, string> = {}): string[] {
-  try {
-    load(mail, files);
-  } catch (error) {
-    return String(error)
-      .split('\n')
-      .slice(1)
-      .map((line) => line.trim());
-  }
-  return [];
+  return faultsIn(() => load(mail, files));
 }
 
 describe('the section mail', () => {
   it('is not there unless it is written', () => {
-    const cwd = createWorkspace({ 'gangway.config.json': {} });
-    expect(loadConfig({ cwd, env: {} }).config.mail).toBeUndefined();
+    expect(loadWritten({}, {}).config.mail).toBeUndefined();
   });
 
   it('comes out as a server and a style', () => {

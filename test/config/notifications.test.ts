@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { createWorkspace } from './workspace.ts';
+import { faultsOf as faultsIn, loadWritten } from './written-config.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 'key').toString('base64')}`;
 const chatUrl = 'https://hooks.slack.com/services/T0/B0/key';
@@ -9,20 +8,12 @@ const mail = { smtp: { env: 'SMTP_URL' }, from: 'studio@example.com' };
 const billing = { type: 'webhook', url: 'https://billing.example.com/in/?x=1', secret: { env: 'HOOK_SECRET' } };
 
 function load(notifications: object, more: object = {}) {
-  const cwd = createWorkspace({ 'gangway.config.json': { notifications, ...more } });
-  return loadConfig({ cwd, env });
+  return loadWritten({ notifications, ...more }, env);
 }
 
 function faultsOf(channel: unknown, more: object = {}): string[] {
-  try {
-    load({ channels: { ops: channel } }, more);
-  } catch (error) {
-    return String(error)
-      .split('\n')
-      .slice(1)
-      .map((line) => line.trim().replace('notifications.channels.', ''));
-  }
-  return [];
+  const faults = faultsIn(() => load({ channels: { ops: channel } }, more));
+  return faults.map((fault) => fault.replace('notifications.channels.', ''));
 }
 
 describe('the section notifications', () => {

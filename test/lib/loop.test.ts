@@ -59,14 +59,6 @@ it('runs at once, and again after its interval', async () => {
   await runsAgain(runs);
 });
 
-it('rests while there is nothing to do', async () => {
-  const { loop, runs } = openLoop();
-  loop.start();
-  runs[0]?.end('idle');
-  await settle();
-  expect(runs).toHaveLength(1);
-});
-
 it('runs again at once while there is more to do', async () => {
   const { loop, runs } = openLoop();
   loop.start();
@@ -96,30 +88,18 @@ it('lets others have the thread between two runs', async () => {
   await loop.stop();
 });
 
-it('makes one run of many wakes at rest', async () => {
+it.each(['at rest', 'during a run'])('makes one run more of many wakes %s, and rests then', async (when) => {
   const { loop, runs } = openLoop();
   loop.start();
-  runs[0]?.end('idle');
+  if (when === 'at rest') runs[0]?.end('idle');
   await settle();
-  for (let wake = 0; wake < 10; wake += 1) loop.wake();
-  await settle();
-  expect(runs).toHaveLength(2);
-  runs[1]?.end('idle');
-  await settle();
-  expect(runs).toHaveLength(2);
-});
-
-it('makes one run more of many wakes during a run', async () => {
-  const { loop, runs } = openLoop();
-  loop.start();
-  for (let wake = 0; wake < 10; wake += 1) loop.wake();
   expect(runs).toHaveLength(1);
-  runs[0]?.end('idle');
-  await settle();
-  expect(runs).toHaveLength(2);
-  runs[1]?.end('idle');
-  await settle();
-  expect(runs).toHaveLength(2);
+  for (let wake = 0; wake < 10; wake += 1) loop.wake();
+  for (const run of [0, 1]) {
+    runs[run]?.end('idle');
+    await settle();
+    expect(runs).toHaveLength(2);
+  }
 });
 
 it('rests for a multiple of a run before a wake begins the next', async () => {
