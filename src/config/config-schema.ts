@@ -188,7 +188,7 @@ const removals = section('The brake on removals, and how long removals without a
 }));
 
 const reconcile = section('Reading the marketplace on a schedule, whatever was delivered.', {
-  schedule: cron()
+  schedule: cron
     .optional()
     .describe(
       'When every install is read from the marketplace: cron, UTC. By default every 15 minutes, and every minute without receiver.publicUrl.',
@@ -211,7 +211,7 @@ const guidelines = section('Manuals that become the guidelines of projects, in t
 }).transform(({ every }) => ({ everyMs: every }));
 
 const usage = section('Reporting the work done in the tools.', {
-  schedule: cron().default('30 * * * *').describe('When work is reported: cron, UTC.'),
+  schedule: cron.default('30 * * * *').describe('When work is reported: cron, UTC.'),
   lookback: duration('14d').describe('How far back days are read and reported again.'),
   maxLoweredFraction: fraction.default(0.2).describe("The share of an install's days that one run may lower (0 to 1)."),
   deletedTasks: z

@@ -16,8 +16,6 @@ function isCallable(text: string): boolean {
   return /^https?:$/.test(protocol) && username + password + hash === '';
 }
 
-const [fewestBytes, mostBytes] = [24, 64];
-
 const signingSecret = z
   .string()
   .refine(
@@ -28,11 +26,8 @@ const signingSecret = z
 
 function isSigningSecret(text: string): boolean {
   const [, base64] = /^whsec_([A-Za-z\d+/]+=*)$/.exec(text) ?? [];
-  if (base64 === undefined) return false;
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes.toString('base64') !== base64) return false;
-  const { length } = bytes;
-  return length >= fewestBytes && length <= mostBytes;
+  const bytes = Buffer.from(base64 ?? '', 'base64');
+  return bytes.toString('base64') === base64 && bytes.length >= 24 && bytes.length <= 64;
 }
 
 const address = z.string().regex(/^[^\s<>@",;:\p{Cc}]+@[^\s<>@",;:\p{Cc}]+$/u, 'write an address: "ops@example.com"');

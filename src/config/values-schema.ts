@@ -28,9 +28,7 @@ function measure(read: (text: string) => number | undefined, remedy: string, uni
 }
 
 /** A cron pattern of five fields (six with seconds) or a nickname such as `@hourly`, in UTC. */
-export function cron() {
-  return z.string().refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"');
-}
+export const cron = z.string().refine(isCron, 'write a cron pattern of five fields in UTC, such as "*/15 * * * *"');
 
 function isCron(pattern: string): boolean {
   if (!/^@[a-z]+$|^\S+( \S+){4,5}$/.test(pattern)) return false;

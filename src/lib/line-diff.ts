@@ -29,8 +29,10 @@ export function diffLines(first: readonly string[], second: readonly string[]): 
   ];
 }
 
-/** Only the lines that differ, with so many around them, and `…` for what is left out. */
-export function shortenDiff(lines: readonly DiffLine[], around = 2): string[] {
+const around = 2;
+
+/** Only the lines that differ, with two lines around them, and `…` for what is left out. */
+export function shortenDiff(lines: readonly DiffLine[]): string[] {
   const shown = lines.map((_, index) =>
     lines.slice(Math.max(0, index - around), index + around + 1).some(({ sign }) => sign !== ' '),
   );

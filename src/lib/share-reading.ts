@@ -12,7 +12,7 @@ export interface SharedReading<T> {
 }
 
 interface Running<T> {
-  /** By `nowMs`; infinite until it begins. */
+  /** By `performance.now`; infinite until it begins. */
   begunAtMs: number;
   result: Promise<T>;
   waiting: number;
@@ -20,10 +20,7 @@ interface Running<T> {
 }
 
 /** @param read cancelled when no caller waits for it any more */
-export function shareReading<T>(
-  read: (signal: AbortSignal) => Promise<T>,
-  nowMs: () => number = () => performance.now(),
-): SharedReading<T> {
+export function shareReading<T>(read: (signal: AbortSignal) => Promise<T>): SharedReading<T> {
   let last: { begunAtMs: number; value: T } | undefined;
   let current: Running<T> | undefined;
   let next: Running<T> | undefined;
@@ -31,7 +28,7 @@ export function shareReading<T>(
   async function run(running: Running<T>): Promise<T> {
     running.giveUp.signal.throwIfAborted();
     current = running;
-    running.begunAtMs = nowMs();
+    running.begunAtMs = performance.now();
     try {
       const value = await read(running.giveUp.signal);
       last = { begunAtMs: running.begunAtMs, value };
@@ -67,7 +64,7 @@ export function shareReading<T>(
   return {
     async read(maxAgeMs, signal) {
       if (signal.aborted) throw toLeft(signal);
-      const notBeforeMs = nowMs() - maxAgeMs;
+      const notBeforeMs = performance.now() - maxAgeMs;
       if (last !== undefined && last.begunAtMs >= notBeforeMs) return last.value;
       const running = current ?? begin();
       const isNewEnough = running.begunAtMs >= notBeforeMs && !isGivenUp(running);

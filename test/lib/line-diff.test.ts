@@ -24,5 +24,5 @@ it('does so too for texts that are too long to compare line by line', () => {
 it('is shortened to what differs and what stands around it', () => {
   const first = ['1', '2', '3', '4', '5', '6', '7', '8'];
   const second = ['1', '2', '3', '4', 'five', '6', '7', '8'];
-  expect(shortenDiff(diffLines(first, second), 1)).toEqual(['  …', '  4', '- 5', '+ five', '  6', '  …']);
+  expect(shortenDiff(diffLines(first, second))).toEqual(['  …', '  3', '  4', '- 5', '+ five', '  6', '  7', '  …']);
 });

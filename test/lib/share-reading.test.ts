@@ -1,24 +1,22 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { shareReading } from '../../src/lib/share-reading.ts';
 
 const { signal } = new AbortController();
 
 describe('a reading that is shared', () => {
-  let now: number;
   let readings: (PromiseWithResolvers<string> & { signal: AbortSignal })[];
   let shared: ReturnType<typeof shareReading<string>>;
 
   beforeEach(() => {
-    [now, readings] = [1000, []];
-    shared = shareReading(
-      (of) => {
-        const reading = { ...Promise.withResolvers<string>(), signal: of };
-        of.addEventListener('abort', () => reading.reject(of.reason));
-        readings.push(reading);
-        return reading.promise;
-      },
-      () => now,
-    );
+    vi.useFakeTimers({ toFake: ['performance'] });
+    readings = [];
+    shared = shareReading((of) => {
+      const reading = { ...Promise.withResolvers<string>(), signal: of };
+      of.addEventListener('abort', () => reading.reject(of.reason));
+      readings.push(reading);
+      return reading.promise;
+    });
+    return () => vi.useRealTimers();
   });
 
   /** Whatever follows from what has been answered has followed. */
@@ -26,7 +24,7 @@ describe('a reading that is shared', () => {
 
   it('serves all who ask while it waits to begin, one at a time', async () => {
     const first = shared.read(0, signal);
-    now += 1;
+    vi.advanceTimersByTime(1);
     const later = [1, 2, 3, 4].map(() => shared.read(0, signal));
     expect(readings).toHaveLength(1);
     readings[0]?.resolve('early');
@@ -34,7 +32,7 @@ describe('a reading that is shared', () => {
     await settled();
     expect(readings).toHaveLength(2);
     // It began before this one asked.
-    now += 1;
+    vi.advanceTimersByTime(1);
     const latest = shared.read(0, signal);
     readings[1]?.resolve('late');
     expect(await Promise.all(later)).toEqual(Array(4).fill('late'));
@@ -45,11 +43,11 @@ describe('a reading that is shared', () => {
 
   it('serves who may have an older one, by when it began', async () => {
     const first = shared.read(0, signal);
-    now += 400;
+    vi.advanceTimersByTime(400);
     const joined = shared.read(400, signal);
     readings[0]?.resolve('early');
     expect(await Promise.all([first, joined])).toEqual(['early', 'early']);
-    now += 600;
+    vi.advanceTimersByTime(600);
     expect(await shared.read(1000, signal)).toBe('early');
     const newer = shared.read(999, signal);
     expect(readings).toHaveLength(2);
@@ -59,7 +57,7 @@ describe('a reading that is shared', () => {
 
   it('fails for all callers that wait for it, and for none that asks later', async () => {
     const both = [shared.read(0, signal), shared.read(0, signal)];
-    now += 1;
+    vi.advanceTimersByTime(1);
     const later = shared.read(0, signal);
     readings[0]?.reject(new Error('cut off'));
     for (const one of both) await expect(one).rejects.toThrow('cut off');
@@ -85,7 +83,7 @@ describe('a reading that is shared', () => {
 
   it('does not begin for who left before it could', async () => {
     const first = shared.read(0, signal);
-    now += 1;
+    vi.advanceTimersByTime(1);
     const one = new AbortController();
     const later = shared.read(0, one.signal);
     one.abort();
