@@ -1,25 +1,12 @@
-import type { BudgetWarning, Milestone, PaymentType, SandboxContract } from './sandbox-state.ts';
-
-export interface SandboxBudget {
-  contractId: string;
-  paymentType: PaymentType | null;
-  state: 'OK' | BudgetWarning;
-  fundedVolume: number;
-  fundedAmountUsd: number;
-  consumed: { seconds: number; hours: number; labels: number; tasks: number };
-  consumedVolume: number;
-  remainingVolume: number;
-  consumedFraction: number;
-  activeMilestone: Milestone | null;
-  lastUsageAt: string | null;
-}
+import type { Budget } from './platform-answer-schema.ts';
+import type { BudgetWarning, PaymentType, SandboxContract } from './sandbox-state.ts';
 
 const thresholds: readonly { warning: BudgetWarning; fraction: number }[] = [
   { warning: 'LOW', fraction: 0.8 },
   { warning: 'DEPLETED', fraction: 1 },
 ];
 
-export function budgetOf(contract: SandboxContract): SandboxBudget {
+export function budgetOf(contract: SandboxContract): Budget {
   const { paymentType } = contract.job;
   const consumed = sumUsage(contract);
   const fundedVolume = sum(contract.milestones.map(({ volume }) => volume));
@@ -42,7 +29,7 @@ export function budgetOf(contract: SandboxContract): SandboxBudget {
 }
 
 /** The thresholds that this usage reached, without those that were announced since the last funding. */
-export function planWarnings(before: SandboxBudget, after: SandboxBudget, contract: SandboxContract): BudgetWarning[] {
+export function planWarnings(before: Budget, after: Budget, contract: SandboxContract): BudgetWarning[] {
   return thresholds
     .filter(
       ({ warning, fraction }) =>
@@ -55,7 +42,7 @@ function isMetered(paymentType: PaymentType | null): paymentType is Exclude<Paym
   return paymentType !== null && paymentType !== 'FIXED_PRICE';
 }
 
-function sumUsage(contract: SandboxContract): SandboxBudget['consumed'] {
+function sumUsage(contract: SandboxContract): Budget['consumed'] {
   const days = [...contract.usage.values()];
   const seconds = sum(days.map(({ totalSeconds }) => totalSeconds));
   return {

@@ -1,14 +1,41 @@
 import { AppError } from '../domain/errors.ts';
 import { budgetOf } from './budget.ts';
+import { Budget, ContractPage, Contracts, Participants } from './platform-answer-schema.ts';
 import { ContractQuery, parseRequest } from './platform-request-schema.ts';
 import { findLinkedContract, type PlatformCall, type PlatformRoute } from './platform-route.ts';
 import { toListedContract, toParticipant } from './public-shapes.ts';
 import { linksOfInstall, type SandboxContract } from './sandbox-state.ts';
 
 export const contractRoutes: PlatformRoute[] = [
-  { method: 'get', path: '/contracts', scope: 'contracts:read', answer: listContracts },
-  { method: 'get', path: '/contracts/{id}/participants', scope: 'participants:read', answer: listParticipants },
-  { method: 'get', path: '/contracts/{id}/budget', scope: 'contracts:read', answer: readBudget },
+  {
+    method: 'get',
+    path: '/contracts',
+    scopes: ['contracts:read'],
+    operationId: 'listContracts',
+    summary: 'Contracts on linked jobs, newest first',
+    query: ContractQuery,
+    answer: Contracts,
+    page: ContractPage,
+    run: listContracts,
+  },
+  {
+    method: 'get',
+    path: '/contracts/{id}/participants',
+    scopes: ['participants:read'],
+    operationId: 'listParticipants',
+    summary: 'Those who work on a contract',
+    answer: Participants,
+    run: listParticipants,
+  },
+  {
+    method: 'get',
+    path: '/contracts/{id}/budget',
+    scopes: ['contracts:read'],
+    operationId: 'getBudget',
+    summary: 'What is funded and consumed',
+    answer: Budget,
+    run: (call) => budgetOf(findLinkedContract(call)),
+  },
 ];
 
 function listContracts(call: PlatformCall) {
@@ -50,8 +77,4 @@ function listParticipants(call: PlatformCall) {
     contractId: contract.id,
     participants: contract.participants.map((trainer) => toParticipant(call.install, trainer)),
   };
-}
-
-function readBudget(call: PlatformCall) {
-  return budgetOf(findLinkedContract(call));
 }

@@ -1,11 +1,11 @@
 import { AppError } from '../domain/errors.ts';
-import { employerRoutes } from './employer/employer-router.ts';
+import { operationOf } from './api-route.ts';
+import { employerRoutes } from './employer/employer-api.ts';
 import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
 import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
+import { platformRoutes } from './platform-api.ts';
 import { parseRequest } from './platform-request-schema.ts';
-import { operationOf } from './platform-route.ts';
-import { platformRoutes } from './platform-router.ts';
 
 export interface FaultsInForce {
   /** Null for all installs. */

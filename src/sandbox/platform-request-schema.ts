@@ -77,6 +77,8 @@ export const UsageReport = z.object({
 export type UsageReport = z.infer<typeof UsageReport>;
 
 export type RequestSchema<T> = z.ZodType<T>;
+export type QuerySchema = z.ZodObject;
+export type AnswerSchema = z.ZodObject;
 
 /** @throws Refusal `invalid` that names each error with its path */
 export function parseRequest<T>(schema: RequestSchema<T>, input: unknown): T {

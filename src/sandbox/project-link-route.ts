@@ -1,4 +1,5 @@
 import { AppError } from '../domain/errors.ts';
+import { DeletedProjectLink, OneProjectLink, ProjectLinks } from './platform-answer-schema.ts';
 import { CreateProjectLink, parseRequest } from './platform-request-schema.ts';
 import type { PlatformCall, PlatformRoute } from './platform-route.ts';
 import { createLink, deleteLink } from './project-links.ts';
@@ -8,10 +9,45 @@ import { linksOfInstall, type SandboxLink } from './sandbox-state.ts';
 const one = (link: SandboxLink) => ({ projectLink: toPublicLink(link) });
 
 export const projectLinkRoutes: PlatformRoute[] = [
-  { method: 'post', path: '/project-links', scope: 'project-links:write', status: 201, answer: postLink },
-  { method: 'get', path: '/project-links', scope: 'project-links:read', answer: listLinks },
-  { method: 'get', path: '/project-links/{id}', scope: 'project-links:read', answer: (call) => one(findLink(call)) },
-  { method: 'delete', path: '/project-links/{id}', scope: 'project-links:write', answer: removeLink },
+  {
+    method: 'get',
+    path: '/project-links',
+    scopes: ['project-links:read'],
+    operationId: 'listProjectLinks',
+    summary: 'All links, newest first',
+    answer: ProjectLinks,
+    run: listLinks,
+  },
+  {
+    method: 'post',
+    path: '/project-links',
+    scopes: ['project-links:write'],
+    operationId: 'createProjectLink',
+    summary: 'Link a project to a job',
+    body: CreateProjectLink,
+    status: 201,
+    answer: OneProjectLink,
+    refusals: [404, 409],
+    run: postLink,
+  },
+  {
+    method: 'get',
+    path: '/project-links/{id}',
+    scopes: ['project-links:read'],
+    operationId: 'getProjectLink',
+    summary: 'One link',
+    answer: OneProjectLink,
+    run: (call) => one(findLink(call)),
+  },
+  {
+    method: 'delete',
+    path: '/project-links/{id}',
+    scopes: ['project-links:write'],
+    operationId: 'deleteProjectLink',
+    summary: 'Delete a link for good',
+    answer: DeletedProjectLink,
+    run: removeLink,
+  },
 ];
 
 function postLink({ marketplace, install, body }: PlatformCall) {

@@ -5,15 +5,16 @@
  * same mistake.
  */
 import { randomUUID } from 'node:crypto';
-import express, { type Express } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
 import { AppError } from '../domain/errors.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { createHttpServer, type HttpServer } from '../lib/http-server.ts';
+import { createApiRouter } from './api-router.ts';
 import { createControlRouter } from './control-router.ts';
 import { type Control, createControl } from './controls.ts';
 import { createDeliverEvent } from './deliver-event.ts';
 import { createDispatcher } from './dispatcher.ts';
-import { createEmployerRouter } from './employer/employer-router.ts';
+import { admitAccount, employerRoutes } from './employer/employer-api.ts';
 import { createRaiseFeed } from './employer/raise-feed.ts';
 import { answerError } from './error-response.ts';
 import { createDeliveryFaults } from './faults/delivery-faults.ts';
@@ -21,7 +22,8 @@ import { createFaultDice } from './faults/fault-dice.ts';
 import type { WantedFaults } from './faults/faults-schema.ts';
 import { createIds } from './ids.ts';
 import type { Marketplace } from './marketplace.ts';
-import { createPlatformRouter } from './platform-router.ts';
+import { describeEmployerApi, describePlatformApi } from './openapi.ts';
+import { admitInstall, platformRoutes } from './platform-api.ts';
 import { createRaiseEvents } from './raise-events.ts';
 import { createSandboxState } from './sandbox-state.ts';
 import { createSendDelivery, type HeaderPrefix } from './send-delivery.ts';
@@ -99,14 +101,22 @@ function createApp(marketplace: Marketplace): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', 'simple');
-  app.use(platformPath, createPlatformRouter(marketplace));
-  app.use(employerPath, createEmployerRouter(marketplace));
+  const platformApi = { routes: platformRoutes, admit: admitInstall, describe: describePlatformApi };
+  const employerApi = { routes: employerRoutes, admit: admitAccount, describe: describeEmployerApi };
+  app.use(platformPath, createApiRouter(marketplace, platformApi), refuseUnknown('The platform API'));
+  app.use(employerPath, createApiRouter(marketplace, employerApi), refuseUnknown('The API'));
   app.use('/sandbox', createControlRouter(marketplace));
   app.use(() => {
     throw new AppError('not_found', `The platform API is at ${platformPath}, the API for employers at ${employerPath}`);
   });
   app.use(answerError);
   return app;
+}
+
+function refuseUnknown(api: string): RequestHandler {
+  return () => {
+    throw new AppError('not_found', `${api} has no such operation`);
+  };
 }
 
 function createMarketplace(options: SandboxOptions): Marketplace {

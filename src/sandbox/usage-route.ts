@@ -1,9 +1,10 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
-import { budgetOf, planWarnings, type SandboxBudget } from './budget.ts';
+import { budgetOf, planWarnings } from './budget.ts';
 import { tellBudget } from './employer/tell-account.ts';
 import type { Marketplace } from './marketplace.ts';
 import { toMilestoneOccurrences } from './occurrences.ts';
+import { type Budget, ReportedUsage } from './platform-answer-schema.ts';
 import { parseRequest, UsageReport } from './platform-request-schema.ts';
 import { findLinkedContract, type PlatformCall, type PlatformRoute } from './platform-route.ts';
 import type { SandboxContract, WorkTotals } from './sandbox-state.ts';
@@ -11,8 +12,13 @@ import type { SandboxContract, WorkTotals } from './sandbox-state.ts';
 export const usageRoute: PlatformRoute = {
   method: 'post',
   path: '/contracts/{id}/usage',
-  scope: 'usage:write',
-  answer: reportUsage,
+  scopes: ['usage:write'],
+  operationId: 'reportUsage',
+  summary: 'Totals per worker and day',
+  body: UsageReport,
+  answer: ReportedUsage,
+  refusals: [409],
+  run: reportUsage,
 };
 
 type UsageEntry = UsageReport['entries'][number];
@@ -57,7 +63,7 @@ function storeTotals(contract: SandboxContract, key: string, entry: UsageEntry):
   contract.usage.set(key, totals);
 }
 
-function warnOfBudget(marketplace: Marketplace, contract: SandboxContract, before: SandboxBudget): void {
+function warnOfBudget(marketplace: Marketplace, contract: SandboxContract, before: Budget): void {
   const eventTypeOf = {
     LOW: 'milestone.budget_low',
     DEPLETED: 'milestone.budget_depleted',

@@ -1,21 +1,75 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import { closePending, disableEndpoint, enableEndpoint, redeliveryWaitMs, reopen } from './delivery-rules.ts';
+import { CreatedEndpoint, DeletedEndpoint, Endpoints, OneEndpoint, Redelivery } from './platform-answer-schema.ts';
 import { CreateWebhookEndpoint, parseRequest, Redeliver, UpdateWebhookEndpoint } from './platform-request-schema.ts';
 import type { PlatformCall, PlatformRoute } from './platform-route.ts';
 import { toPublicEndpoint } from './public-shapes.ts';
 import { deliveriesOfEndpoint, endpointsOfInstall, type SandboxEndpoint } from './sandbox-state.ts';
 
-const scope = 'webhooks:manage';
+const scopes = ['webhooks:manage'];
 const one = (endpoint: SandboxEndpoint) => ({ webhookEndpoint: toPublicEndpoint(endpoint) });
 
 export const webhookEndpointRoutes: PlatformRoute[] = [
-  { method: 'post', path: '/webhook-endpoints', scope, status: 201, answer: createEndpoint },
-  { method: 'get', path: '/webhook-endpoints', scope, answer: listEndpoints },
-  { method: 'get', path: '/webhook-endpoints/{id}', scope, answer: (call) => one(findEndpoint(call)) },
-  { method: 'patch', path: '/webhook-endpoints/{id}', scope, answer: updateEndpoint },
-  { method: 'delete', path: '/webhook-endpoints/{id}', scope, answer: deleteEndpoint },
-  { method: 'post', path: '/webhook-endpoints/{id}/redeliver', scope, answer: redeliver },
+  {
+    method: 'get',
+    path: '/webhook-endpoints',
+    scopes,
+    operationId: 'listWebhookEndpoints',
+    summary: 'All endpoints of the install',
+    answer: Endpoints,
+    run: listEndpoints,
+  },
+  {
+    method: 'post',
+    path: '/webhook-endpoints',
+    scopes,
+    operationId: 'createWebhookEndpoint',
+    summary: 'Register; the secret is shown once',
+    body: CreateWebhookEndpoint,
+    status: 201,
+    answer: CreatedEndpoint,
+    refusals: [409],
+    run: createEndpoint,
+  },
+  {
+    method: 'get',
+    path: '/webhook-endpoints/{id}',
+    scopes,
+    operationId: 'getWebhookEndpoint',
+    summary: 'One endpoint',
+    answer: OneEndpoint,
+    run: (call) => one(findEndpoint(call)),
+  },
+  {
+    method: 'patch',
+    path: '/webhook-endpoints/{id}',
+    scopes,
+    operationId: 'updateWebhookEndpoint',
+    summary: 'Change or re-enable',
+    body: UpdateWebhookEndpoint,
+    answer: OneEndpoint,
+    run: updateEndpoint,
+  },
+  {
+    method: 'delete',
+    path: '/webhook-endpoints/{id}',
+    scopes,
+    operationId: 'deleteWebhookEndpoint',
+    summary: 'Delete; pending ones are discarded',
+    answer: DeletedEndpoint,
+    run: deleteEndpoint,
+  },
+  {
+    method: 'post',
+    path: '/webhook-endpoints/{id}/redeliver',
+    scopes,
+    operationId: 'redeliver',
+    summary: 'Queue all FAILED deliveries again, or one',
+    body: Redeliver,
+    answer: Redelivery,
+    run: redeliver,
+  },
 ];
 
 function createEndpoint({ marketplace, install, body }: PlatformCall) {

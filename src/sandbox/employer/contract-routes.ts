@@ -1,48 +1,81 @@
 import { AppError } from '../../domain/errors.ts';
+import { isGranted } from '../api-route.ts';
 import { budgetOf } from '../budget.ts';
 import { endContract } from '../contract-control.ts';
 import { Refusal } from '../error-response.ts';
 import type { Milestone, SandboxContract } from '../sandbox-state.ts';
 import type { Approval } from './account.ts';
 import { expireApprovals, requestEnd } from './account-control.ts';
-import { ContractsOfJob, MemberQuery } from './employer-request-schema.ts';
 import {
-  type Answered,
+  ContractPage,
+  Contracts,
+  EndedContract,
+  Jobs,
+  Membership,
+  OneApproval,
+  OneContract,
+  Payments,
+  RequestedApproval,
+} from './employer-answer-schema.ts';
+import { ContractsOfJob, MemberQuery, PageQuery } from './employer-request-schema.ts';
+import {
   type EmployerCall,
   type EmployerRoute,
   findContract,
-  isGranted,
   parseFields,
   requireJob,
+  toPage,
 } from './employer-route.ts';
 import { accountOf } from './find-account.ts';
 
-/** Contracts, their end, and who is on them (spec: part A section 4.6, part B section 4.2). */
+/** Jobs, contracts, their end, who is on them, and what must be paid (spec: part A, part B section 4.2). */
 export const contractRoutes: readonly EmployerRoute[] = [
-  { method: 'get', path: '/contracts', scopes: ['payments:read'], answer: listContracts },
-  { method: 'get', path: '/contracts/{id}', scopes: ['payments:read'], answer: readContract },
+  { method: 'get', path: '/jobs/mine', scopes: ['jobs:read'], query: PageQuery, answer: Jobs, run: listJobs },
+  {
+    method: 'get',
+    path: '/contracts',
+    scopes: ['payments:read'],
+    query: ContractsOfJob,
+    answer: Contracts,
+    page: ContractPage,
+    run: listContracts,
+  },
+  { method: 'get', path: '/contracts/{id}', scopes: ['payments:read'], answer: OneContract, run: readContract },
   {
     method: 'post',
     path: '/contracts/{id}/end',
     scopes: ['payments:write'],
     feature: 'public_api_payments_write',
     needsClaim: true,
-    answer: end,
+    answer: EndedContract,
+    accepted: RequestedApproval,
+    run: end,
   },
-  { method: 'get', path: '/approvals/{id}', scopes: ['payments:read'], answer: readApproval },
+  { method: 'get', path: '/approvals/{id}', scopes: ['payments:read'], answer: OneApproval, run: readApproval },
+  { method: 'get', path: '/payments/pending', scopes: ['payments:read'], answer: Payments, run: listPayments },
   {
     method: 'get',
     path: '/messaging/management/messaging_management.members.get',
     scopes: ['messages:read'],
     needsClaim: true,
-    answer: readMember,
+    query: MemberQuery,
+    answer: Membership,
+    run: readMember,
   },
 ];
+
+/** Newest first. Their shape is assumed: the specification does not show it. */
+function listJobs(call: EmployerCall) {
+  const { marketplace, account } = call;
+  const jobs = [...marketplace.state.jobs.values()].filter(({ organizationId }) => organizationId === account.id);
+  const { items, nextCursor } = toPage(call, jobs.reverse());
+  return { jobs: items.map(({ id, title, paymentType }) => ({ id, title, paymentType, status: 'OPEN' })), nextCursor };
+}
 
 /** With cursors only where the marketplace is made to have them. */
 const pageSize = 50;
 
-function listContracts(call: EmployerCall): Answered {
+function listContracts(call: EmployerCall) {
   const { marketplace, account, query } = call;
   const { jobId, status, cursor } = parseFields(ContractsOfJob, query);
   if (jobId !== undefined) requireJob(call, jobId);
@@ -50,17 +83,17 @@ function listContracts(call: EmployerCall): Answered {
     .filter((one) => accountOf(marketplace.state, one) === account)
     .filter((one) => (jobId === undefined || one.job.id === jobId) && (status === undefined || one.status === status))
     .reverse();
-  if (!marketplace.hasCursors) return { body: { contracts: found.map(toEntry) } };
+  if (!marketplace.hasCursors) return { contracts: found.map(toEntry) };
   const first = cursor === undefined ? 0 : Number(cursor);
   const next = first + pageSize;
   const contracts = found.slice(first, next).map(toEntry);
-  return { body: { contracts, nextCursor: next < found.length ? String(next) : null } };
+  return { contracts, nextCursor: next < found.length ? String(next) : null };
 }
 
-function readContract(call: EmployerCall): Answered {
+function readContract(call: EmployerCall) {
   const contract = findContract(call, call.id);
   const jobDmConversationId = conversationOf(contract);
-  return { body: { contract: { ...toEntry(contract), jobDmConversationId, budget: budgetOf(contract) } } };
+  return { contract: { ...toEntry(contract), jobDmConversationId, budget: budgetOf(contract) } };
 }
 
 /** The conversation begins with the hire. */
@@ -102,7 +135,7 @@ function toMilestone(milestone: Milestone, index: number) {
   return { ...milestone, ...unknown, milestoneNumber: index + 1, pendingApproval: false, needsReview: false };
 }
 
-function end(call: EmployerCall): Answered {
+function end(call: EmployerCall) {
   const { marketplace, account } = call;
   const contract = findContract(call, call.id);
   const { id: contractId, job } = contract;
@@ -111,17 +144,17 @@ function end(call: EmployerCall): Answered {
   }
   if (contract.milestones.some(({ status }) => status === 'ACTIVE_FUNDED')) {
     const approval = requestEnd(marketplace, account, { contractId, jobId: job.id });
-    return { status: 202, body: { approval: toRecord(approval), message: 'A person must confirm the end.' } };
+    return { approval: toRecord(approval), message: 'A person must confirm the end.' };
   }
   // No event says this: only the list of contracts shows it.
   endContract(marketplace, contractId);
-  return { body: { ok: true, contractId, status: 'ended' } };
+  return { ok: true, contractId, status: 'ended' };
 }
 
-function readApproval({ marketplace, account, id }: EmployerCall): Answered {
+function readApproval({ marketplace, account, id }: EmployerCall) {
   expireApprovals(marketplace, account);
   const approval = account.approvals.find((one) => one.id === id);
-  if (approval !== undefined) return { body: { approval: toRecord(approval) } };
+  if (approval !== undefined) return { approval: toRecord(approval) };
   throw new Refusal('not_found', 'There is no such approval', { resource: 'approvals', approvalId: id });
 }
 
@@ -136,7 +169,22 @@ function toRecord(approval: Approval) {
   };
 }
 
-function readMember(call: EmployerCall): Answered {
+/** Invoices that wait for a person, newest first (spec: part A sections 2.7 and 4.7). */
+function listPayments({ marketplace: { state }, account }: EmployerCall) {
+  const payments = account.payments.map(({ contractId, ...payment }) => {
+    const job = state.contracts.get(contractId)?.job;
+    return {
+      ...payment,
+      invoiceKind: payment.status === 'PENDING_FUNDING' ? 'FUNDING' : 'PAYOUT',
+      viewerRole: 'EMPLOYER',
+      job: { id: job?.id ?? null, title: job?.title ?? null },
+      milestone: { id: null, name: null },
+    };
+  });
+  return { payments: payments.reverse() };
+}
+
+function readMember(call: EmployerCall) {
   const { state } = call.marketplace;
   const { conversationId, contractId, includeWorkEmail } = parseFields(MemberQuery, call.query);
   const contract = state.contracts.get(conversationId.replace(/^dm_/, ''));
@@ -144,20 +192,10 @@ function readMember(call: EmployerCall): Answered {
     throw new AppError('not_found', 'There is no such conversation');
   }
   const [trainer] = contract.participants;
-  if (contract.id !== contractId || trainer === undefined) return { body: { membership: 'none' } };
+  if (contract.id !== contractId || trainer === undefined) return { membership: 'none' };
   const { opentrainUserId: userId, displayName, workEmail } = trainer;
-  const isAsked = includeWorkEmail === true && isGranted(call.token, 'participant_work_email:read');
+  const isAsked = includeWorkEmail === true && isGranted(call.token.scopes, 'participant_work_email:read');
   const mayShow = isAsked && !state.unsharedWorkEmails.has(userId);
-  return {
-    body: {
-      membership: {
-        userId,
-        contractId,
-        displayName,
-        role: 'FREELANCER',
-        // Assumed: null is an address that is shared and does not exist yet.
-        ...(mayShow && { workEmail }),
-      },
-    },
-  };
+  // Assumed: null is an address that is shared and does not exist yet.
+  return { membership: { userId, contractId, displayName, role: 'FREELANCER', ...(mayShow && { workEmail }) } };
 }

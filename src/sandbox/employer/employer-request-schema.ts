@@ -1,8 +1,18 @@
 import { z } from 'zod';
 import { EndpointUrl } from '../platform-request-schema.ts';
 import { employerEventTypes } from './account.ts';
+import { audiences } from './manual.ts';
 
-/** The requests of the employers' API (spec: part A sections 4.2, 4.6, 4.9 and 4.10). Unknown keys are ignored. */
+/** The requests of the employers' API (spec: part A section 4, part B section 4.1). Unknown keys are ignored. */
+
+const WholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number);
+const ListCursor = z.string().regex(/^\d+$/, 'not one that this listing returned');
+
+/** Assumed: the sizes of pages are not documented. */
+export const PageQuery = z.object({
+  cursor: ListCursor.default('0').transform(Number).pipe(z.int()),
+  limit: WholeNumber.pipe(z.int().min(1).max(100)).default(25),
+});
 
 export const NewToken = z.object({
   name: z.string().min(1).max(120).default('API token'),
@@ -13,17 +23,7 @@ export const NewToken = z.object({
 export const ContractsOfJob = z.object({
   jobId: z.string().optional(),
   status: z.enum(['active', 'ended']).optional(),
-  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').optional(),
-});
-
-export const JobsQuery = z.object({
-  cursor: z.string().regex(/^\d+$/, 'not one that this listing returned').default('0').transform(Number).pipe(z.int()),
-  limit: z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .default('25')
-    .transform(Number)
-    .pipe(z.int().min(1).max(100)),
+  cursor: ListCursor.optional(),
 });
 
 export const MemberQuery = z.object({
@@ -46,10 +46,13 @@ export const NewWebhook = z.object({
 
 export const UpdatesQuery = z.object({
   cursor: z.string().regex(/^\d+$/, 'must be the id of an event').optional(),
-  limit: z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(200))
-    .default(50),
+  limit: WholeNumber.pipe(z.int().min(1).max(200)).default(50),
+});
+
+export const ManifestQuery = z.object({ audience: z.enum(audiences).optional() });
+
+export const ContentQuery = z.object({
+  /** The draft by default. */
+  revision: WholeNumber.pipe(z.int()).optional(),
+  format: z.enum(['json', 'html', 'markdown']).default('json'),
 });

@@ -1,45 +1,23 @@
 import { AppError } from '../../domain/errors.ts';
+import type { ApiCall, ApiCaller, ApiRoute } from '../api-route.ts';
 import { Refusal } from '../error-response.ts';
-import type { Marketplace } from '../marketplace.ts';
 import type { RequestSchema } from '../platform-request-schema.ts';
-import type { PlatformRoute } from '../platform-route.ts';
 import type { SandboxContract } from '../sandbox-state.ts';
-import type { EmployerScope, PersonalToken, SandboxAccount } from './account.ts';
+import type { PersonalToken, SandboxAccount } from './account.ts';
+import { PageQuery } from './employer-request-schema.ts';
 import { accountOf } from './find-account.ts';
 
-/** A call whose token and scope are valid. */
-export interface EmployerCall {
-  marketplace: Marketplace;
+export interface EmployerCaller extends ApiCaller {
   account: SandboxAccount;
   token: PersonalToken;
-  /** The `{id}` of the path; empty if it has none. */
-  id: string;
-  /** The `{number}` of the path; empty if it has none. */
-  number: string;
-  query: unknown;
-  body: unknown;
 }
+export type EmployerCall = ApiCall & EmployerCaller;
 
-/** One operation of the employers' API. */
-export interface EmployerRoute extends Pick<PlatformRoute, 'method' | 'path'> {
-  /** One of these is needed; any valid token is enough without. */
-  scopes?: readonly EmployerScope[];
+export interface EmployerRoute extends ApiRoute<EmployerCaller> {
   /** What must be on for the account. */
   feature?: string;
   /** Whether a person must have claimed the account. */
   needsClaim?: true;
-  /** @throws AppError @returns the answer, which is sent with 200 unless it says otherwise */
-  answer: (call: EmployerCall) => Answered;
-}
-
-export interface Answered {
-  status?: number;
-  body: object;
-}
-
-/** `write` includes `read` of the same family. */
-export function isGranted({ scopes }: Pick<PersonalToken, 'scopes'>, scope: EmployerScope): boolean {
-  return scopes.some((held) => held === scope || held.replace(/:write$/, ':read') === scope);
 }
 
 export function findContract({ marketplace: { state }, account }: EmployerCall, contractId: string): SandboxContract {
@@ -62,4 +40,10 @@ export function requireJob({ marketplace: { state }, account }: EmployerCall, jo
   const job = state.jobs.get(jobId);
   if (job === undefined) throw new Refusal('not_found', 'There is no such job', { resource: 'jobs', jobId });
   if (job.organizationId !== account.id) throw new AppError('forbidden', "The job is another account's");
+}
+
+export function toPage<T>({ query }: EmployerCall, all: readonly T[]): { items: T[]; nextCursor: string | null } {
+  const { cursor: first, limit } = parseFields(PageQuery, query);
+  const next = first + limit;
+  return { items: all.slice(first, next), nextCursor: next < all.length ? String(next) : null };
 }

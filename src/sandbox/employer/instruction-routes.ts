@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../error-response.ts';
-import { type Answered, type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
-import { InstructionsQuery, ManifestQuery, PageQuery } from './instruction-request-schema.ts';
+import { Manifest, Manuals, OneManual, OnePage, Publications, Workspaces } from './employer-answer-schema.ts';
+import { ContentQuery, ManifestQuery, PageQuery } from './employer-request-schema.ts';
+import { type EmployerCall, type EmployerRoute, parseFields, toPage } from './employer-route.ts';
 import type { Manual, ManualPage, PageRevision, Publication } from './manual.ts';
 
 const needs = { method: 'get', scopes: ['instructions:read'] } as const;
@@ -11,54 +12,67 @@ const needs = { method: 'get', scopes: ['instructions:read'] } as const;
  * lists, the manifest, and the record of a page; a page answers its canonical JSON alone, whatever format is asked for.
  */
 export const instructionRoutes: readonly EmployerRoute[] = [
-  { ...needs, path: '/instructions/workspaces', answer: listWorkspaces },
-  { ...needs, path: '/instructions/workspaces/{id}/manuals', answer: listManuals },
+  { ...needs, path: '/instructions/workspaces', query: PageQuery, answer: Workspaces, run: listWorkspaces },
+  { ...needs, path: '/instructions/workspaces/{id}/manuals', query: PageQuery, answer: Manuals, run: listManuals },
   {
     ...needs,
     path: '/instructions/manuals/{id}',
-    answer: (call) => ({ body: { manual: toManual(findManual(call)) } }),
+    answer: OneManual,
+    run: (call) => ({ manual: toManual(findManual(call)) }),
   },
-  { ...needs, path: '/instructions/manuals/{id}/publications', answer: listPublications },
-  { ...needs, path: '/instructions/manuals/{id}/publications/{number}/manifest', answer: readManifest },
-  { ...needs, path: '/instructions/pages/{id}', answer: readPage },
+  {
+    ...needs,
+    path: '/instructions/manuals/{id}/publications',
+    query: PageQuery,
+    answer: Publications,
+    run: listPublications,
+  },
+  {
+    ...needs,
+    path: '/instructions/manuals/{id}/publications/{number}/manifest',
+    query: ManifestQuery,
+    answer: Manifest,
+    run: readManifest,
+  },
+  { ...needs, path: '/instructions/pages/{id}', query: ContentQuery, answer: OnePage, run: readPage },
 ];
 
-function listWorkspaces(call: EmployerCall): Answered {
+function listWorkspaces(call: EmployerCall) {
   const { items, nextCursor } = toPage(call, [{ id: workspaceOf(call), name: 'Instructions' }]);
-  return { body: { workspaces: items, nextCursor } };
+  return { workspaces: items, nextCursor };
 }
 
-function listManuals(call: EmployerCall): Answered {
+function listManuals(call: EmployerCall) {
   const workspaceId = workspaceOf(call);
   if (call.id !== workspaceId) refuse('workspaces', { workspaceId: call.id });
   const { items, nextCursor } = toPage(call, call.account.manuals.map(toManual));
-  return { body: { manuals: items, nextCursor } };
+  return { manuals: items, nextCursor };
 }
 
 /** Newest first. */
-function listPublications(call: EmployerCall): Answered {
+function listPublications(call: EmployerCall) {
   const { items, nextCursor } = toPage(call, findManual(call).publications.map(toPublication).reverse());
-  return { body: { publications: items, nextCursor } };
+  return { publications: items, nextCursor };
 }
 
-function readManifest(call: EmployerCall): Answered {
+function readManifest(call: EmployerCall) {
   const manual = findManual(call);
   const { audience: asked } = parseFields(ManifestQuery, call.query);
   const found = manual.publications.find(({ publicationNumber }) => String(publicationNumber) === call.number);
   if (found === undefined) return refuse('publications', { manualId: manual.id, publicationNumber: call.number });
   const { publicationNumber, revisionNumber, pages } = found;
   const shown = pages.filter(({ page }) => asked === undefined || page.audience === asked);
-  return { body: { publicationNumber, revisionNumber, pages: shown.map(toManifestPage) } };
+  return { publicationNumber, revisionNumber, pages: shown.map(toManifestPage) };
 }
 
-function readPage({ account, id, query }: EmployerCall): Answered {
+function readPage({ account, id, query }: EmployerCall) {
   const page = account.manuals.flatMap(({ pages }) => pages).find((one) => one.id === id);
   if (page === undefined) return refuse('pages', { pageId: id });
-  const { revision = page.revisions.length } = parseFields(PageQuery, query);
+  const { revision = page.revisions.length } = parseFields(ContentQuery, query);
   const found = page.revisions[revision - 1];
   if (found === undefined) return refuse('pages', { pageId: id, revision });
   const { title, content } = found;
-  return { body: { page: { pageId: id, title, revision, checksum: checksumOf(found), content } } };
+  return { page: { pageId: id, title, revision, checksum: checksumOf(found), content } };
 }
 
 function workspaceOf({ account }: EmployerCall): string {
@@ -88,12 +102,6 @@ function checksumOf({ title, content }: PageRevision): string {
   return createHash('sha256')
     .update(JSON.stringify([title, content]))
     .digest('hex');
-}
-
-function toPage<T>({ query }: EmployerCall, all: readonly T[]): { items: T[]; nextCursor: string | null } {
-  const { cursor: first, limit } = parseFields(InstructionsQuery, query);
-  const next = first + limit;
-  return { items: all.slice(first, next), nextCursor: next < all.length ? String(next) : null };
 }
 
 /** What is another account's does not exist either. */

@@ -1,5 +1,6 @@
-import { budgetOf, type SandboxBudget } from '../budget.ts';
+import { budgetOf } from '../budget.ts';
 import type { Marketplace } from '../marketplace.ts';
+import type { Budget } from '../platform-answer-schema.ts';
 import type { Milestone, SandboxContract } from '../sandbox-state.ts';
 import { accountOf } from './find-account.ts';
 
@@ -18,7 +19,7 @@ export function tellMilestone(
 }
 
 /** @param before the budget before the change that may have changed its state */
-export function tellBudget({ state, raiseFeed }: Marketplace, contract: SandboxContract, before: SandboxBudget): void {
+export function tellBudget({ state, raiseFeed }: Marketplace, contract: SandboxContract, before: Budget): void {
   const account = accountOf(state, contract);
   const { paymentType, fundedVolume, consumedVolume, remainingVolume, consumedFraction, ...budget } =
     budgetOf(contract);

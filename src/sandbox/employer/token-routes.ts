@@ -1,25 +1,31 @@
 import { toInstant } from '../../lib/clock.ts';
+import { isGranted } from '../api-route.ts';
 import { Refusal } from '../error-response.ts';
 import { type EmployerScope, employerScopes, type PersonalToken, type SandboxAccount } from './account.ts';
 import { addToken } from './account-control.ts';
+import { CreatedToken, CurrentAccount, RevokedToken, Tokens } from './employer-answer-schema.ts';
 import { NewToken } from './employer-request-schema.ts';
-import { type Answered, type EmployerCall, type EmployerRoute, isGranted, parseFields } from './employer-route.ts';
+import { type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
 
 /** Tokens and the account (spec: part A sections 4.2 and 4.3). They need no scope, and no claim. */
 export const tokenRoutes: readonly EmployerRoute[] = [
-  { method: 'get', path: '/auth/me', answer: readAccount },
+  { method: 'get', path: '/auth/me', answer: CurrentAccount, run: readAccount },
+  { method: 'get', path: '/tokens', answer: Tokens, run: listTokens },
   {
-    method: 'get',
+    method: 'post',
     path: '/tokens',
-    answer: ({ account }) => ({ body: { tokens: account.tokens.map((one) => toRecord(account, one)) } }),
+    body: NewToken,
+    isBodyOptional: true,
+    status: 201,
+    answer: CreatedToken,
+    run: createToken,
   },
-  { method: 'post', path: '/tokens', answer: createToken },
-  { method: 'delete', path: '/tokens/{id}', answer: revokeToken },
+  { method: 'delete', path: '/tokens/{id}', answer: RevokedToken, run: revokeToken },
 ];
 
 const tokensPerAccount = 25;
 
-function readAccount({ account, token }: EmployerCall): Answered {
+function readAccount({ account, token }: EmployerCall) {
   const actor = {
     userId: account.ownerUserId,
     email: 'employer@example.com',
@@ -29,27 +35,29 @@ function readAccount({ account, token }: EmployerCall): Answered {
     userType: 'EMPLOYER',
   };
   return {
-    body: {
-      actor,
-      token: { id: token.id, label: token.name, scopes: token.scopes, ownerOrganizationId: account.id },
-      account: {
-        kind: 'employer_organization',
-        organizationId: account.id,
-        ownerUserId: account.ownerUserId,
-        memberRole: 'OWNER',
-      },
+    actor,
+    token: { id: token.id, label: token.name, scopes: token.scopes, ownerOrganizationId: account.id },
+    account: {
+      kind: 'employer_organization',
+      organizationId: account.id,
+      ownerUserId: account.ownerUserId,
+      memberRole: 'OWNER',
     },
   };
 }
 
-function createToken({ marketplace, account, token, body }: EmployerCall): Answered {
+function listTokens({ account }: EmployerCall) {
+  return { tokens: account.tokens.map((one) => toRecord(account, one)) };
+}
+
+function createToken({ marketplace, account, token, body }: EmployerCall) {
   const { name, scopes = token.scopes, expiresAt = null } = parseFields(NewToken, body ?? {});
   const unknownScopes = scopes.filter((scope) => !(employerScopes as readonly string[]).includes(scope));
   if (unknownScopes.length > 0) {
     throw new Refusal('invalid', 'Unknown scopes', { unknownScopes, supportedScopes: employerScopes });
   }
   const wanted = scopes as EmployerScope[];
-  const escalatedScopes = wanted.filter((scope) => !isGranted(token, scope));
+  const escalatedScopes = wanted.filter((scope) => !isGranted(token.scopes, scope));
   if (escalatedScopes.length > 0) {
     const details = { requestedScopes: wanted, grantedScopes: token.scopes, escalatedScopes };
     throw new Refusal('forbidden', 'A token never has more scopes than the one that creates it', details);
@@ -62,14 +70,14 @@ function createToken({ marketplace, account, token, body }: EmployerCall): Answe
     throw new Refusal('conflict', `The account has ${tokensPerAccount} active tokens`, { limit: tokensPerAccount });
   }
   const made = addToken(marketplace, account, { name, scopes: wanted, expiresAt });
-  return { status: 201, body: { token: made.value, tokenType: 'bearer', metadata: toRecord(account, made) } };
+  return { token: made.value, tokenType: 'bearer', metadata: toRecord(account, made) };
 }
 
-function revokeToken({ marketplace, account, id }: EmployerCall): Answered {
+function revokeToken({ marketplace, account, id }: EmployerCall) {
   const token = account.tokens.find((one) => one.id === id);
   if (token === undefined) throw new Refusal('not_found', 'There is no such token', { tokenId: id });
   token.revokedAt ??= toInstant(marketplace.clock.now());
-  return { body: { token: toRecord(account, token) } };
+  return { token: toRecord(account, token) };
 }
 
 export function isValid({ revokedAt, expiresAt }: PersonalToken, now: string): boolean {

@@ -1,37 +1,49 @@
 import { toInstant } from '../../lib/clock.ts';
+import { isGranted } from '../api-route.ts';
 import { closePending } from '../delivery-rules.ts';
 import { Refusal } from '../error-response.ts';
 import { endpointsOfInstall, type SandboxEndpoint } from '../sandbox-state.ts';
-import { type EmployerEventType, employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
+import { employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
+import { CreatedWebhook, OneWebhook, Updates, Webhooks } from './employer-answer-schema.ts';
 import { NewWebhook, UpdatesQuery } from './employer-request-schema.ts';
-import { type Answered, type EmployerCall, type EmployerRoute, isGranted, parseFields } from './employer-route.ts';
+import { type EmployerCall, type EmployerRoute, parseFields } from './employer-route.ts';
 
 const needs = { scopes: ['webhooks:manage'], feature: 'public_api_webhooks' } as const;
 const one = (endpoint: SandboxEndpoint) => ({ webhook: toRecord(endpoint) });
 
 /** Webhooks and the feed (spec: part A sections 4.9 and 4.10). */
 export const webhookRoutes: readonly EmployerRoute[] = [
-  { method: 'post', path: '/webhooks', ...needs, answer: createWebhook },
-  { method: 'get', path: '/webhooks', ...needs, answer: listWebhooks },
-  { method: 'get', path: '/webhooks/{id}', ...needs, answer: (call) => ({ body: one(findWebhook(call)) }) },
-  { method: 'delete', path: '/webhooks/{id}', ...needs, answer: deleteWebhook },
+  {
+    method: 'post',
+    path: '/webhooks',
+    ...needs,
+    body: NewWebhook,
+    status: 201,
+    answer: CreatedWebhook,
+    run: createWebhook,
+  },
+  { method: 'get', path: '/webhooks', ...needs, answer: Webhooks, run: listWebhooks },
+  { method: 'get', path: '/webhooks/{id}', ...needs, answer: OneWebhook, run: (call) => one(findWebhook(call)) },
+  { method: 'delete', path: '/webhooks/{id}', ...needs, answer: OneWebhook, run: deleteWebhook },
   {
     method: 'get',
     path: '/updates',
     scopes: ['proposals:read', 'messages:read', 'payments:read'],
-    answer: listUpdates,
+    query: UpdatesQuery,
+    answer: Updates,
+    run: listUpdates,
   },
 ];
 
 const webhooksPerAccount = 10;
 
-function createWebhook({ marketplace, account, token, body }: EmployerCall): Answered {
+function createWebhook({ marketplace, account, token, body }: EmployerCall) {
   const { state, ids, clock } = marketplace;
   const { url, eventTypes } = parseFields(NewWebhook, body, {
     eventTypes: { supportedEventTypes: employerEventTypes },
   });
   const missing = [...new Set(eventTypes.map((type) => scopeOfEvent[type]))].filter(
-    (scope) => !isGranted(token, scope),
+    (scope) => !isGranted(token.scopes, scope),
   );
   if (missing.length > 0) {
     const details = { requiredScopes: missing, grantedScopes: token.scopes };
@@ -55,18 +67,18 @@ function createWebhook({ marketplace, account, token, body }: EmployerCall): Ans
   };
   state.endpoints.set(endpoint.id, endpoint);
   const message = 'Store the secret now: it is not shown again.';
-  return { status: 201, body: { ...one(endpoint), secret: endpoint.secret, message } };
+  return { ...one(endpoint), secret: endpoint.secret, message };
 }
 
-function listWebhooks({ marketplace, account }: EmployerCall): Answered {
-  return { body: { webhooks: endpointsOfInstall(marketplace.state, account).map(toRecord) } };
+function listWebhooks({ marketplace, account }: EmployerCall) {
+  return { webhooks: endpointsOfInstall(marketplace.state, account).map(toRecord) };
 }
 
-function deleteWebhook(call: EmployerCall): Answered {
+function deleteWebhook(call: EmployerCall) {
   const endpoint = findWebhook(call);
   closePending(call.marketplace.state, endpoint, 'DISCARDED');
   call.marketplace.state.endpoints.delete(endpoint.id);
-  return { body: one(endpoint) };
+  return one(endpoint);
 }
 
 function findWebhook({ marketplace, account, id }: EmployerCall): SandboxEndpoint {
@@ -81,11 +93,13 @@ function toRecord({ id, url, eventTypes, status, createdAt, disabledAt, disabled
 }
 
 /** Types that the token may not read are left out, and nothing says so. */
-function listUpdates({ account, token, query }: EmployerCall): Answered {
+function listUpdates({ account, token, query }: EmployerCall) {
   const { cursor, limit } = parseFields(UpdatesQuery, query);
-  const found = account.feed.slice(firstAfter(account.feed, cursor)).filter(({ type }) => mayRead(token, type));
+  const found = account.feed
+    .slice(firstAfter(account.feed, cursor))
+    .filter(({ type }) => isGranted(token.scopes, scopeOfEvent[type]));
   const events = found.slice(0, limit);
-  return { body: { events, nextCursor: events.at(-1)?.id ?? cursor ?? null, hasMore: found.length > limit } };
+  return { events, nextCursor: events.at(-1)?.id ?? cursor ?? null, hasMore: found.length > limit };
 }
 
 /** Searched by halves, as a feed may be long. */
@@ -97,8 +111,4 @@ function firstAfter(feed: readonly FeedEvent[], cursor = '0'): number {
     else low = middle + 1;
   }
   return low;
-}
-
-function mayRead(token: EmployerCall['token'], type: EmployerEventType): boolean {
-  return isGranted(token, scopeOfEvent[type]);
 }

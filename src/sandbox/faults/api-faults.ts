@@ -1,41 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RequestHandler, Response } from 'express';
+import type { Response } from 'express';
 import { AppError } from '../../domain/errors.ts';
-import { operationOf, type PlatformRoute } from '../platform-route.ts';
-import type { SandboxInstall } from '../sandbox-state.ts';
 import type { FaultDice, FaultTarget } from './fault-dice.ts';
 
-/** The faults of calls of the platform API that have a valid token. */
-export interface ApiFaults {
-  /** Runs before the operation, so a refused call changes nothing. */
-  meetCalls(route: Pick<PlatformRoute, 'method' | 'path'>): RequestHandler;
-  /** Runs after the operation, so the call has taken effect even if its answer is spoiled. */
-  sendAnswer(response: Response, status: number, answer: object): void;
+/** The faults of calls that have a valid token. This runs before the operation, so a refused call changes nothing. */
+export async function meetCall(dice: FaultDice, call: FaultTarget, response: Response): Promise<void> {
+  const slowness = dice.strike('slow', call);
+  if (slowness !== undefined) await holdUp(response, slowness.ms);
+  refuse(dice, call, response);
 }
 
-export function createApiFaults(dice: FaultDice): ApiFaults {
-  return {
-    meetCalls(route) {
-      const operation = operationOf(route);
-      return async (_request, response, next) => {
-        const { id: installId } = response.locals['install'] as SandboxInstall;
-        const name = `${operation} ${dice.countNext(installId, operation)}`;
-        const call: FaultTarget = { installId, name, operation };
-        response.locals['call'] = call;
-        const slowness = dice.strike('slow', call);
-        if (slowness !== undefined) await holdUp(response, slowness.ms);
-        refuse(dice, call, response);
-        next();
-      };
-    },
-    sendAnswer(response, status, answer) {
-      const call = response.locals['call'] as FaultTarget;
-      response.status(status);
-      if (dice.strike('notJson', call) !== undefined) response.type('html').send(webPage);
-      else if (dice.strike('cutOff', call) !== undefined) breakOff(response, answer);
-      else response.json(shorten(dice, call, answer));
-    },
-  };
+/** This runs after the operation, so the call has taken effect even if its answer is spoiled. */
+export function sendAnswer(
+  dice: FaultDice,
+  call: FaultTarget,
+  response: Response,
+  status: number,
+  answer: object,
+): void {
+  response.status(status);
+  if (dice.strike('notJson', call) !== undefined) response.type('html').send(webPage);
+  else if (dice.strike('cutOff', call) !== undefined) breakOff(response, answer);
+  else response.json(shorten(dice, call, answer));
 }
 
 /** The answer of a proxy between the platform and the marketplace. */

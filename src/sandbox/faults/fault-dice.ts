@@ -24,6 +24,8 @@ export interface FaultDice {
   faultsInForce(): { allInstalls: Faults; installs: Record<string, Faults> };
   /** The faults that happened, oldest first. */
   listHappened(): FaultRecord[];
+  /** A call of an operation, which is named by its number. */
+  nameCall(installId: string, operation: string): FaultTarget;
   /** Counts the targets of one sort of an install. @returns the next number, from 1 */
   countNext(installId: string, sort: string): number;
   /** From 0 to below 1. */
@@ -44,6 +46,12 @@ export function createFaultDice(seed: string): FaultDice {
     return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48;
   }
 
+  function countNext(installId: string, sort: string): number {
+    const count = (things.get(`${installId} ${sort}`) ?? 0) + 1;
+    things.set(`${installId} ${sort}`, count);
+    return count;
+  }
+
   /** `times` counts from the last `setFaults`. */
   function forgetStruck(installId: string | undefined): void {
     for (const key of struck.keys()) {
@@ -59,11 +67,12 @@ export function createFaultDice(seed: string): FaultDice {
     },
     faultsInForce: () => ({ allInstalls, installs: Object.fromEntries(ofInstalls) }),
     listHappened: () => happened,
-    countNext(installId, sort) {
-      const count = (things.get(`${installId} ${sort}`) ?? 0) + 1;
-      things.set(`${installId} ${sort}`, count);
-      return count;
-    },
+    nameCall: (installId, operation) => ({
+      installId,
+      name: `${operation} ${countNext(installId, operation)}`,
+      operation,
+    }),
+    countNext,
     throwFor,
     strike(kind, target) {
       const { name: _, ...thing } = target;

@@ -1,0 +1,49 @@
+import { AppError } from '../domain/errors.ts';
+import { requireScope } from './api-route.ts';
+import { contractRoutes } from './contract-route.ts';
+import type { Marketplace } from './marketplace.ts';
+import { CurrentInstall } from './platform-answer-schema.ts';
+import type { PlatformCaller, PlatformRoute } from './platform-route.ts';
+import { projectLinkRoutes } from './project-link-route.ts';
+import { toPublicInstall } from './public-shapes.ts';
+import { usageRoute } from './usage-route.ts';
+import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
+
+const installRoute: PlatformRoute = {
+  method: 'get',
+  path: '/installs/current',
+  operationId: 'getCurrentInstall',
+  summary: 'The install of this token',
+  answer: CurrentInstall,
+  run: ({ install }) => ({ install: toPublicInstall(install) }),
+};
+
+/** The fifteen operations that need a token. */
+export const platformRoutes: readonly PlatformRoute[] = [
+  installRoute,
+  ...projectLinkRoutes,
+  ...contractRoutes,
+  usageRoute,
+  ...webhookEndpointRoutes,
+];
+
+/** @throws AppError `unauthenticated` if the token is not valid, `forbidden` if its install or its scopes are not */
+export function admitInstall(
+  { state }: Marketplace,
+  authorization: string | undefined,
+  { scopes }: PlatformRoute,
+): PlatformCaller {
+  const value = /^Bearer (ot_ptk_\S+)$/i.exec(authorization ?? '')?.[1];
+  if (value === undefined) {
+    throw new AppError('unauthenticated', 'A bearer token that begins with ot_ptk_ is required');
+  }
+  const install = [...state.installs.values()].find(({ token }) => token.value === value);
+  if (install === undefined || install.token.isRevoked) {
+    throw new AppError('unauthenticated', 'The token is unknown or was revoked');
+  }
+  if (install.status !== 'ACTIVE') {
+    throw new AppError('forbidden', 'The install of this token is not ACTIVE');
+  }
+  requireScope(install.token.scopes, scopes);
+  return { ownerId: install.id, scopes: install.token.scopes, install };
+}
