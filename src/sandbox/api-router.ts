@@ -1,10 +1,67 @@
 import { randomUUID } from 'node:crypto';
 import express, { type RequestHandler, type Router } from 'express';
-import { type ApiCaller, type ApiRoute, operationOf } from './api-route.ts';
-import { requestIdHeader } from './error-response.ts';
+import { Refusal, requestIdHeader } from './error-response.ts';
 import { meetCall, sendAnswer } from './faults/api-faults.ts';
 import type { FaultTarget } from './faults/fault-dice.ts';
 import type { Marketplace } from './marketplace.ts';
+import type { RecordSchema, RequestSchema } from './platform-request-schema.ts';
+
+export type Operation = `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`;
+
+/** One operation of an API, as it is served and as `openapi.json` describes it. */
+export interface ApiRoute<Caller extends ApiCaller> {
+  /** Such as `GET /contracts/{id}/budget`, below the base address. */
+  operation: Operation;
+  /** One of these is needed; any valid token is enough without. */
+  scopes?: readonly string[];
+  operationId?: string;
+  summary?: string;
+  query?: RecordSchema;
+  body?: RequestSchema<unknown>;
+  /** Without it the body is required, where there is one. */
+  isBodyOptional?: true;
+  answer: RecordSchema;
+  /** The answer of a list in a marketplace with cursors. Without cursors its query has no `cursor`. */
+  page?: RecordSchema;
+  /** The answer where a person must confirm it first, which is sent with 202. */
+  accepted?: RecordSchema;
+  /** 200 by default. */
+  status?: 201;
+  /** The statuses of refusals that neither its path nor its schemas say. */
+  refusals?: readonly number[];
+  /** @throws AppError */
+  run(call: ApiCall & Caller): object;
+}
+
+/** Whose token it is. */
+export interface ApiCaller {
+  /** The install or the account. */
+  ownerId: string;
+  /** The scopes of the token. */
+  scopes: readonly string[];
+}
+
+/** A call whose token and scope are valid. */
+export interface ApiCall {
+  marketplace: Marketplace;
+  /** The `{id}` of the path; empty if it has none. */
+  id: string;
+  /** The `{number}` of the path; empty if it has none. */
+  number: string;
+  query: unknown;
+  body: unknown;
+}
+
+/** `write` includes `read` of the same family. */
+export function isGranted(scopes: readonly string[], scope: string): boolean {
+  return scopes.some((held) => held === scope || held.replace(/:write$/, ':read') === scope);
+}
+
+export function requireScope(granted: readonly string[], required: readonly string[] | undefined): void {
+  if (required === undefined || required.some((scope) => isGranted(granted, scope))) return;
+  const details = { requiredScopes: required, grantedScopes: granted };
+  throw new Refusal('forbidden', `The token lacks the scope ${required.join(' or ')}`, details);
+}
 
 export interface Api<Caller extends ApiCaller, Route extends ApiRoute<Caller>> {
   routes: readonly Route[];
@@ -14,41 +71,41 @@ export interface Api<Caller extends ApiCaller, Route extends ApiRoute<Caller>> {
   describe(hasCursors: boolean): object;
 }
 
-/** What the first handler of a call leaves to the second. */
-interface Admitted<Caller> {
-  caller: Caller;
-  target: FaultTarget;
-}
-
 export function createApiRouter<Caller extends ApiCaller, Route extends ApiRoute<Caller>>(
   marketplace: Marketplace,
   { routes, admit, describe }: Api<Caller, Route>,
 ): Router {
-  const { dice, hasCursors } = marketplace;
+  const { dice, options } = marketplace;
   const router = express.Router();
   router.use(nameRequest);
   router.get('/openapi.json', (_request, response) => {
-    response.json(describe(hasCursors));
+    response.json(describe(options.cursors === true));
   });
   for (const route of routes) {
     /** This comes before the body is read: a caller without the right to call learns nothing about the body. */
     const meet: RequestHandler = async ({ headers }, response, next) => {
       const caller = admit(marketplace, headers.authorization, route);
-      const target = dice.nameCall(caller.ownerId, operationOf(route));
+      const target = dice.nameCall(caller.ownerId, route.operation);
       await meetCall(dice, target, response);
-      Object.assign(response.locals, { caller, target } satisfies Admitted<Caller>);
+      Object.assign(response.locals, { caller, target });
       next();
     };
     const answer: RequestHandler = ({ params, query, body }, response) => {
-      const { caller, target } = response.locals as Admitted<Caller>;
+      const { caller, target } = response.locals as { caller: Caller; target: FaultTarget };
       const named = { id: String(params['id'] ?? ''), number: String(params['number'] ?? '') };
       const answered = route.run({ marketplace, ...caller, ...named, query, body });
       const isAccepted = route.accepted?.safeParse(answered).success === true;
       sendAnswer(dice, target, response, isAccepted ? 202 : (route.status ?? 200), answered);
     };
-    router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), meet, readJson, answer);
+    const { method, path } = splitOperation(route.operation);
+    router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), meet, readJson, answer);
   }
   return router;
+}
+
+export function splitOperation(operation: Operation): { method: 'get' | 'post' | 'patch' | 'delete'; path: string } {
+  const [method = '', path = ''] = operation.split(' ');
+  return { method: method.toLowerCase() as 'get', path };
 }
 
 /** The id to quote to support. Errors have it in their body too. */

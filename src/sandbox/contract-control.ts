@@ -2,20 +2,22 @@ import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
 import { budgetOf } from './budget.ts';
 import type { End, Funding, Hire, HiredTrainer, NewJob, Replacement } from './control-request-schema.ts';
-import { accountOf, findAccount } from './employer/find-account.ts';
-import { tellBudget, tellMilestone } from './employer/tell-account.ts';
-import { findInstall } from './install-control.ts';
+import { raiseBudgetNews, raiseFeed, raiseMilestoneNews } from './employer/raise-feed.ts';
 import type { Marketplace } from './marketplace.ts';
-import { toContractOccurrences, toMilestoneOccurrences } from './occurrences.ts';
-import type { Job, Milestone, SandboxContract, SandboxState, Trainer } from './sandbox-state.ts';
+import { raiseContractEvents, raiseMilestoneEvents } from './raise-events.ts';
+import {
+  accountOf,
+  findIn,
+  type Job,
+  type Milestone,
+  type SandboxContract,
+  type SandboxState,
+  type Trainer,
+} from './sandbox-state.ts';
 
 /** What employers do: they offer a job, hire, fund, replace a trainer and end a contract. */
 
-export interface HiredContract {
-  contractId: string;
-  jobId: string;
-  trainers: Trainer[];
-}
+export type HiredContract = ReturnType<typeof hire>;
 
 export function createJob({ state, ids }: Marketplace, wanted: NewJob): Job {
   const job: Job = {
@@ -30,13 +32,13 @@ export function createJob({ state, ids }: Marketplace, wanted: NewJob): Job {
 
 /** @throws AppError `not_found` where neither is named, or there is none such */
 function employerOf(state: SandboxState, { accountId, installId = '' }: NewJob): string {
-  return accountId === undefined ? findInstall(state, installId).organizationId : findAccount(state, accountId).id;
+  if (accountId !== undefined) return findIn(state.accounts, 'account', accountId).id;
+  return findIn(state.installs, 'install', installId).organizationId;
 }
 
-export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
+export function hire(marketplace: Marketplace, wanted: Hire) {
   const { state, ids, clock } = marketplace;
-  const job = state.jobs.get(wanted.jobId);
-  if (job === undefined) throw new AppError('not_found', `No job ${wanted.jobId}`);
+  const job = findIn(state.jobs, 'job', wanted.jobId);
   const createdAt = toInstant(clock.now());
   const contract: SandboxContract = {
     id: ids.next('ctr'),
@@ -53,42 +55,42 @@ export function hire(marketplace: Marketplace, wanted: Hire): HiredContract {
     warned: new Set(),
   };
   state.contracts.set(contract.id, contract);
-  marketplace.raiseEvents(toContractOccurrences(state, 'contract.started', contract));
+  raiseContractEvents(marketplace, 'contract.started', contract);
   const account = accountOf(state, contract);
   if (account !== undefined) {
     const data = { contractId: contract.id, jobId: job.id, proposalId: `prp_${contract.id}` };
-    marketplace.raiseFeed(account, 'contract.created', { resourceId: contract.id, jobId: job.id, data });
+    raiseFeed(marketplace, account, 'contract.created', { resourceId: contract.id, jobId: job.id, data });
   }
   const trainers = contract.participants.map((trainer) => ({ ...trainer }));
   return { contractId: contract.id, jobId: job.id, trainers };
 }
 
-export function endContract(marketplace: Marketplace, contractId: string, wanted: End = {}): void {
-  const { state, clock } = marketplace;
-  const contract = findContract(state, contractId);
+export function endContract(marketplace: Marketplace, contractId: string, wanted: End = {}) {
+  const contract = findIn(marketplace.state.contracts, 'contract', contractId);
   if (contract.status === 'ended') throw new AppError('conflict', 'The contract ended already');
   contract.status = 'ended';
-  contract.endDate = wanted.endDate ?? toInstant(clock.now());
-  marketplace.raiseEvents(toContractOccurrences(state, 'contract.ended', contract));
+  contract.endDate = wanted.endDate ?? toInstant(marketplace.clock.now());
+  raiseContractEvents(marketplace, 'contract.ended', contract);
+  return { contractId, status: contract.status };
 }
 
 /** Sends the event of an end that did not happen. The API still lists the contract as active. */
-export function raiseMistakenEnd({ state, clock, raiseEvents }: Marketplace, contractId: string): void {
-  const contract = findContract(state, contractId);
+export function raiseMistakenEnd(marketplace: Marketplace, contractId: string) {
+  const contract = findIn(marketplace.state.contracts, 'contract', contractId);
   if (contract.status === 'ended') throw new AppError('conflict', 'The contract did end');
-  const mistaken: SandboxContract = { ...contract, status: 'ended', endDate: toInstant(clock.now()) };
-  raiseEvents(toContractOccurrences(state, 'contract.ended', mistaken));
+  const endDate = toInstant(marketplace.clock.now());
+  raiseContractEvents(marketplace, 'contract.ended', { ...contract, status: 'ended', endDate });
+  return { contractId, status: contract.status };
 }
 
 /** The new milestone becomes the active one, and each budget warning may be sent again. */
-export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}): Milestone {
-  const { state, ids } = marketplace;
-  const contract = findContract(state, contractId);
+export function fundMilestone(marketplace: Marketplace, contractId: string, wanted: Funding = {}) {
+  const contract = findIn(marketplace.state.contracts, 'contract', contractId);
   const before = budgetOf(contract);
   const completed = contract.milestones.filter(({ status }) => status === 'ACTIVE_FUNDED');
   for (const earlier of completed) earlier.status = 'COMPLETED';
   const milestone: Milestone = {
-    id: ids.next('mst'),
+    id: marketplace.ids.next('mst'),
     name: wanted.name ?? `Milestone ${contract.milestones.length + 1}`,
     amountUsd: wanted.amountUsd ?? 200,
     volume: wanted.volume ?? 10,
@@ -96,30 +98,20 @@ export function fundMilestone(marketplace: Marketplace, contractId: string, want
   };
   contract.milestones.push(milestone);
   contract.warned.clear();
-  marketplace.raiseEvents(toMilestoneOccurrences(state, 'milestone.funded', contract));
-  for (const one of [...completed, milestone]) tellMilestone(marketplace, contract, one);
-  tellBudget(marketplace, contract, before);
-  return { ...milestone };
+  raiseMilestoneEvents(marketplace, 'milestone.funded', contract);
+  for (const one of [...completed, milestone]) raiseMilestoneNews(marketplace, contract, one);
+  raiseBudgetNews(marketplace, contract, before);
+  return { contractId, milestone: { ...milestone } };
 }
 
 /** No event says this. Only the list of participants shows it. */
-export function replaceParticipant(
-  marketplace: Marketplace,
-  contractId: string,
-  { leaves, joins }: Replacement,
-): Trainer[] {
-  const contract = findContract(marketplace.state, contractId);
-  const index = contract.participants.findIndex((trainer) => trainer.opentrainUserId === leaves);
+export function replaceParticipant(marketplace: Marketplace, contractId: string, { leaves, joins }: Replacement) {
+  const { participants } = findIn(marketplace.state.contracts, 'contract', contractId);
+  const index = participants.findIndex((trainer) => trainer.opentrainUserId === leaves);
   if (index === -1) throw new AppError('not_found', `No participant ${leaves} on the contract`);
   const successors = joins === undefined ? [] : [toTrainer(marketplace, joins)];
-  contract.participants.splice(index, 1, ...successors);
-  return contract.participants.map((trainer) => ({ ...trainer }));
-}
-
-function findContract(state: SandboxState, contractId: string): SandboxContract {
-  const contract = state.contracts.get(contractId);
-  if (contract === undefined) throw new AppError('not_found', `No contract ${contractId}`);
-  return contract;
+  participants.splice(index, 1, ...successors);
+  return { contractId, participants: participants.map((trainer) => ({ ...trainer })) };
 }
 
 /** Platforms see masked names, and two trainers may have the same one. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { employerEventTypes, employerScopes } from './employer/account.ts';
+import { audiences, bindingKinds, employerEventTypes, employerScopes } from './employer/account.ts';
 import { paymentTypes, provisioningModes, scopes } from './sandbox-state.ts';
 
 /** The requests of the controls. Unknown keys are refused, because they are typing errors. */
@@ -99,7 +99,7 @@ export const WorkEmail = z.strictObject({
   /** Whether employers see it; they do by default. */
   isShared: z.boolean().optional(),
 });
-export type WorkEmail = z.output<typeof WorkEmail>;
+export type WorkEmail = z.input<typeof WorkEmail>;
 
 export const FeedNews = z.strictObject({
   type: z.enum(employerEventTypes),
@@ -127,6 +127,44 @@ export type Bill = z.input<typeof Bill>;
 /** What becomes of a payment; it is paid by default. */
 export const Settle = z.strictObject({ outcome: z.enum(['paid', 'cancelled']).optional() });
 export type Settle = z.input<typeof Settle>;
+
+const NewPage = z.strictObject({
+  title: z.string(),
+  /** The canonical JSON; an empty document by default. */
+  content: z.unknown().optional(),
+  /** That of the manual by default. */
+  audience: z.enum(audiences).optional(),
+  /** Which of the earlier pages it is below, from 0; none by default. */
+  parent: z.int().min(0).optional(),
+});
+
+const NewBinding = z.strictObject({
+  kind: z.enum(bindingKinds).default('JOB'),
+  targetId: z.string(),
+  precedence: z.int().default(0),
+});
+
+export const NewManual = z.strictObject({
+  title: z.string().default('How to label'),
+  audience: z.enum(audiences).default('WORKER'),
+  bindings: z.array(NewBinding).default([]),
+  pages: z.array(NewPage).min(1),
+});
+export type NewManual = z.input<typeof NewManual>;
+
+/** All that a manual is bound to from now on. */
+export const NewBindings = z.strictObject({ bindings: z.array(NewBinding) });
+export type NewBindings = z.input<typeof NewBindings>;
+
+/** Fields that are left out keep their value. */
+export const PageEdit = z.strictObject({ title: z.string().optional(), content: z.unknown().optional() });
+export type PageEdit = z.input<typeof PageEdit>;
+
+export const NewPublication = z.strictObject({
+  audiences: z.array(z.enum(audiences)).min(1).default(['WORKER']),
+  note: z.string().nullable().default(null),
+});
+export type NewPublication = z.input<typeof NewPublication>;
 
 export const Consent = z.strictObject({ piiConsent: z.boolean() }).transform(({ piiConsent }) => piiConsent);
 

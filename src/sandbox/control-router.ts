@@ -1,6 +1,6 @@
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import { AppError } from '../domain/errors.ts';
-import { controls } from './controls.ts';
+import { answerControl, controls } from './controls.ts';
 import { setFaults } from './fault-control.ts';
 import { SetFaults } from './faults/faults-schema.ts';
 import type { Marketplace } from './marketplace.ts';
@@ -13,7 +13,7 @@ export function createControlRouter(marketplace: Marketplace): Router {
   router.use(refuseRemote, express.json({ type: () => true }));
   for (const control of Object.values(controls)) {
     router.post(control.path, async ({ params, body }, response) => {
-      response.json(await control.answer(marketplace, String(params['id'] ?? ''), body ?? {}));
+      response.json(await answerControl(marketplace, control, String(params['id'] ?? ''), body ?? {}));
     });
   }
   router.post('/faults', ({ body }, response) => {

@@ -1,128 +1,78 @@
-import {
-  createJob,
-  endContract,
-  fundMilestone,
-  hire,
-  raiseMistakenEnd,
-  replaceParticipant,
-} from './contract-control.ts';
+import * as contracts from './contract-control.ts';
 import * as wants from './control-request-schema.ts';
-import {
-  createAccount,
-  raiseNews,
-  resolveApproval,
-  revokeAccountTokens,
-  setWorkEmail,
-} from './employer/account-control.ts';
-import { archiveManual, bindManual, createManual, editPage, publishManual } from './employer/manual-control.ts';
-import { NewBindings, NewManual, NewPublication, PageEdit } from './employer/manual-control-schema.ts';
-import { billContract, settlePayment } from './employer/payment-control.ts';
+import { advance, idle } from './dispatcher.ts';
+import * as accounts from './employer/account-control.ts';
+import * as manuals from './employer/manual-control.ts';
 import { setFaults } from './fault-control.ts';
-import { createInstall, reconnect, revokeInstall, revokeToken, setPiiConsent } from './install-control.ts';
+import * as installs from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { parseRequest, type RequestSchema } from './platform-request-schema.ts';
-import { removeLiveLink, replaceLiveLink } from './project-links.ts';
+import { removeLiveLink, replaceLiveLink } from './project-link-route.ts';
 import { takeDeliverySnapshots, takeSnapshot } from './snapshot.ts';
 
 /**
  * What customers and employers do at the marketplace, and how its time is moved. Each control is a method of the
- * sandbox, and a POST below `/sandbox`.
+ * sandbox, and a POST below `/sandbox` that answers what the method returns.
  */
 export const controls = {
-  createInstall: create('/installs', wants.NewInstall, createInstall),
-  setPiiConsent: change('/installs/:id/consent', wants.Consent, setPiiConsent, (_, installId, piiConsent) => ({
-    installId,
-    piiConsent,
-  })),
-  revokeInstall: change('/installs/:id/revoke', wants.Nothing, revokeInstall, (_, installId) => ({
-    installId,
-    status: 'REVOKED',
-  })),
-  revokeToken: change('/installs/:id/revoke-token', wants.Nothing, revokeToken, (_, installId) => ({
-    installId,
-    token: 'revoked',
-  })),
-  reconnect: change('/installs/:id/reconnect', wants.Nothing, reconnect),
+  createInstall: control('/installs', installs.createInstall, wants.NewInstall),
+  setPiiConsent: control('/installs/:id/consent', installs.setPiiConsent, wants.Consent),
+  revokeInstall: control('/installs/:id/revoke', installs.revokeInstall),
+  revokeToken: control('/installs/:id/revoke-token', installs.revokeToken),
+  reconnect: control('/installs/:id/reconnect', installs.reconnect),
 
-  removeLink: change('/links/:id/remove', wants.Nothing, removeLiveLink, (projectLink) => ({
-    projectLink,
-    deleted: true,
-  })),
-  relink: change('/links/:id/relink', wants.Relink, replaceLiveLink, (projectLink) => ({ projectLink })),
+  removeLink: control('/links/:id/remove', removeLiveLink),
+  relink: control('/links/:id/relink', replaceLiveLink, wants.Relink),
 
-  createJob: create('/jobs', wants.NewJob, createJob),
-  hire: create('/contracts', wants.Hire, hire),
-  endContract: change('/contracts/:id/end', wants.End, endContract, (_, contractId) => ({
-    contractId,
-    status: 'ended',
-  })),
-  raiseMistakenEnd: change('/contracts/:id/mistaken-end', wants.Nothing, raiseMistakenEnd, (_, contractId) => ({
-    contractId,
-    status: 'active',
-  })),
-  fundMilestone: change('/contracts/:id/fund', wants.Funding, fundMilestone, (milestone, contractId) => ({
-    contractId,
-    milestone,
-  })),
-  replaceParticipant: change(
-    '/contracts/:id/replace-participant',
-    wants.Replacement,
-    replaceParticipant,
-    (participants, contractId) => ({ contractId, participants }),
-  ),
+  createJob: control('/jobs', contracts.createJob, wants.NewJob),
+  hire: control('/contracts', contracts.hire, wants.Hire),
+  endContract: control('/contracts/:id/end', contracts.endContract, wants.End),
+  raiseMistakenEnd: control('/contracts/:id/mistaken-end', contracts.raiseMistakenEnd),
+  fundMilestone: control('/contracts/:id/fund', contracts.fundMilestone, wants.Funding),
+  replaceParticipant: control('/contracts/:id/replace-participant', contracts.replaceParticipant, wants.Replacement),
 
-  createAccount: create('/accounts', wants.NewAccount, createAccount),
-  revokeAccountTokens: change('/accounts/:id/revoke-tokens', wants.Nothing, revokeAccountTokens, (_, accountId) => ({
-    accountId,
-    tokens: 'revoked',
-  })),
-  raiseNews: change('/accounts/:id/news', wants.FeedNews, raiseNews, (_, accountId, { type }) => ({
-    accountId,
-    type,
-  })),
-  setWorkEmail: change('/trainers/:id/work-email', wants.WorkEmail, setWorkEmail, (_, trainerId) => ({ trainerId })),
-  billContract: change('/contracts/:id/bill', wants.Bill, billContract),
-  settlePayment: change('/payments/:id/settle', wants.Settle, settlePayment, (_, paymentId, { outcome = 'paid' }) => ({
-    paymentId,
-    outcome,
-  })),
-  resolveApproval: change('/approvals/:id/resolve', wants.Resolve, resolveApproval, (_, approvalId, status) => ({
-    approvalId,
-    status,
-  })),
+  createAccount: control('/accounts', accounts.createAccount, wants.NewAccount),
+  revokeAccountTokens: control('/accounts/:id/revoke-tokens', accounts.revokeAccountTokens),
+  raiseNews: control('/accounts/:id/news', accounts.raiseNews, wants.FeedNews),
+  setWorkEmail: control('/trainers/:id/work-email', accounts.setWorkEmail, wants.WorkEmail),
+  billContract: control('/contracts/:id/bill', accounts.billContract, wants.Bill),
+  settlePayment: control('/payments/:id/settle', accounts.settlePayment, wants.Settle),
+  resolveApproval: control('/approvals/:id/resolve', accounts.resolveApproval, wants.Resolve),
 
-  createManual: change('/accounts/:id/manuals', NewManual, createManual),
-  editPage: change('/pages/:id/edit', PageEdit, editPage),
-  publishManual: change('/manuals/:id/publish', NewPublication, publishManual),
-  bindManual: change('/manuals/:id/bind', NewBindings, bindManual),
-  archiveManual: change('/manuals/:id/archive', wants.Nothing, archiveManual),
+  createManual: control('/accounts/:id/manuals', manuals.createManual, wants.NewManual),
+  editPage: control('/pages/:id/edit', manuals.editPage, wants.PageEdit),
+  publishManual: control('/manuals/:id/publish', manuals.publishManual, wants.NewPublication),
+  bindManual: control('/manuals/:id/bind', manuals.bindManual, wants.NewBindings),
+  archiveManual: control('/manuals/:id/archive', manuals.archiveManual),
 
-  /** Moves the timeline forward, and makes each attempt that becomes due, in order. */
-  advance: create(
-    '/advance',
-    wants.Advance,
-    ({ dispatcher }: Marketplace, ms: number) => dispatcher.advance(ms),
-    (_, __, advancedMs) => ({ advancedMs }),
-  ),
-  /** Resolves when no attempt is in flight and none is due. */
-  idle: create(
-    '/idle',
-    wants.Nothing,
-    ({ dispatcher }: Marketplace) => dispatcher.idle(),
-    () => ({ isIdle: true }),
-  ),
+  advance: control('/advance', advance, wants.Advance),
+  idle: control('/idle', idle),
 };
 
-interface ControlEntry<Act> {
-  path: string;
-  act: Act;
-  /** @throws AppError */
-  answer(marketplace: Marketplace, id: string, body: unknown): Promise<object>;
+/** Gets the id in its path, where there is one, and what is wanted. */
+type Act<Wanted> =
+  | ((marketplace: Marketplace, id: string, wanted: Wanted) => object)
+  | ((marketplace: Marketplace, wanted: Wanted) => object);
+
+function control<Wanted, Does extends Act<Wanted>>(path: string, act: Does, schema?: RequestSchema<Wanted>) {
+  return { path, act, schema: schema ?? wants.Nothing };
 }
 
-/** Without the marketplace, which the sandbox gives it. */
-type Method<Act> = Act extends (marketplace: Marketplace, ...wanted: infer Wanted) => infer Done
-  ? (...wanted: Wanted) => Done
+/** What a POST to the path of a control answers. @throws AppError */
+export async function answerControl(
+  marketplace: Marketplace,
+  { path, act, schema }: { path: string; act: (...all: never[]) => object; schema: RequestSchema<unknown> },
+  id: string,
+  body: unknown,
+): Promise<object> {
+  const wanted = parseRequest(schema, body);
+  const run = act as (marketplace: Marketplace, ...wanted: unknown[]) => object;
+  return await (path.includes(':id') ? run(marketplace, id, wanted) : run(marketplace, wanted));
+}
+
+/** Without the marketplace, which the sandbox gives it. What is waited for returns nothing in process. */
+type Method<Does> = Does extends (marketplace: Marketplace, ...wanted: infer Wanted) => infer Done
+  ? (...wanted: Wanted) => Done extends Promise<unknown> ? Promise<void> : Done
   : never;
 
 export type Control = { [Name in keyof typeof controls]: Method<(typeof controls)[Name]['act']> } & {
@@ -133,50 +83,14 @@ export type Control = { [Name in keyof typeof controls]: Method<(typeof controls
 };
 
 export function createControl(marketplace: Marketplace): Control {
-  const entries: [string, { act: (marketplace: Marketplace, ...wanted: never[]) => unknown }][] =
-    Object.entries(controls);
-  const acts = entries.map(([name, { act }]) => [name, (...wanted: never[]) => act(marketplace, ...wanted)]);
+  const acts = Object.entries(controls).map(([name, { act }]) => {
+    const run = act as (marketplace: Marketplace, ...wanted: unknown[]) => unknown;
+    return [name, (...wanted: unknown[]) => run(marketplace, ...wanted)];
+  });
   return {
     ...(Object.fromEntries(acts) as Pick<Control, keyof typeof controls>),
     setFaults: (installId, faults) => setFaults(marketplace, installId, faults),
     snapshot: () => takeSnapshot(marketplace),
     listDeliveries: () => takeDeliverySnapshots(marketplace),
-  };
-}
-
-/** A control whose path has no id. @param toAnswer what is answered by HTTP; by default what `act` returns */
-function create<Wanted, Act extends (marketplace: Marketplace, wanted: Wanted) => unknown>(
-  path: string,
-  schema: RequestSchema<Wanted>,
-  act: Act,
-  toAnswer?: (done: Awaited<ReturnType<Act>>, id: string, wanted: Wanted) => object,
-): ControlEntry<Act> {
-  return toEntry(path, schema, act, (marketplace, _, wanted) => act(marketplace, wanted), toAnswer);
-}
-
-/** A control of what the id in its path names. @param toAnswer as above */
-function change<Wanted, Act extends (marketplace: Marketplace, id: string, wanted: Wanted) => unknown>(
-  path: string,
-  schema: RequestSchema<Wanted>,
-  act: Act,
-  toAnswer?: (done: Awaited<ReturnType<Act>>, id: string, wanted: Wanted) => object,
-): ControlEntry<Act> {
-  return toEntry(path, schema, act, act, toAnswer);
-}
-
-function toEntry<Wanted, Act extends (...all: never[]) => unknown>(
-  path: string,
-  schema: RequestSchema<Wanted>,
-  act: Act,
-  run: (marketplace: Marketplace, id: string, wanted: Wanted) => unknown,
-  toAnswer = (done: Awaited<ReturnType<Act>>, _id: string, _wanted: Wanted) => done as object,
-): ControlEntry<Act> {
-  return {
-    path,
-    act,
-    async answer(marketplace, id, body) {
-      const wanted = parseRequest(schema, body);
-      return toAnswer((await run(marketplace, id, wanted)) as Awaited<ReturnType<Act>>, id, wanted);
-    },
   };
 }

@@ -1,3 +1,5 @@
+import { toInstant } from '../lib/clock.ts';
+import type { Marketplace } from './marketplace.ts';
 import {
   type Attempt,
   type Delivery,
@@ -54,6 +56,30 @@ function postpone(delivery: Delivery, nowMs: number): void {
   else delivery.dueAtMs = nowMs + waitMs;
 }
 
+/** @param owner an install or an employer's account */
+export function createEndpoint(
+  { state, ids, clock }: Marketplace,
+  owner: { id: string },
+  audience: SandboxEndpoint['audience'],
+  { url, eventTypes }: Pick<SandboxEndpoint, 'url' | 'eventTypes'>,
+): SandboxEndpoint {
+  const endpoint: SandboxEndpoint = {
+    id: ids.next(audience === 'platform' ? 'whe' : 'wh'),
+    installId: owner.id,
+    audience,
+    url,
+    eventTypes,
+    status: 'ACTIVE',
+    secret: ids.nextCredential('whsec'),
+    createdAt: toInstant(clock.now()),
+    consecutiveFailures: 0,
+    disabledAt: null,
+    disabledReason: null,
+  };
+  state.endpoints.set(endpoint.id, endpoint);
+  return endpoint;
+}
+
 export function disableEndpoint(state: SandboxState, endpoint: SandboxEndpoint, reason: string, at: string): void {
   endpoint.status = 'DISABLED';
   endpoint.disabledAt = at;
@@ -68,7 +94,12 @@ export function enableEndpoint(endpoint: SandboxEndpoint): void {
   endpoint.disabledReason = null;
 }
 
-export function closePending(state: SandboxState, endpoint: SandboxEndpoint, status: 'FAILED' | 'DISCARDED'): void {
+export function deleteEndpoint(state: SandboxState, endpoint: SandboxEndpoint): void {
+  closePending(state, endpoint, 'DISCARDED');
+  state.endpoints.delete(endpoint.id);
+}
+
+function closePending(state: SandboxState, endpoint: SandboxEndpoint, status: 'FAILED' | 'DISCARDED'): void {
   for (const delivery of deliveriesOfEndpoint(state, endpoint)) {
     if (delivery.status === 'PENDING') delivery.status = status;
   }

@@ -1,107 +1,109 @@
-import { type Clock, toInstant } from '../lib/clock.ts';
-import { createDeliveryQueue } from './delivery-queue.ts';
+import { toInstant } from '../lib/clock.ts';
 import { settleAttempt } from './delivery-rules.ts';
-import type { DeliveryFaults } from './faults/delivery-faults.ts';
-import type { Delivery, SandboxState } from './sandbox-state.ts';
-import { type HeaderPrefix, type SendDelivery, signDelivery } from './send-delivery.ts';
-import type { Timeline } from './timeline.ts';
+import { distort, followAttempt } from './faults/delivery-faults.ts';
+import type { Marketplace } from './marketplace.ts';
+import type { Delivery, SandboxEndpoint } from './sandbox-state.ts';
+import { sendDelivery, signDelivery } from './send-delivery.ts';
 
-/** Makes each attempt when it is due, from `start` to `stop`. */
-export interface Dispatcher {
-  start(): void;
-  /** Ends the attempts in flight. They do not count, and are due again after the next start. */
-  stop(): Promise<void>;
-  /** Makes a delivery due in `waitMs` of the timeline. */
-  queue(delivery: Delivery, waitMs: number): void;
-  /** Looks for what is due; to be called after an endpoint was enabled. */
-  wake(): void;
-  /** Resolves when no attempt is in flight and none is due. */
-  idle(): Promise<void>;
-  /** Moves the timeline forward, and makes each attempt that becomes due at its own time. */
-  advance(ms: number): Promise<void>;
+/** Makes each attempt when it is due, from the start of the sandbox to its stop. */
+
+/** The greatest number of connections to one receiver at once. */
+const maxAttemptsPerEndpoint = 32;
+
+export function startDelivering(marketplace: Marketplace): void {
+  marketplace.running = new AbortController();
+  wake(marketplace);
 }
 
-interface Deps {
-  state: SandboxState;
-  clock: Clock;
-  timeline: Timeline;
-  headerPrefix: HeaderPrefix;
-  send: SendDelivery;
-  faults: DeliveryFaults;
+/** Ends the attempts in flight. They do not count, and are due again after the next start. */
+export async function stopDelivering(marketplace: Marketplace): Promise<void> {
+  marketplace.running?.abort();
+  marketplace.running = undefined;
+  marketplace.cancelTimer();
+  await idle(marketplace);
 }
 
-export function createDispatcher(deps: Deps): Dispatcher {
-  const { timeline } = deps;
-  const deliveries = createDeliveryQueue();
-  const inFlight = new Set<Promise<void>>();
-  let running: AbortController | undefined;
-  let cancelTimer = (): void => {};
-
-  async function attempt(delivery: Delivery, signal: AbortSignal): Promise<void> {
-    await attemptDelivery(deps, delivery, signal);
-    deliveries.giveBack(delivery);
-    wake();
-  }
-
-  function wake(): void {
-    cancelTimer();
-    if (running === undefined) return;
-    for (const delivery of deliveries.takeDue(timeline.nowMs())) {
-      const attempted = attempt(delivery, running.signal).finally(() => inFlight.delete(attempted));
-      inFlight.add(attempted);
-    }
-    const nextMs = deliveries.nextDueAtMs();
-    // A due delivery that still waits is behind attempts in flight, and their end calls this again.
-    if (nextMs !== undefined && nextMs > timeline.nowMs()) {
-      cancelTimer = timeline.wakeAt(nextMs, wake);
-    }
-  }
-
-  async function idle(): Promise<void> {
-    while (inFlight.size > 0) await Promise.all(inFlight);
-  }
-
-  async function advance(ms: number): Promise<void> {
-    const untilMs = timeline.nowMs() + ms;
-    await idle();
-    for (let nextMs = deliveries.nextDueAtMs(); running; nextMs = deliveries.nextDueAtMs()) {
-      timeline.moveTo(Math.min(nextMs ?? untilMs, untilMs));
-      wake();
-      await idle();
-      if (nextMs === undefined || nextMs > untilMs) return;
-    }
-  }
-
-  return {
-    start() {
-      running = new AbortController();
-      wake();
-    },
-    async stop() {
-      running?.abort();
-      running = undefined;
-      cancelTimer();
-      await idle();
-    },
-    queue(delivery, waitMs) {
-      delivery.dueAtMs = timeline.nowMs() + waitMs;
-      deliveries.add(delivery);
-      wake();
-    },
-    wake,
-    idle,
-    advance,
-  };
+/** Makes a delivery due in `waitMs` of the timeline. */
+export function queueDelivery(marketplace: Marketplace, delivery: Delivery, waitMs: number): void {
+  delivery.dueAtMs = marketplace.timeline.nowMs() + waitMs;
+  marketplace.open.add(delivery);
+  wake(marketplace);
 }
 
-async function attemptDelivery(deps: Deps, delivery: Delivery, signal: AbortSignal): Promise<void> {
-  const at = toInstant(deps.clock.now());
-  const signed = signDelivery(delivery, deps.headerPrefix, deps.clock);
-  const { request, isCorrupted } = deps.faults.distort(delivery, signed);
-  const outcome = await deps.send(request, signal);
-  if (signal.aborted) return;
-  const result = { at, httpStatus: null, error: null, ...outcome, isCorrupted };
-  const nowMs = deps.timeline.nowMs();
-  settleAttempt(deps.state, delivery, result, nowMs);
-  deps.faults.followAttempt(delivery, nowMs);
+/** Starts what is due; to be called after an endpoint was enabled. */
+export function wake(marketplace: Marketplace): void {
+  const { running, timeline, inFlight } = marketplace;
+  marketplace.cancelTimer();
+  if (running === undefined) return;
+  for (const delivery of listDue(marketplace)) inFlight.set(delivery, attempt(marketplace, delivery, running.signal));
+  const nextMs = nextDueAtMs(marketplace);
+  // A due delivery that still waits is behind attempts in flight, and their end calls this again.
+  if (nextMs !== undefined && nextMs > timeline.nowMs()) {
+    marketplace.cancelTimer = timeline.wakeAt(nextMs, () => wake(marketplace));
+  }
+}
+
+/** Resolves when no attempt is in flight and none is due. */
+export async function idle({ inFlight }: Marketplace) {
+  while (inFlight.size > 0) await Promise.all(inFlight.values());
+  return { isIdle: true };
+}
+
+/** Moves the timeline forward, and makes each attempt that becomes due at its own time. */
+export async function advance(marketplace: Marketplace, ms: number) {
+  const { timeline } = marketplace;
+  const untilMs = timeline.nowMs() + ms;
+  await idle(marketplace);
+  while (marketplace.running !== undefined) {
+    const nextMs = nextDueAtMs(marketplace);
+    timeline.moveTo(Math.min(nextMs ?? untilMs, untilMs));
+    wake(marketplace);
+    await idle(marketplace);
+    if (nextMs === undefined || nextMs > untilMs) break;
+  }
+  return { advancedMs: ms };
+}
+
+async function attempt(marketplace: Marketplace, delivery: Delivery, signal: AbortSignal): Promise<void> {
+  const { state, clock, dice, timeline, options, inFlight } = marketplace;
+  const at = toInstant(clock.now());
+  const signed = signDelivery(delivery, options.headerPrefix ?? 'X-OpenTrain-', clock);
+  const { request, isCorrupted } = distort(dice, delivery, signed);
+  const outcome = await sendDelivery(request, options.deliveryTimeoutMs ?? 10_000, signal);
+  if (!signal.aborted) {
+    const nowMs = timeline.nowMs();
+    settleAttempt(state, delivery, { at, httpStatus: null, error: null, ...outcome, isCorrupted }, nowMs);
+    followAttempt(delivery, nowMs);
+  }
+  inFlight.delete(delivery);
+  wake(marketplace);
+}
+
+function listDue(marketplace: Marketplace): Delivery[] {
+  const nowMs = marketplace.timeline.nowMs();
+  const counts = new Map<SandboxEndpoint, number>();
+  const countOne = ({ endpoint }: Delivery) => counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
+  for (const delivery of marketplace.inFlight.keys()) countOne(delivery);
+  const due: Delivery[] = [];
+  for (const delivery of listWaiting(marketplace)) {
+    if (delivery.dueAtMs > nowMs || (counts.get(delivery.endpoint) ?? 0) >= maxAttemptsPerEndpoint) continue;
+    countOne(delivery);
+    due.push(delivery);
+  }
+  return due;
+}
+
+/** When the next delivery is due, on the timeline; undefined if none waits. */
+function nextDueAtMs(marketplace: Marketplace): number | undefined {
+  let next: number | undefined;
+  for (const { dueAtMs } of listWaiting(marketplace)) next = Math.min(next ?? dueAtMs, dueAtMs);
+  return next;
+}
+
+function* listWaiting({ open, inFlight }: Marketplace): Generator<Delivery> {
+  for (const delivery of open) {
+    if (inFlight.has(delivery)) continue;
+    if (delivery.status !== 'PENDING') open.delete(delivery);
+    else if (delivery.endpoint.status === 'ACTIVE') yield delivery;
+  }
 }

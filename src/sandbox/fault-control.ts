@@ -1,11 +1,10 @@
 import { AppError } from '../domain/errors.ts';
-import { operationOf } from './api-route.ts';
 import { employerRoutes } from './employer/employer-api.ts';
 import { type Fault, type Faults, SetFaults, type WantedFaults } from './faults/faults-schema.ts';
-import { findInstall } from './install-control.ts';
 import type { Marketplace } from './marketplace.ts';
 import { platformRoutes } from './platform-api.ts';
 import { parseRequest } from './platform-request-schema.ts';
+import { findIn } from './sandbox-state.ts';
 
 export interface FaultsInForce {
   /** Null for all installs. */
@@ -23,7 +22,7 @@ export function setFaults(
   wanted: WantedFaults = {},
 ): FaultsInForce {
   const { faults = {} } = parseRequest(SetFaults, { faults: wanted });
-  if (installId !== undefined && !state.accounts.has(installId)) findInstall(state, installId);
+  if (installId !== undefined && !state.accounts.has(installId)) findIn(state.installs, 'install', installId);
   requireOperations(faults);
   dice.setFaults(installId, faults);
   return { installId: installId ?? null, faults };
@@ -31,7 +30,7 @@ export function setFaults(
 
 /** A fault of an unknown operation would never happen, and nothing would say why. */
 function requireOperations(faults: Faults): void {
-  const known = [...new Set([...platformRoutes, ...employerRoutes].map(operationOf))];
+  const known: string[] = [...new Set([...platformRoutes, ...employerRoutes].map(({ operation }) => operation))];
   const all: [string, Fault | undefined][] = Object.entries(faults);
   for (const [kind, fault] of all) {
     const unknown = fault?.operations?.find((operation) => !known.includes(operation));

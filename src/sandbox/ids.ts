@@ -1,13 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** The ids and credentials of the marketplace. The same seed gives the same ones. */
-export interface Ids {
-  /** An opaque id such as `ctr_5f0c…`. */
-  next(prefix: string): string;
-  /** A token or a webhook secret. */
-  nextCredential(prefix: string): string;
-  nextEventId(): string;
-}
+export type Ids = ReturnType<typeof createIds>;
 
 /**
  * Above 2^53, and the tenth id after it has one digit more. A client that compares event ids as numbers
@@ -15,7 +8,8 @@ export interface Ids {
  */
 const firstEventId = 9_999_999_999_999_990n;
 
-export function createIds(seed: string): Ids {
+/** The ids and credentials of the marketplace. The same seed gives the same ones. */
+export function createIds(seed: string) {
   const counts = new Map<string, number>();
   let eventId = firstEventId;
 
@@ -27,8 +21,10 @@ export function createIds(seed: string): Ids {
   }
 
   return {
-    next: (prefix) => `${prefix}_${nextDigest(prefix).slice(0, 12)}`,
-    nextCredential: (prefix) => `${prefix}_${nextDigest(prefix).slice(0, 40)}`,
+    /** An opaque id such as `ctr_5f0c…`. */
+    next: (prefix: string) => `${prefix}_${nextDigest(prefix).slice(0, 12)}`,
+    /** A token or a webhook secret. */
+    nextCredential: (prefix: string) => `${prefix}_${nextDigest(prefix).slice(0, 40)}`,
     nextEventId: () => (eventId++).toString(),
   };
 }

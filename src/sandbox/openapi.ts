@@ -1,24 +1,11 @@
-import type { ApiRoute } from './api-route.ts';
+import { type ApiRoute, splitOperation } from './api-router.ts';
 import { employerRoutes } from './employer/employer-api.ts';
 import { type Described, describeQuery, describeSchema, type Parameter } from './openapi-schema.ts';
 import { Failure } from './platform-answer-schema.ts';
 import { platformRoutes } from './platform-api.ts';
-import type { AnswerSchema, RequestSchema } from './platform-request-schema.ts';
+import type { RecordSchema, RequestSchema } from './platform-request-schema.ts';
 
 type DescribedRoute = Omit<ApiRoute<never>, 'run'>;
-
-interface Content {
-  'application/json': { schema: Described };
-}
-
-export interface OpenapiOperation {
-  operationId?: string | undefined;
-  summary?: string | undefined;
-  security?: Record<string, readonly string[]>[];
-  parameters: Parameter[];
-  requestBody?: { required: boolean; content: Content };
-  responses: Record<string, { description: string; content: Content }>;
-}
 
 /** What `/openapi.json` of the platform API answers. */
 export function describePlatformApi(hasCursors: boolean) {
@@ -54,42 +41,40 @@ const itself = {
   responses: { 200: { description: 'OK', content: { 'application/json': { schema: { type: 'object' } } } } },
 };
 
-/** @param token its security scheme, where refusals are described too */
+/** @param token its security scheme, where scopes and refusals are described too */
 function describeRoutes(routes: readonly DescribedRoute[], hasCursors: boolean, token?: string) {
   const schemas: Described = {};
-  const paths: Record<string, Record<string, OpenapiOperation>> = {};
+  const paths: Record<string, Record<string, ReturnType<typeof describeRoute>>> = {};
   for (const route of routes) {
-    const operation = describeOperation(route, hasCursors, schemas);
-    if (token !== undefined) {
-      operation.security = [{ [token]: route.scopes ?? [] }];
-      Object.assign(operation.responses, describeRefusals(route, schemas));
-    }
-    paths[route.path] = { ...paths[route.path], [route.method]: operation };
+    const { method, path } = splitOperation(route.operation);
+    paths[path] = { ...paths[path], [method]: describeRoute(route, hasCursors, schemas, token) };
   }
   return { paths, schemas };
 }
 
-function describeOperation(route: DescribedRoute, hasCursors: boolean, schemas: Described): OpenapiOperation {
-  const { operationId, summary, path, query, body, isBodyOptional, status = 200, accepted, page } = route;
+function describeRoute(route: DescribedRoute, hasCursors: boolean, schemas: Described, token: string | undefined) {
+  const { operationId, summary, scopes = [], query, body, isBodyOptional, status = 200, accepted, page } = route;
   const answer = (hasCursors && page) || route.answer;
   const sent = page !== undefined && !hasCursors ? query?.omit({ cursor: true }) : query;
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const toContent = (schema: RequestSchema<unknown>): Content => ({
+  const inPath = [...route.operation.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const toContent = (schema: RequestSchema<unknown>) => ({
     'application/json': { schema: describeSchema(schema, schemas) },
   });
-  const toResponse = (description: string, schema: AnswerSchema) => ({ description, content: toContent(schema) });
+  const responses: [number, string, RecordSchema][] = [[status, 'Done', answer]];
+  if (accepted !== undefined) responses.push([202, 'A person must confirm it', accepted]);
+  if (token !== undefined) responses.push(...listRefusals(route));
   return {
     operationId,
     summary,
+    ...(token !== undefined && { security: [{ [token]: scopes }] }),
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path' as const, required: true, schema: { type: 'string' } })),
+      ...inPath.map((name): Parameter => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...(sent ? describeQuery(sent) : []),
     ],
     ...(body && { requestBody: { required: isBodyOptional !== true, content: toContent(body) } }),
-    responses: {
-      [status]: toResponse('Done', answer),
-      ...(accepted && { 202: toResponse('A person must confirm it', accepted) }),
-    },
+    responses: Object.fromEntries(
+      responses.map(([code, description, schema]) => [code, { description, content: toContent(schema) }]),
+    ),
   };
 }
 
@@ -101,13 +86,8 @@ const refusalNames: Record<number, string> = {
   409: 'CONFLICT',
 };
 
-function describeRefusals({ path, query, body, refusals = [] }: DescribedRoute, schemas: Described) {
-  const statuses = [...(query || body ? [400] : []), 401, 403, ...(path.includes('{id}') ? [404] : []), ...refusals];
-  const schema = describeSchema(Failure, schemas);
-  return Object.fromEntries(
-    statuses.map((status) => [
-      status,
-      { description: refusalNames[status] ?? '', content: { 'application/json': { schema } } },
-    ]),
-  );
+function listRefusals({ operation, query, body, refusals = [] }: DescribedRoute): [number, string, RecordSchema][] {
+  const ofInput = query || body ? [400] : [];
+  const ofId = operation.includes('{id}') ? [404] : [];
+  return [...ofInput, 401, 403, ...ofId, ...refusals].map((code) => [code, refusalNames[code] ?? '', Failure]);
 }

@@ -3,120 +3,111 @@ import { paymentTypes, provisioningModes, sandboxEventTypes, scopes } from './sa
 
 /** The answers of the platform API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
 
-/** Schemas that `openapi.json` names among its components. */
-export const components = z.registry<{ id: string }>();
-
 const Count = z.int().min(0);
 const Instant = z.iso.datetime();
 
-export const Failure = z
-  .object({
-    error: z.string(),
-    code: z.enum([
-      'BAD_REQUEST',
-      'UNAUTHORIZED',
-      'FORBIDDEN',
-      'NOT_FOUND',
-      'CONFLICT',
-      'RATE_LIMITED',
-      'INTERNAL_ERROR',
-    ]),
-    requestId: z.string(),
-    details: z.record(z.string(), z.unknown()).optional(),
-  })
-  .register(components, { id: 'Error' });
+export const Failure = z.object({
+  error: z.string(),
+  code: z.enum(['BAD_REQUEST', 'UNAUTHORIZED', 'FORBIDDEN', 'NOT_FOUND', 'CONFLICT', 'RATE_LIMITED', 'INTERNAL_ERROR']),
+  requestId: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
 
-const Install = z
-  .object({
-    id: z.string(),
-    status: z.enum(['ACTIVE', 'REVOKED']),
-    scopes: z.array(z.enum(scopes)),
-    piiConsent: z.boolean(),
-    organizationId: z.string(),
-    createdAt: Instant,
-    partnerApp: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
-    token: z.object({ id: z.string(), name: z.string(), scopes: z.array(z.enum(scopes)) }),
-  })
-  .register(components, { id: 'Install' });
+const Install = z.object({
+  id: z.string(),
+  status: z.enum(['ACTIVE', 'REVOKED']),
+  scopes: z.array(z.enum(scopes)),
+  piiConsent: z.boolean(),
+  organizationId: z.string(),
+  createdAt: Instant,
+  partnerApp: z.object({ id: z.string(), slug: z.string(), name: z.string() }),
+  token: z.object({ id: z.string(), name: z.string(), scopes: z.array(z.enum(scopes)) }),
+});
 export const CurrentInstall = z.object({ install: Install });
 
-const ProjectLink = z
-  .object({
-    id: z.string(),
-    jobId: z.string().nullable(),
-    externalProjectId: z.string(),
-    externalProjectName: z.string().nullable(),
-    externalProjectUrl: z.string().nullable(),
-    provisioningMode: z.enum(provisioningModes),
-    createdAt: Instant,
-  })
-  .register(components, { id: 'ProjectLink' });
+const ProjectLink = z.object({
+  id: z.string(),
+  jobId: z.string().nullable(),
+  externalProjectId: z.string(),
+  externalProjectName: z.string().nullable(),
+  externalProjectUrl: z.string().nullable(),
+  provisioningMode: z.enum(provisioningModes),
+  createdAt: Instant,
+});
 export const OneProjectLink = z.object({ projectLink: ProjectLink });
 export const DeletedProjectLink = OneProjectLink.extend({ deleted: z.boolean() });
 export const ProjectLinks = z.object({ projectLinks: z.array(ProjectLink) });
 
-const Contract = z
-  .object({
-    id: z.string(),
-    status: z.enum(['active', 'ended']),
-    jobId: z.string(),
-    title: z.string(),
-    startDate: Instant,
-    endDate: Instant.nullable(),
-    createdAt: Instant,
-    projectLinkIds: z.array(z.string()),
-  })
-  .register(components, { id: 'Contract' });
+const Contract = z.object({
+  id: z.string(),
+  status: z.enum(['active', 'ended']),
+  jobId: z.string(),
+  title: z.string(),
+  startDate: Instant,
+  endDate: Instant.nullable(),
+  createdAt: Instant,
+  projectLinkIds: z.array(z.string()),
+});
 export const Contracts = z.object({ contracts: z.array(Contract) });
 export const ContractPage = Contracts.extend({ nextCursor: z.string().nullable() });
 
-const Participant = z
-  .object({
-    opentrainUserId: z.string(),
-    displayName: z.string(),
-    country: z.string(),
-    profileUrl: z.string(),
-    workEmail: z.email().optional(),
-  })
-  .register(components, { id: 'Participant' });
+const Participant = z.object({
+  opentrainUserId: z.string(),
+  displayName: z.string(),
+  country: z.string(),
+  profileUrl: z.string(),
+  workEmail: z.email().optional(),
+});
 export const Participants = z.object({ contractId: z.string(), participants: z.array(Participant) });
 
-const Milestone = z
-  .object({ id: z.string(), name: z.string(), amountUsd: z.number(), volume: z.number(), status: z.string() })
-  .register(components, { id: 'Milestone' });
+const Milestone = z.object({
+  id: z.string(),
+  name: z.string(),
+  amountUsd: z.number(),
+  volume: z.number(),
+  status: z.string(),
+});
 
-export const Budget = z
-  .object({
-    contractId: z.string(),
-    paymentType: z.enum(paymentTypes).nullable(),
-    state: z.enum(['OK', 'LOW', 'DEPLETED']),
-    fundedVolume: z.number(),
-    fundedAmountUsd: z.number(),
-    consumed: z.object({ seconds: Count, hours: z.number(), labels: Count, tasks: Count }),
-    consumedVolume: z.number(),
-    remainingVolume: z.number(),
-    consumedFraction: z.number(),
-    activeMilestone: Milestone.nullable(),
-    lastUsageAt: Instant.nullable(),
-  })
-  .register(components, { id: 'Budget' });
+export const Budget = z.object({
+  contractId: z.string(),
+  paymentType: z.enum(paymentTypes).nullable(),
+  state: z.enum(['OK', 'LOW', 'DEPLETED']),
+  fundedVolume: z.number(),
+  fundedAmountUsd: z.number(),
+  consumed: z.object({ seconds: Count, hours: z.number(), labels: Count, tasks: Count }),
+  consumedVolume: z.number(),
+  remainingVolume: z.number(),
+  consumedFraction: z.number(),
+  activeMilestone: Milestone.nullable(),
+  lastUsageAt: Instant.nullable(),
+});
 export type Budget = z.infer<typeof Budget>;
 export const ReportedUsage = z.object({ contractId: z.string(), accepted: Count, budget: Budget });
 
-const WebhookEndpoint = z
-  .object({
-    id: z.string(),
-    url: z.string(),
-    eventTypes: z.array(z.enum(sandboxEventTypes)),
-    status: z.enum(['ACTIVE', 'DISABLED']),
-    createdAt: Instant,
-    consecutiveFailures: Count,
-    disabledAt: Instant.nullable(),
-    disabledReason: z.string().nullable(),
-  })
-  .register(components, { id: 'WebhookEndpoint' });
+const WebhookEndpoint = z.object({
+  id: z.string(),
+  url: z.string(),
+  eventTypes: z.array(z.enum(sandboxEventTypes)),
+  status: z.enum(['ACTIVE', 'DISABLED']),
+  createdAt: Instant,
+  consecutiveFailures: Count,
+  disabledAt: Instant.nullable(),
+  disabledReason: z.string().nullable(),
+});
 export const OneEndpoint = z.object({ webhookEndpoint: WebhookEndpoint });
 export const Endpoints = z.object({ webhookEndpoints: z.array(WebhookEndpoint) });
 export const CreatedEndpoint = OneEndpoint.extend({ secret: z.string(), message: z.string() });
 export const DeletedEndpoint = OneEndpoint.extend({ deleted: z.boolean() });
 export const Redelivery = OneEndpoint.extend({ requeued: Count, message: z.string() });
+
+/** Schemas that `openapi.json` names among its components. */
+export const components = z
+  .registry<{ id: string }>()
+  .add(Failure, { id: 'Error' })
+  .add(Install, { id: 'Install' })
+  .add(ProjectLink, { id: 'ProjectLink' })
+  .add(Contract, { id: 'Contract' })
+  .add(Participant, { id: 'Participant' })
+  .add(Milestone, { id: 'Milestone' })
+  .add(Budget, { id: 'Budget' })
+  .add(WebhookEndpoint, { id: 'WebhookEndpoint' });

@@ -1,17 +1,15 @@
 import { AppError } from '../domain/errors.ts';
-import { requireScope } from './api-route.ts';
+import { requireScope } from './api-router.ts';
 import { contractRoutes } from './contract-route.ts';
 import type { Marketplace } from './marketplace.ts';
 import { CurrentInstall } from './platform-answer-schema.ts';
 import type { PlatformCaller, PlatformRoute } from './platform-route.ts';
 import { projectLinkRoutes } from './project-link-route.ts';
 import { toPublicInstall } from './public-shapes.ts';
-import { usageRoute } from './usage-route.ts';
 import { webhookEndpointRoutes } from './webhook-endpoint-route.ts';
 
 const installRoute: PlatformRoute = {
-  method: 'get',
-  path: '/installs/current',
+  operation: 'GET /installs/current',
   operationId: 'getCurrentInstall',
   summary: 'The install of this token',
   answer: CurrentInstall,
@@ -23,7 +21,6 @@ export const platformRoutes: readonly PlatformRoute[] = [
   installRoute,
   ...projectLinkRoutes,
   ...contractRoutes,
-  usageRoute,
   ...webhookEndpointRoutes,
 ];
 

@@ -4,6 +4,9 @@ import { provisioningModes, sandboxEventTypes } from './sandbox-state.ts';
 
 /** The requests of the platform API. Unknown keys are ignored, as the real marketplace does. */
 
+/** Sent as text. */
+export const WholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number);
+
 const maxUrlChars = 2048;
 
 export const CreateProjectLink = z.object({
@@ -30,10 +33,14 @@ function isDeliverable(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLocal);
 }
 
-const EventTypes = z
-  .array(z.enum(sandboxEventTypes))
-  .min(1)
-  .transform((types) => [...new Set(types)]);
+export function toEventTypes<Type extends string>(types: readonly Type[]) {
+  return z
+    .array(z.enum(types))
+    .min(1)
+    .transform((some) => [...new Set(some)]);
+}
+
+const EventTypes = toEventTypes(sandboxEventTypes);
 
 export const CreateWebhookEndpoint = z.object({ url: EndpointUrl, eventTypes: EventTypes });
 
@@ -48,12 +55,7 @@ export const Redeliver = z.object({ deliveryId: z.string().min(1).optional() });
 export const ContractQuery = z.object({
   projectLinkId: z.string().optional(),
   status: z.enum(['active', 'ended']).optional(),
-  limit: z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(1).max(200))
-    .default(50),
+  limit: WholeNumber.pipe(z.int().min(1).max(200)).default(50),
   cursor: z.string().optional(),
 });
 
@@ -77,8 +79,7 @@ export const UsageReport = z.object({
 export type UsageReport = z.infer<typeof UsageReport>;
 
 export type RequestSchema<T> = z.ZodType<T>;
-export type QuerySchema = z.ZodObject;
-export type AnswerSchema = z.ZodObject;
+export type RecordSchema = z.ZodObject;
 
 /** @throws Refusal `invalid` that names each error with its path */
 export function parseRequest<T>(schema: RequestSchema<T>, input: unknown): T {

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { ApiCall, ApiCaller, ApiRoute } from './api-route.ts';
+import type { ApiCall, ApiCaller, ApiRoute } from './api-router.ts';
 import { linksOfInstall, type SandboxContract, type SandboxInstall } from './sandbox-state.ts';
 
 export interface PlatformCaller extends ApiCaller {

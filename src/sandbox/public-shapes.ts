@@ -1,24 +1,18 @@
-import type {
-  SandboxContract,
-  SandboxEndpoint,
-  SandboxInstall,
-  SandboxLink,
-  SandboxState,
-  Trainer,
+import {
+  linksOfInstall,
+  type SandboxContract,
+  type SandboxEndpoint,
+  type SandboxInstall,
+  type SandboxLink,
+  type SandboxState,
+  type Trainer,
 } from './sandbox-state.ts';
-import { linksOfInstall } from './sandbox-state.ts';
 
 /** The records of the marketplace as platforms see them, in answers and in events. */
 
-export function toPublicInstall(install: SandboxInstall) {
-  const { token } = install;
+export function toPublicInstall({ token, ...install }: SandboxInstall) {
   return {
-    id: install.id,
-    status: install.status,
-    scopes: install.scopes,
-    piiConsent: install.piiConsent,
-    organizationId: install.organizationId,
-    createdAt: install.createdAt,
+    ...install,
     partnerApp: { id: 'app_sandbox', slug: 'gangway-sandbox', name: 'Gangway sandbox' },
     token: { id: token.id, name: token.name, scopes: token.scopes },
   };

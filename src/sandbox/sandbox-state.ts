@@ -1,3 +1,4 @@
+import { AppError } from '../domain/errors.ts';
 import type { EmployerEventType, SandboxAccount } from './employer/account.ts';
 
 /** All that the marketplace knows, as plain records. Maps keep the order of creation. */
@@ -146,32 +147,34 @@ export interface Delivery {
   repeatAfterMs: number | null;
 }
 
-export interface SandboxState {
-  installs: Map<string, SandboxInstall>;
-  /** By the id of their organization. */
-  accounts: Map<string, SandboxAccount>;
-  jobs: Map<string, Job>;
-  links: Map<string, SandboxLink>;
-  trainers: Map<string, Trainer>;
-  contracts: Map<string, SandboxContract>;
-  endpoints: Map<string, SandboxEndpoint>;
-  deliveries: Map<string, Delivery>;
-  /** The trainers who share their work address with no employer. Platforms have the consent of an install. */
-  unsharedWorkEmails: Set<string>;
+export type SandboxState = ReturnType<typeof createSandboxState>;
+
+export function createSandboxState() {
+  return {
+    installs: new Map<string, SandboxInstall>(),
+    /** By the id of their organization. */
+    accounts: new Map<string, SandboxAccount>(),
+    jobs: new Map<string, Job>(),
+    links: new Map<string, SandboxLink>(),
+    trainers: new Map<string, Trainer>(),
+    contracts: new Map<string, SandboxContract>(),
+    endpoints: new Map<string, SandboxEndpoint>(),
+    deliveries: new Map<string, Delivery>(),
+    /** The trainers who share their work address with no employer. Platforms have the consent of an install. */
+    unsharedWorkEmails: new Set<string>(),
+  };
 }
 
-export function createSandboxState(): SandboxState {
-  return {
-    installs: new Map(),
-    accounts: new Map(),
-    jobs: new Map(),
-    links: new Map(),
-    trainers: new Map(),
-    contracts: new Map(),
-    endpoints: new Map(),
-    deliveries: new Map(),
-    unsharedWorkEmails: new Set(),
-  };
+/** @throws AppError `not_found` that names the `kind` of record */
+export function findIn<T>(records: ReadonlyMap<string, T>, kind: string, id: string): T {
+  const found = records.get(id);
+  if (found === undefined) throw new AppError('not_found', `No ${kind} ${id}`);
+  return found;
+}
+
+/** The account of the employer who offers the job of a contract, where they have one. */
+export function accountOf(state: SandboxState, { job }: SandboxContract): SandboxAccount | undefined {
+  return state.accounts.get(job.organizationId);
 }
 
 export function linksOfInstall(state: SandboxState, install: SandboxInstall): SandboxLink[] {

@@ -44,23 +44,22 @@ export function signDelivery(
 
 type SendOutcome = { httpStatus: number } | { error: string };
 
-/** Sends one attempt to its receiver. */
-export type SendDelivery = (request: DeliveryRequest, signal: AbortSignal) => Promise<SendOutcome>;
-
 /** Only the status of the answer counts. The body is read up to here and not used. */
 const maxAnswerBytes = 64 * 1024;
 
-/** Each request has its own connection, and no redirect is followed. */
-export function createSendDelivery(timeoutMs: number): SendDelivery {
-  return async (request, stopping) => {
-    const timeout = AbortSignal.timeout(timeoutMs);
-    try {
-      return await exchange(request, AbortSignal.any([stopping, timeout]));
-    } catch (error) {
-      if (timeout.aborted) return { error: `no answer within ${timeoutMs} ms` };
-      return { error: error instanceof Error ? error.message : String(error) };
-    }
-  };
+/** Sends one attempt to its receiver. Each has its own connection, and no redirect is followed. */
+export async function sendDelivery(
+  request: DeliveryRequest,
+  timeoutMs: number,
+  stopping: AbortSignal,
+): Promise<SendOutcome> {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  try {
+    return await exchange(request, AbortSignal.any([stopping, timeout]));
+  } catch (error) {
+    if (timeout.aborted) return { error: `no answer within ${timeoutMs} ms` };
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 async function exchange({ url, headers, body }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> {

@@ -1,6 +1,14 @@
 import { AppError } from '../domain/errors.ts';
 import { toInstant } from '../lib/clock.ts';
-import { closePending, disableEndpoint, enableEndpoint, redeliveryWaitMs, reopen } from './delivery-rules.ts';
+import {
+  createEndpoint,
+  deleteEndpoint,
+  disableEndpoint,
+  enableEndpoint,
+  redeliveryWaitMs,
+  reopen,
+} from './delivery-rules.ts';
+import { queueDelivery, wake } from './dispatcher.ts';
 import { CreatedEndpoint, DeletedEndpoint, Endpoints, OneEndpoint, Redelivery } from './platform-answer-schema.ts';
 import { CreateWebhookEndpoint, parseRequest, Redeliver, UpdateWebhookEndpoint } from './platform-request-schema.ts';
 import type { PlatformCall, PlatformRoute } from './platform-route.ts';
@@ -12,8 +20,7 @@ const one = (endpoint: SandboxEndpoint) => ({ webhookEndpoint: toPublicEndpoint(
 
 export const webhookEndpointRoutes: PlatformRoute[] = [
   {
-    method: 'get',
-    path: '/webhook-endpoints',
+    operation: 'GET /webhook-endpoints',
     scopes,
     operationId: 'listWebhookEndpoints',
     summary: 'All endpoints of the install',
@@ -21,8 +28,7 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
     run: listEndpoints,
   },
   {
-    method: 'post',
-    path: '/webhook-endpoints',
+    operation: 'POST /webhook-endpoints',
     scopes,
     operationId: 'createWebhookEndpoint',
     summary: 'Register; the secret is shown once',
@@ -30,11 +36,10 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
     status: 201,
     answer: CreatedEndpoint,
     refusals: [409],
-    run: createEndpoint,
+    run: postEndpoint,
   },
   {
-    method: 'get',
-    path: '/webhook-endpoints/{id}',
+    operation: 'GET /webhook-endpoints/{id}',
     scopes,
     operationId: 'getWebhookEndpoint',
     summary: 'One endpoint',
@@ -42,8 +47,7 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
     run: (call) => one(findEndpoint(call)),
   },
   {
-    method: 'patch',
-    path: '/webhook-endpoints/{id}',
+    operation: 'PATCH /webhook-endpoints/{id}',
     scopes,
     operationId: 'updateWebhookEndpoint',
     summary: 'Change or re-enable',
@@ -52,17 +56,15 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
     run: updateEndpoint,
   },
   {
-    method: 'delete',
-    path: '/webhook-endpoints/{id}',
+    operation: 'DELETE /webhook-endpoints/{id}',
     scopes,
     operationId: 'deleteWebhookEndpoint',
     summary: 'Delete; pending ones are discarded',
     answer: DeletedEndpoint,
-    run: deleteEndpoint,
+    run: removeEndpoint,
   },
   {
-    method: 'post',
-    path: '/webhook-endpoints/{id}/redeliver',
+    operation: 'POST /webhook-endpoints/{id}/redeliver',
     scopes,
     operationId: 'redeliver',
     summary: 'Queue all FAILED deliveries again, or one',
@@ -72,27 +74,13 @@ export const webhookEndpointRoutes: PlatformRoute[] = [
   },
 ];
 
-function createEndpoint({ marketplace, install, body }: PlatformCall) {
-  const { state, ids, clock, limits } = marketplace;
+function postEndpoint({ marketplace, install, body }: PlatformCall) {
   const wanted = parseRequest(CreateWebhookEndpoint, body);
-  const limit = limits.endpointsPerInstall;
-  if (endpointsOfInstall(state, install).length >= limit) {
+  const limit = marketplace.options.endpointsPerInstall ?? 10;
+  if (endpointsOfInstall(marketplace.state, install).length >= limit) {
     throw new AppError('conflict', `The install has ${limit} endpoints, which is the limit`);
   }
-  const endpoint: SandboxEndpoint = {
-    id: ids.next('whe'),
-    installId: install.id,
-    audience: 'platform',
-    url: wanted.url,
-    eventTypes: wanted.eventTypes,
-    status: 'ACTIVE',
-    secret: ids.nextCredential('whsec'),
-    createdAt: toInstant(clock.now()),
-    consecutiveFailures: 0,
-    disabledAt: null,
-    disabledReason: null,
-  };
-  state.endpoints.set(endpoint.id, endpoint);
+  const endpoint = createEndpoint(marketplace, install, 'platform', wanted);
   return {
     ...one(endpoint),
     secret: endpoint.secret,
@@ -115,15 +103,13 @@ function updateEndpoint(call: PlatformCall) {
   if (status === 'DISABLED' && endpoint.status === 'ACTIVE') {
     disableEndpoint(marketplace.state, endpoint, 'Disabled by request', toInstant(marketplace.clock.now()));
   }
-  marketplace.dispatcher.wake();
+  wake(marketplace);
   return one(endpoint);
 }
 
-function deleteEndpoint(call: PlatformCall) {
-  const { state } = call.marketplace;
+function removeEndpoint(call: PlatformCall) {
   const endpoint = findEndpoint(call);
-  closePending(state, endpoint, 'DISCARDED');
-  state.endpoints.delete(endpoint.id);
+  deleteEndpoint(call.marketplace.state, endpoint);
   return { ...one(endpoint), deleted: true };
 }
 
@@ -140,7 +126,7 @@ function redeliver(call: PlatformCall) {
   }
   for (const delivery of deliveries) {
     reopen(delivery);
-    marketplace.dispatcher.queue(delivery, redeliveryWaitMs);
+    queueDelivery(marketplace, delivery, redeliveryWaitMs);
   }
   return {
     ...one(endpoint),

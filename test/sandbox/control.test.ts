@@ -205,7 +205,7 @@ describe('a customer', () => {
     expect(sandbox.listDeliveries().map(({ type }) => type)).toEqual(['project_link.removed', 'project_link.created']);
     expect(() => sandbox.relink(body.projectLink.id, { jobId: 'job_unknown' })).toThrow(/No job/);
     expect(sandbox.listDeliveries()).toHaveLength(2);
-    const again = sandbox.relink(body.projectLink.id, { externalProjectId: 'b', jobId });
+    const { projectLink: again } = sandbox.relink(body.projectLink.id, { externalProjectId: 'b', jobId });
     expect(new Set([linkId, body.projectLink.id, again.id]).size).toBe(3);
     const { projectLinks } = (await api('GET', '/project-links')).body;
     expect(projectLinks).toMatchObject([{ id: again.id, externalProjectId: 'b', jobId }]);

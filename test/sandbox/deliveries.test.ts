@@ -7,7 +7,9 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { until } from '../support/until.ts';
 import {
   answerWith,
+  idOf,
   minuteMs,
+  never,
   openReceiver,
   openWorld,
   type Received,
@@ -27,8 +29,7 @@ interface Delivering extends World {
 describe('a delivery', () => {
   it('is one signed event record', async () => {
     const world = await openDelivering();
-    const { contractId } = world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    const [contractId] = await world.hire();
 
     const [{ headers, rawBody } = never()] = world.receiver.received;
     expect(headers).toMatchObject({
@@ -47,8 +48,7 @@ describe('a delivery', () => {
 
   it('may carry the placeholder prefix in its headers', async () => {
     const world = await openDelivering({ headerPrefix: 'X-Service-' });
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     const [{ headers } = never()] = world.receiver.received;
     expect(headers).toMatchObject({
       'x-service-event': 'contract.started',
@@ -61,8 +61,7 @@ describe('a delivery', () => {
   it('is attempted five times, after 1, 5, 30 and 120 minutes, and has then FAILED', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
 
     let attempts = 1;
     for (const waitMinutes of [1, 5, 30, 120]) {
@@ -94,8 +93,7 @@ describe('a delivery', () => {
     let lateMs = 0;
     const world = await openDelivering({ clock: { now: () => new Date(Date.now() + lateMs) } });
     world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     lateMs = minuteMs;
     await world.sandbox.advance(minuteMs);
 
@@ -122,8 +120,7 @@ describe('a delivery', () => {
       const world = await openDelivering();
       const elsewhere = await openReceiver();
       world.receiver.respond = answerWith(status, { location: elsewhere.url });
-      world.sandbox.hire({ jobId: world.jobId });
-      await world.sandbox.idle();
+      await world.hire();
       expect(elsewhere.received).toEqual([]);
       expect(deliveries(world)).toMatchObject([{ status: 'PENDING', attempts: [{ httpStatus: status }] }]);
     },
@@ -132,8 +129,7 @@ describe('a delivery', () => {
   it('has failed when nothing answers in time', async () => {
     const world = await openDelivering({ deliveryTimeoutMs: 50 });
     world.receiver.respond = () => {};
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(deliveries(world)).toMatchObject([
       { status: 'PENDING', attempts: [{ httpStatus: null, error: 'no answer within 50 ms' }] },
     ]);
@@ -143,8 +139,7 @@ describe('a delivery', () => {
     const world = await openWorld();
     await world.link('a');
     await world.subscribe(`http://127.0.0.1:${await findClosedPort()}/hook`);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(deliveries(world)).toMatchObject([
       { attempts: [{ httpStatus: null, error: expect.stringContaining('ECONNREFUSED') }] },
     ]);
@@ -155,8 +150,7 @@ describe('a delivery', () => {
     world.receiver.respond = (response) => {
       response.writeHead(200).write('x'.repeat(1024 * 1024));
     };
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(deliveries(world)).toMatchObject([{ status: 'DELIVERED' }]);
   });
 
@@ -165,8 +159,7 @@ describe('a delivery', () => {
     onTestFinished(() => void vi.useRealTimers());
     const world = await openDelivering({ timeScale: 60 });
     world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     vi.advanceTimersByTime(999);
     await world.sandbox.idle();
     expect(world.receiver.received).toHaveLength(1);
@@ -196,12 +189,10 @@ describe('an endpoint', () => {
   it('is disabled by ten failed attempts in a row, and what it still waits for has FAILED', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
-    for (let hired = 0; hired < 9; hired++) world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire(9);
     expect(await readEndpoint(world)).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 9 });
 
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(await readEndpoint(world)).toMatchObject({
       status: 'DISABLED',
       consecutiveFailures: 10,
@@ -221,8 +212,7 @@ describe('an endpoint', () => {
       [500, 9],
     ] as const) {
       world.receiver.respond = answerWith(status);
-      for (let hired = 0; hired < times; hired++) world.sandbox.hire({ jobId: world.jobId });
-      await world.sandbox.idle();
+      await world.hire(times);
     }
     expect(await readEndpoint(world)).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 9 });
   });
@@ -247,8 +237,7 @@ describe('an endpoint', () => {
       disabledAt: null,
       disabledReason: null,
     });
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(await readEndpoint(world)).toMatchObject({ status: 'ACTIVE', consecutiveFailures: 1 });
   });
 
@@ -268,8 +257,7 @@ describe('an endpoint', () => {
     const world = await openDelivering();
     const second = await openReceiver();
     const { secret } = await world.subscribe(second.url);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     const [one = never(), two = never()] = [...world.receiver.received, ...second.received];
     expect(two.rawBody).toBe(one.rawBody);
     expect(two.headers['x-opentrain-delivery']).not.toBe(one.headers['x-opentrain-delivery']);
@@ -280,8 +268,7 @@ describe('an endpoint', () => {
   it('that is deleted takes its pending deliveries with it', async () => {
     const world = await openDelivering();
     world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     await world.api('DELETE', `/webhook-endpoints/${world.endpointId}`);
     await world.sandbox.advance(1000 * minuteMs);
     expect(world.receiver.received).toHaveLength(1);
@@ -330,19 +317,16 @@ describe('a redelivery', () => {
 
   it('of all repeats none that was delivered or is pending', async () => {
     const world = await openDelivering();
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     world.receiver.respond = answerWith(500);
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect((await redeliver(world, {})).body.requeued).toBe(0);
     expect((await redeliver(world, undefined)).body.requeued).toBe(0);
   });
 
   it('of one repeats it whatever its status', async () => {
     const world = await openDelivering();
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     const [first = never()] = world.receiver.received;
     const { body } = await redeliver(world, { deliveryId: idOf(first) });
     expect(body.requeued).toBe(1);
@@ -371,8 +355,7 @@ describe('a redelivery', () => {
 
   it('of one that is unknown, or of another endpoint, is answered 404', async () => {
     const world = await openDelivering();
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     const other = await world.subscribe('https://bridge.example.com/hook');
     const [{ id: deliveryId } = never()] = deliveries(world);
     const elsewhere = await redeliver({ ...world, endpointId: other.id }, { deliveryId });
@@ -394,8 +377,7 @@ async function openDelivering(options: SandboxOptions = {}): Promise<Delivering>
 async function openDisabled(): Promise<Delivering> {
   const world = await openDelivering();
   world.receiver.respond = answerWith(500);
-  for (let hired = 0; hired < 10; hired++) world.sandbox.hire({ jobId: world.jobId });
-  await world.sandbox.idle();
+  await world.hire(10);
   expect(await readEndpoint(world)).toMatchObject({ status: 'DISABLED' });
   return world;
 }
@@ -424,10 +406,6 @@ function types({ receiver }: Delivering): string[] {
   return receiver.received.map(({ event }) => event.type);
 }
 
-function idOf({ headers }: Received): string {
-  return String(headers['x-opentrain-delivery']);
-}
-
 function timestampOf({ headers }: Received): number {
   return Number(/^t=(\d+)/.exec(String(headers['x-opentrain-signature']))?.[1]);
 }
@@ -440,8 +418,4 @@ async function findClosedPort(): Promise<number> {
   server.close();
   await once(server, 'close');
   return port;
-}
-
-function never(): never {
-  throw new Error('nothing was received');
 }

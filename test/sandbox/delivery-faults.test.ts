@@ -5,7 +5,9 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import {
   answerWith,
   clock,
+  idOf,
   minuteMs,
+  never,
   openReceiver,
   openWorld,
   type Received,
@@ -50,8 +52,7 @@ describe('an event', () => {
 
   it('that is repeated arrives again, some time after it was taken, under its id and signed', async () => {
     const world = await openFaulty({ repeat: 1 });
-    world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire();
     expect(world.receiver.received).toHaveLength(1);
     await world.sandbox.advance(1000 * minuteMs);
     expect(world.receiver.received).toHaveLength(2);
@@ -84,15 +85,13 @@ describe('an event', () => {
   it('that is reordered waits for the next event, not for one that was sent before it', async () => {
     const world = await openFaulty({});
     world.receiver.respond = answerWith(500);
-    const earlier = world.sandbox.hire({ jobId: world.jobId }).contractId;
-    await world.sandbox.idle();
+    const [earlier] = await world.hire();
     world.receiver.respond = answerWith(200);
     world.sandbox.setFaults(undefined, { reorder: 1 });
     const held = world.sandbox.hire({ jobId: world.jobId }).contractId;
     await world.sandbox.advance(minuteMs);
     expect(contractsHeard(world)).toEqual([earlier, earlier]);
-    const next = world.sandbox.hire({ jobId: world.jobId }).contractId;
-    await world.sandbox.idle();
+    const [next] = await world.hire();
     expect(contractsHeard(world).slice(2)).toEqual([next, held]);
   });
 
@@ -168,8 +167,7 @@ describe('an attempt that is corrupted', () => {
 
   it('disables the endpoint like any other failure', async () => {
     const world = await openFaulty({ corrupt: 1 });
-    for (let count = 0; count < 10; count++) world.sandbox.hire({ jobId: world.jobId });
-    await world.sandbox.idle();
+    await world.hire(10);
     expect(world.sandbox.snapshot().webhookEndpoints).toMatchObject([{ status: 'DISABLED' }]);
   });
 });
@@ -291,12 +289,9 @@ async function connect(world: World, token: string, jobId: string): Promise<void
 }
 
 /** Each step is delivered, unless it is lost, before the next step. */
-async function hireOneByOne({ sandbox, jobId }: Faulty, count: number): Promise<string[]> {
+async function hireOneByOne({ hire }: Faulty, count: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let hired = 0; hired < count; hired++) {
-    ids.push(sandbox.hire({ jobId }).contractId);
-    await sandbox.idle();
-  }
+  for (let hired = 0; hired < count; hired++) ids.push(...(await hire()));
   return ids;
 }
 
@@ -313,12 +308,4 @@ function isSigned({ rawBody, headers }: Received, secret: string): boolean {
 
 function contractsHeard({ receiver }: Faulty): string[] {
   return receiver.received.map(({ event }) => event.resourceId);
-}
-
-function idOf({ headers }: Received): string {
-  return String(headers['x-opentrain-delivery']);
-}
-
-function never(): never {
-  throw new Error('there is none');
 }

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { splitOperation } from '../../src/sandbox/api-router.ts';
 import { employerRoutes } from '../../src/sandbox/employer/employer-api.ts';
 import { describeEmployerApi } from '../../src/sandbox/openapi.ts';
 import { reliedOperations } from '../../src/sources/employer/relied-on.ts';
@@ -46,7 +47,10 @@ async function openReady() {
   return { world, asked, call };
 }
 
-const operations = employerRoutes.map(({ method, path }) => [method, path] as const);
+const operations = employerRoutes.map(({ operation }) => {
+  const { method, path } = splitOperation(operation);
+  return [method, path] as const;
+});
 const document = describeEmployerApi(false);
 const described = document.paths;
 

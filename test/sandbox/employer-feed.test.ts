@@ -157,9 +157,9 @@ describe('the feed of updates', () => {
     const { sandbox, url, accountId, jobId, api } = await openAccount();
     const { token } = sandbox.createInstall({ organizationId: accountId });
     const { contractId } = sandbox.hire({ jobId });
-    const first = sandbox.fundMilestone(contractId, { volume: 1 });
+    const { milestone: first } = sandbox.fundMilestone(contractId, { volume: 1 });
     await reportHour(url, token, { jobId, contractId });
-    const second = sandbox.fundMilestone(contractId, { volume: 9 });
+    const { milestone: second } = sandbox.fundMilestone(contractId, { volume: 9 });
     const { events } = await updates(api);
     const said = events
       .slice(1)

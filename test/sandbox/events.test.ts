@@ -116,7 +116,7 @@ describe('events', () => {
     await world.link('b');
     const { contractId } = world.sandbox.hire({ jobId: world.jobId });
     await world.heard();
-    const milestone = world.sandbox.fundMilestone(contractId, { volume: 2, amountUsd: 9 });
+    const { milestone } = world.sandbox.fundMilestone(contractId, { volume: 2, amountUsd: 9 });
     expect(await world.heard()).toMatchObject([
       {
         type: 'milestone.funded',
@@ -205,14 +205,14 @@ describe('events', () => {
     await world.heard();
     const trainers = [{ displayName: 'Ana M.', workEmail: 'ana@opentrain.work' }];
     const { contractId } = world.sandbox.hire({ jobId: world.jobId, trainers });
-    const { id: milestoneId } = world.sandbox.fundMilestone(contractId);
+    const { milestone } = world.sandbox.fundMilestone(contractId);
     expect(await world.heard()).toEqual([
       {
         type: 'contract.started',
         resourceId: contractId,
         data: { contract: { id: contractId }, freelancer: trainers[0] },
       },
-      { type: 'milestone.funded', resourceId: milestoneId, data: {} },
+      { type: 'milestone.funded', resourceId: milestone.id, data: {} },
     ]);
   });
 });

@@ -38,6 +38,8 @@ export interface World {
   /** Links the job (or another one) and returns the link's id. */
   link(externalProjectId: string, jobId?: string | null): Promise<string>;
   subscribe(url: string, types?: readonly string[]): Promise<{ id: string; secret: string }>;
+  /** Hires for the job, and waits until no attempt is due. @returns the ids of the contracts */
+  hire(count?: number): Promise<string[]>;
 }
 
 /** A started sandbox with one install and one job. Its timeline moves only by `advance`. */
@@ -66,6 +68,11 @@ export async function openWorld(options: SandboxOptions = {}): Promise<World> {
       const body = { url: endpointUrl, eventTypes: types };
       const { body: answer } = await api('POST', '/webhook-endpoints', { body });
       return { id: answer.webhookEndpoint.id, secret: answer.secret };
+    },
+    async hire(count = 1) {
+      const ids = Array.from({ length: count }, () => sandbox.hire({ jobId }).contractId);
+      await sandbox.idle();
+      return ids;
     },
   };
 }
@@ -135,4 +142,14 @@ export function answerWith(status: number, headers: Record<string, string> = {})
   return (response: ServerResponse): void => {
     response.writeHead(status, headers).end('{}');
   };
+}
+
+/** The id of a delivery. */
+export function idOf({ headers }: Received): string {
+  return String(headers['x-opentrain-delivery']);
+}
+
+/** The default of what must be there. */
+export function never(): never {
+  throw new Error('there is none');
 }

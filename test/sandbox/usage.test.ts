@@ -126,7 +126,7 @@ describe('a budget', () => {
   ] as const)('of 10 is $state: %o', async (row) => {
     const world = await openWorking({ paymentType: row.paymentType });
     const { contractId } = world;
-    const milestone = world.sandbox.fundMilestone(contractId, { volume: 10, amountUsd: 250 });
+    const { milestone } = world.sandbox.fundMilestone(contractId, { volume: 10, amountUsd: 250 });
     const totalSeconds = 'seconds' in row ? Math.round(row.seconds) : 0;
     const labelsCompleted = 'labels' in row ? row.labels : 0;
     await report(world, [{ workDate: today, totalSeconds, labelsCompleted, tasksCompleted: 5 }]);
@@ -161,7 +161,7 @@ describe('a budget', () => {
   it('adds up its milestones, the newest of which is active', async () => {
     const { sandbox, api, contractId } = await openWorking();
     sandbox.fundMilestone(contractId, { volume: 3, amountUsd: 30 });
-    const second = sandbox.fundMilestone(contractId, { volume: 4, amountUsd: 40, name: 'Second' });
+    const { milestone: second } = sandbox.fundMilestone(contractId, { volume: 4, amountUsd: 40, name: 'Second' });
     const { body } = await api('GET', `/contracts/${contractId}/budget`);
     expect(body).toMatchObject({ fundedVolume: 7, fundedAmountUsd: 70, activeMilestone: second });
     expect(second).toMatchObject({ name: 'Second', status: 'ACTIVE_FUNDED', volume: 4 });

@@ -1,27 +1,24 @@
 import { AppError } from '../../domain/errors.ts';
 import { instantIn, toInstant } from '../../lib/clock.ts';
-import { endContract } from '../contract-control.ts';
-import type { FeedNews, NewAccount, WorkEmail } from '../control-request-schema.ts';
+import { endContract, fundMilestone } from '../contract-control.ts';
+import type { Bill, FeedNews, NewAccount, Settle, WorkEmail } from '../control-request-schema.ts';
 import type { Marketplace } from '../marketplace.ts';
+import { accountOf, findIn } from '../sandbox-state.ts';
 import {
   type Approval,
-  type EmployerScope,
   employerScopes,
+  type PendingPayment,
   type PersonalToken,
   type SandboxAccount,
 } from './account.ts';
-import { findAccount } from './find-account.ts';
+import { raiseFeed } from './raise-feed.ts';
 
 /** What people do with an employer's account at the marketplace itself. */
 
-export interface CreatedAccount {
-  accountId: string;
-  ownerUserId: string;
-  /** The personal token, which is shown only here. */
-  token: string;
-}
+/** The personal token is shown only here. */
+export type CreatedAccount = ReturnType<typeof createAccount>;
 
-export function createAccount(marketplace: Marketplace, wanted: NewAccount = {}): CreatedAccount {
+export function createAccount(marketplace: Marketplace, wanted: NewAccount = {}) {
   const { state, ids } = marketplace;
   const account: SandboxAccount = {
     id: wanted.organizationId ?? ids.next('org'),
@@ -43,11 +40,7 @@ export function createAccount(marketplace: Marketplace, wanted: NewAccount = {})
 export function addToken(
   { ids, clock }: Marketplace,
   account: SandboxAccount,
-  {
-    name = 'API token',
-    scopes,
-    expiresAt = null,
-  }: { name?: string; scopes: EmployerScope[]; expiresAt?: string | null },
+  { name = 'API token', scopes, expiresAt = null }: Pick<PersonalToken, 'scopes'> & Partial<PersonalToken>,
 ): PersonalToken {
   const token: PersonalToken = {
     id: ids.next('tok'),
@@ -65,8 +58,10 @@ export function addToken(
 }
 
 /** All tokens of the account stop working. No event says this. */
-export function revokeAccountTokens({ state, clock }: Marketplace, accountId: string): void {
-  for (const token of findAccount(state, accountId).tokens) token.revokedAt ??= toInstant(clock.now());
+export function revokeAccountTokens({ state, clock }: Marketplace, accountId: string) {
+  const { tokens } = findIn(state.accounts, 'account', accountId);
+  for (const token of tokens) token.revokedAt ??= toInstant(clock.now());
+  return { accountId, tokens: 'revoked' };
 }
 
 const approvalLifeMs = 72 * 3_600_000;
@@ -105,8 +100,8 @@ export function requestEnd(
 export type Resolution = Exclude<Approval['status'], 'pending'>;
 
 /** A person confirms or declines it, or it expires. Each of these has the same event. */
-export function resolveApproval(marketplace: Marketplace, approvalId: string, status: Resolution): void {
-  const { state, clock, raiseFeed } = marketplace;
+export function resolveApproval(marketplace: Marketplace, approvalId: string, status: Resolution) {
+  const { state, clock } = marketplace;
   const found = [...state.accounts.values()].flatMap((account) =>
     account.approvals.filter(({ id }) => id === approvalId).map((approval) => ({ account, approval })),
   );
@@ -117,27 +112,58 @@ export function resolveApproval(marketplace: Marketplace, approvalId: string, st
   approval.resolvedAt = toInstant(clock.now());
   const isActive = state.contracts.get(approval.contractId)?.status === 'active';
   if (status === 'confirmed' && isActive) endContract(marketplace, approval.contractId);
-  raiseFeed(account, 'approval.confirmed', {
-    resourceId: approval.id,
-    jobId: approval.jobId,
-    data: { approvalId: approval.id, status },
-  });
+  const data = { approvalId, status };
+  raiseFeed(marketplace, account, 'approval.confirmed', { resourceId: approvalId, jobId: approval.jobId, data });
+  return data;
 }
 
 /** What a trainer decides, and when the marketplace has made the address. No event says either. */
-export function setWorkEmail({ state }: Marketplace, trainerId: string, { workEmail, isShared }: WorkEmail): void {
-  const trainer = state.trainers.get(trainerId);
-  if (trainer === undefined) throw new AppError('not_found', `No trainer ${trainerId}`);
+export function setWorkEmail({ state }: Marketplace, trainerId: string, { workEmail, isShared }: WorkEmail) {
+  const trainer = findIn(state.trainers, 'trainer', trainerId);
   if (workEmail !== undefined) trainer.workEmail = workEmail;
   if (isShared === true) state.unsharedWorkEmails.delete(trainerId);
   if (isShared === false) state.unsharedWorkEmails.add(trainerId);
+  return { trainerId };
 }
 
 /** An event about what the sandbox itself does not hold: proposals, messages and invoices. */
-export function raiseNews(
-  { state, raiseFeed }: Marketplace,
-  accountId: string,
-  { type, jobId = null, ...said }: FeedNews,
-): void {
-  raiseFeed(findAccount(state, accountId), type, { ...said, jobId });
+export function raiseNews(marketplace: Marketplace, accountId: string, { type, jobId = null, ...subject }: FeedNews) {
+  raiseFeed(marketplace, findIn(marketplace.state.accounts, 'account', accountId), type, { ...subject, jobId });
+  return { accountId, type };
+}
+
+/** The event says that an invoice is pending; how much, and where it is paid, only the list shows. */
+export function billContract(marketplace: Marketplace, contractId: string, wanted: Bill = {}): PendingPayment {
+  const { state, ids, clock } = marketplace;
+  const contract = state.contracts.get(contractId);
+  const account = contract && accountOf(state, contract);
+  if (contract === undefined || account === undefined) {
+    throw new AppError('not_found', `No contract ${contractId} of an employer with an account`);
+  }
+  const { amountUsd = 200, status = 'PENDING_FUNDING', paymentUrl } = wanted;
+  const payment: PendingPayment = {
+    id: ids.next('inv'),
+    status,
+    contractId,
+    amountUsd,
+    createdAt: toInstant(clock.now()),
+    invoiceNumber: account.feed.length + 1,
+    ...(paymentUrl !== undefined && { paymentUrl }),
+  };
+  account.payments.push(payment);
+  const data = { invoiceId: payment.id, milestoneId: null, contractId };
+  raiseFeed(marketplace, account, 'payment.pending', { resourceId: payment.id, jobId: contract.job.id, data });
+  return { ...payment };
+}
+
+/** A person pays it, which funds a milestone where it was for funding; or it is cancelled, and no event says that. */
+export function settlePayment(marketplace: Marketplace, paymentId: string, { outcome = 'paid' }: Settle = {}) {
+  const accounts = [...marketplace.state.accounts.values()];
+  const account = accounts.find(({ payments }) => payments.some(({ id }) => id === paymentId));
+  const payment = account?.payments.find(({ id }) => id === paymentId);
+  if (account === undefined || payment === undefined) throw new AppError('not_found', `No payment ${paymentId} waits`);
+  account.payments = account.payments.filter((one) => one !== payment);
+  const { status, contractId, amountUsd } = payment;
+  if (outcome === 'paid' && status === 'PENDING_FUNDING') fundMilestone(marketplace, contractId, { amountUsd });
+  return { paymentId, outcome };
 }

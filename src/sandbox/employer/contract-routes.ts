@@ -1,9 +1,9 @@
 import { AppError } from '../../domain/errors.ts';
-import { isGranted } from '../api-route.ts';
+import { isGranted } from '../api-router.ts';
 import { budgetOf } from '../budget.ts';
 import { endContract } from '../contract-control.ts';
 import { Refusal } from '../error-response.ts';
-import type { Milestone, SandboxContract } from '../sandbox-state.ts';
+import { accountOf, type Milestone, type SandboxContract } from '../sandbox-state.ts';
 import type { Approval } from './account.ts';
 import { expireApprovals, requestEnd } from './account-control.ts';
 import {
@@ -26,24 +26,21 @@ import {
   requireJob,
   toPage,
 } from './employer-route.ts';
-import { accountOf } from './find-account.ts';
 
 /** Jobs, contracts, their end, who is on them, and what must be paid (spec: part A, part B section 4.2). */
 export const contractRoutes: readonly EmployerRoute[] = [
-  { method: 'get', path: '/jobs/mine', scopes: ['jobs:read'], query: PageQuery, answer: Jobs, run: listJobs },
+  { operation: 'GET /jobs/mine', scopes: ['jobs:read'], query: PageQuery, answer: Jobs, run: listJobs },
   {
-    method: 'get',
-    path: '/contracts',
+    operation: 'GET /contracts',
     scopes: ['payments:read'],
     query: ContractsOfJob,
     answer: Contracts,
     page: ContractPage,
     run: listContracts,
   },
-  { method: 'get', path: '/contracts/{id}', scopes: ['payments:read'], answer: OneContract, run: readContract },
+  { operation: 'GET /contracts/{id}', scopes: ['payments:read'], answer: OneContract, run: readContract },
   {
-    method: 'post',
-    path: '/contracts/{id}/end',
+    operation: 'POST /contracts/{id}/end',
     scopes: ['payments:write'],
     feature: 'public_api_payments_write',
     needsClaim: true,
@@ -51,11 +48,10 @@ export const contractRoutes: readonly EmployerRoute[] = [
     accepted: RequestedApproval,
     run: end,
   },
-  { method: 'get', path: '/approvals/{id}', scopes: ['payments:read'], answer: OneApproval, run: readApproval },
-  { method: 'get', path: '/payments/pending', scopes: ['payments:read'], answer: Payments, run: listPayments },
+  { operation: 'GET /approvals/{id}', scopes: ['payments:read'], answer: OneApproval, run: readApproval },
+  { operation: 'GET /payments/pending', scopes: ['payments:read'], answer: Payments, run: listPayments },
   {
-    method: 'get',
-    path: '/messaging/management/messaging_management.members.get',
+    operation: 'GET /messaging/management/messaging_management.members.get',
     scopes: ['messages:read'],
     needsClaim: true,
     query: MemberQuery,
@@ -83,7 +79,7 @@ function listContracts(call: EmployerCall) {
     .filter((one) => accountOf(marketplace.state, one) === account)
     .filter((one) => (jobId === undefined || one.job.id === jobId) && (status === undefined || one.status === status))
     .reverse();
-  if (!marketplace.hasCursors) return { contracts: found.map(toEntry) };
+  if (marketplace.options.cursors !== true) return { contracts: found.map(toEntry) };
   const first = cursor === undefined ? 0 : Number(cursor);
   const next = first + pageSize;
   const contracts = found.slice(first, next).map(toEntry);

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { Budget } from '../platform-answer-schema.ts';
 import { paymentTypes } from '../sandbox-state.ts';
-import { employerEventTypes, employerScopes } from './account.ts';
-import { audiences, bindingKinds } from './manual.ts';
+import { audiences, bindingKinds, employerEventTypes, employerScopes } from './account.ts';
 
 /** The answers of the employers' API, as its `openapi.json` describes them. Nothing is cut from an answer by them. */
 
@@ -17,14 +16,7 @@ const AnyRecord = z.record(z.string(), z.unknown());
 const paged = { nextCursor: NullableText };
 
 export const CurrentAccount = z.object({
-  actor: z.object({
-    userId: Text,
-    email: Text,
-    firstName: Text,
-    lastName: Text,
-    fullName: Text,
-    userType: Text,
-  }),
+  actor: z.object({ userId: Text, email: Text, firstName: Text, lastName: Text, fullName: Text, userType: Text }),
   token: z.object({ id: Text, label: Text, scopes: Scopes, ownerOrganizationId: NullableText }),
   account: z.object({ kind: Text, organizationId: NullableText, ownerUserId: NullableText, memberRole: Text }),
 });
@@ -173,15 +165,6 @@ const Publication = z.object({
 export const Publications = z.object({ publications: z.array(Publication), ...paged });
 
 const frozen = { pageId: Text, title: Text, revision: Count, checksum: Text };
-const ManifestPage = z.object({
-  ...frozen,
-  parentId: NullableText,
-  position: Count,
-  audience: z.enum(audiences),
-});
-export const Manifest = z.object({
-  publicationNumber: Count,
-  revisionNumber: Count,
-  pages: z.array(ManifestPage),
-});
+const ManifestPage = z.object({ ...frozen, parentId: NullableText, position: Count, audience: z.enum(audiences) });
+export const Manifest = z.object({ publicationNumber: Count, revisionNumber: Count, pages: z.array(ManifestPage) });
 export const OnePage = z.object({ page: z.object({ ...frozen, content: AnyRecord }) });

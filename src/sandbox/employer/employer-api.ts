@@ -1,6 +1,6 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
-import { requireScope } from '../api-route.ts';
+import { requireScope } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
 import type { Marketplace } from '../marketplace.ts';
 import type { SandboxAccount } from './account.ts';

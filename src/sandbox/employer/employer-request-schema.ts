@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { EndpointUrl } from '../platform-request-schema.ts';
-import { employerEventTypes } from './account.ts';
-import { audiences } from './manual.ts';
+import { EndpointUrl, toEventTypes, WholeNumber } from '../platform-request-schema.ts';
+import { audiences, employerEventTypes } from './account.ts';
 
 /** The requests of the employers' API (spec: part A section 4, part B section 4.1). Unknown keys are ignored. */
 
-const WholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number);
 const ListCursor = z.string().regex(/^\d+$/, 'not one that this listing returned');
 
 /** Assumed: the sizes of pages are not documented. */
@@ -36,13 +34,7 @@ export const MemberQuery = z.object({
     .optional(),
 });
 
-export const NewWebhook = z.object({
-  url: EndpointUrl,
-  eventTypes: z
-    .array(z.enum(employerEventTypes))
-    .min(1)
-    .transform((types) => [...new Set(types)]),
-});
+export const NewWebhook = z.object({ url: EndpointUrl, eventTypes: toEventTypes(employerEventTypes) });
 
 export const UpdatesQuery = z.object({
   cursor: z.string().regex(/^\d+$/, 'must be the id of an event').optional(),

@@ -1,11 +1,10 @@
 import { AppError } from '../../domain/errors.ts';
-import type { ApiCall, ApiCaller, ApiRoute } from '../api-route.ts';
+import type { ApiCall, ApiCaller, ApiRoute } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
 import type { RequestSchema } from '../platform-request-schema.ts';
-import type { SandboxContract } from '../sandbox-state.ts';
+import { accountOf, type SandboxContract } from '../sandbox-state.ts';
 import type { PersonalToken, SandboxAccount } from './account.ts';
 import { PageQuery } from './employer-request-schema.ts';
-import { accountOf } from './find-account.ts';
 
 export interface EmployerCaller extends ApiCaller {
   account: SandboxAccount;

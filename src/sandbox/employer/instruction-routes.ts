@@ -1,40 +1,46 @@
 import { createHash } from 'node:crypto';
 import { Refusal } from '../error-response.ts';
+import type { Manual, ManualPage, PageRevision, Publication } from './account.ts';
 import { Manifest, Manuals, OneManual, OnePage, Publications, Workspaces } from './employer-answer-schema.ts';
 import { ContentQuery, ManifestQuery, PageQuery } from './employer-request-schema.ts';
 import { type EmployerCall, type EmployerRoute, parseFields, toPage } from './employer-route.ts';
-import type { Manual, ManualPage, PageRevision, Publication } from './manual.ts';
 
-const needs = { method: 'get', scopes: ['instructions:read'] } as const;
+const scopes = ['instructions:read'];
 
 /**
  * The read side of instructions (spec: part B section 4.1). An account has one workspace. Assumed: the names of the
  * lists, the manifest, and the record of a page; a page answers its canonical JSON alone, whatever format is asked for.
  */
 export const instructionRoutes: readonly EmployerRoute[] = [
-  { ...needs, path: '/instructions/workspaces', query: PageQuery, answer: Workspaces, run: listWorkspaces },
-  { ...needs, path: '/instructions/workspaces/{id}/manuals', query: PageQuery, answer: Manuals, run: listManuals },
+  { operation: 'GET /instructions/workspaces', scopes, query: PageQuery, answer: Workspaces, run: listWorkspaces },
   {
-    ...needs,
-    path: '/instructions/manuals/{id}',
+    operation: 'GET /instructions/workspaces/{id}/manuals',
+    scopes,
+    query: PageQuery,
+    answer: Manuals,
+    run: listManuals,
+  },
+  {
+    operation: 'GET /instructions/manuals/{id}',
+    scopes,
     answer: OneManual,
     run: (call) => ({ manual: toManual(findManual(call)) }),
   },
   {
-    ...needs,
-    path: '/instructions/manuals/{id}/publications',
+    operation: 'GET /instructions/manuals/{id}/publications',
+    scopes,
     query: PageQuery,
     answer: Publications,
     run: listPublications,
   },
   {
-    ...needs,
-    path: '/instructions/manuals/{id}/publications/{number}/manifest',
+    operation: 'GET /instructions/manuals/{id}/publications/{number}/manifest',
+    scopes,
     query: ManifestQuery,
     answer: Manifest,
     run: readManifest,
   },
-  { ...needs, path: '/instructions/pages/{id}', query: ContentQuery, answer: OnePage, run: readPage },
+  { operation: 'GET /instructions/pages/{id}', scopes, query: ContentQuery, answer: OnePage, run: readPage },
 ];
 
 function listWorkspaces(call: EmployerCall) {

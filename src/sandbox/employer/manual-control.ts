@@ -1,20 +1,14 @@
 import { AppError } from '../../domain/errors.ts';
 import { toInstant } from '../../lib/clock.ts';
+import { NewBindings, NewManual, NewPublication, type PageEdit } from '../control-request-schema.ts';
 import type { Marketplace } from '../marketplace.ts';
 import { parseRequest } from '../platform-request-schema.ts';
-import { findAccount } from './find-account.ts';
-import type { Manual, ManualPage } from './manual.ts';
-import { NewBindings, NewManual, NewPublication, type PageEdit } from './manual-control-schema.ts';
+import { findIn } from '../sandbox-state.ts';
+import type { Manual, ManualPage } from './account.ts';
 
 /** What people do with the manuals of their account: they write, edit and publish. No event says any of it. */
 
-export interface CreatedManual {
-  manualId: string;
-  /** In the order in which they were given. */
-  pageIds: string[];
-}
-
-export function createManual({ state, ids }: Marketplace, accountId: string, wanted: NewManual): CreatedManual {
+export function createManual({ state, ids }: Marketplace, accountId: string, wanted: NewManual) {
   const { title, audience, bindings, pages: wantedPages } = parseRequest(NewManual, wanted);
   const pages: ManualPage[] = [];
   for (const page of wantedPages) {
@@ -29,16 +23,12 @@ export function createManual({ state, ids }: Marketplace, accountId: string, wan
     });
   }
   const manual: Manual = { id: ids.next('mnl'), title, audience, bindings, headRevision: 1, pages, publications: [] };
-  findAccount(state, accountId).manuals.push(manual);
+  findIn(state.accounts, 'account', accountId).manuals.push(manual);
   return { manualId: manual.id, pageIds: pages.map(({ id }) => id) };
 }
 
 /** Only the draft changes. What is published stays as it is. */
-export function editPage(
-  { state }: Marketplace,
-  pageId: string,
-  changes: PageEdit,
-): { pageId: string; revision: number } {
+export function editPage({ state }: Marketplace, pageId: string, changes: PageEdit) {
   const manuals = [...state.accounts.values()].flatMap((account) => account.manuals);
   const manual = manuals.find(({ pages }) => pages.some(({ id }) => id === pageId));
   const page = manual?.pages.find(({ id }) => id === pageId);
@@ -52,11 +42,7 @@ export function editPage(
 }
 
 /** Freezes the pages as they are, for these audiences. */
-export function publishManual(
-  { state, clock }: Marketplace,
-  manualId: string,
-  wanted: NewPublication = {},
-): { manualId: string; publicationNumber: number } {
+export function publishManual({ state, clock }: Marketplace, manualId: string, wanted: NewPublication = {}) {
   const { audiences, note } = parseRequest(NewPublication, wanted);
   const manual = findManual(state, manualId);
   const publicationNumber = manual.publications.length + 1;
@@ -73,13 +59,13 @@ export function publishManual(
   return { manualId, publicationNumber };
 }
 
-export function bindManual({ state }: Marketplace, manualId: string, wanted: NewBindings): { manualId: string } {
+export function bindManual({ state }: Marketplace, manualId: string, wanted: NewBindings) {
   findManual(state, manualId).bindings = parseRequest(NewBindings, wanted).bindings;
   return { manualId };
 }
 
 /** From then on the API does not have it, nor what it has published (spec: part B section 3). */
-export function archiveManual({ state }: Marketplace, manualId: string): { manualId: string } {
+export function archiveManual({ state }: Marketplace, manualId: string) {
   const archived = findManual(state, manualId);
   for (const account of state.accounts.values()) account.manuals = account.manuals.filter((one) => one !== archived);
   return { manualId };

@@ -1,31 +1,47 @@
-import { type Clock, toInstant } from '../../lib/clock.ts';
-import type { DeliverEvent } from '../deliver-event.ts';
-import type { Ids } from '../ids.ts';
+import { toInstant } from '../../lib/clock.ts';
+import { budgetOf } from '../budget.ts';
+import type { Marketplace } from '../marketplace.ts';
+import type { Budget } from '../platform-answer-schema.ts';
+import { deliverEvent } from '../raise-events.ts';
+import { accountOf, type Milestone, type SandboxContract } from '../sandbox-state.ts';
 import type { EmployerEventType, FeedEvent, SandboxAccount } from './account.ts';
 
 /** Adds an event to the feed of an account, and delivers it to each webhook that is subscribed to it. */
-export type RaiseFeed = (
+export function raiseFeed(
+  marketplace: Marketplace,
   account: SandboxAccount,
   type: EmployerEventType,
-  said: Pick<FeedEvent, 'resourceId' | 'jobId' | 'data'>,
-) => void;
-
-interface Deps {
-  ids: Ids;
-  clock: Clock;
-  deliver: DeliverEvent;
+  subject: Pick<FeedEvent, 'resourceId' | 'jobId' | 'data'>,
+): void {
+  const { ids, clock } = marketplace;
+  const id = ids.nextEventId();
+  const event: FeedEvent = { id, type, apiVersion: 'v1', createdAt: toInstant(clock.now()), ...subject };
+  account.feed.push(event);
+  deliverEvent(marketplace, account, event, JSON.stringify(event));
 }
 
-export function createRaiseFeed({ ids, clock, deliver }: Deps): RaiseFeed {
-  return (account, type, said) => {
-    const event: FeedEvent = {
-      id: ids.nextEventId(),
-      type,
-      apiVersion: 'v1',
-      createdAt: toInstant(clock.now()),
-      ...said,
-    };
-    account.feed.push(event);
-    deliver(account, event, JSON.stringify(event));
-  };
+/** Where the employer has an account. */
+export function raiseMilestoneNews(marketplace: Marketplace, contract: SandboxContract, milestone: Milestone): void {
+  const account = accountOf(marketplace.state, contract);
+  if (account === undefined) return;
+  const { id: milestoneId, status } = milestone;
+  const data = { milestoneId, contractId: contract.id, status };
+  raiseFeed(marketplace, account, 'milestone.status_changed', {
+    resourceId: milestoneId,
+    jobId: contract.job.id,
+    data,
+  });
+}
+
+/** Where the employer has an account. @param before the budget before the change that may have changed its state */
+export function raiseBudgetNews(marketplace: Marketplace, contract: SandboxContract, before: Budget): void {
+  const account = accountOf(marketplace.state, contract);
+  const { paymentType, fundedVolume, consumedVolume, remainingVolume, consumedFraction, state } = budgetOf(contract);
+  if (account === undefined || state === before.state) return;
+  const volumes = { paymentType, fundedVolume, consumedVolume, remainingVolume, consumedFraction };
+  raiseFeed(marketplace, account, 'contract.budget_state_changed', {
+    resourceId: contract.id,
+    jobId: contract.job.id,
+    data: { contractId: contract.id, previousState: before.state, state, ...volumes },
+  });
 }

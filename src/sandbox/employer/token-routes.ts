@@ -1,5 +1,5 @@
 import { toInstant } from '../../lib/clock.ts';
-import { isGranted } from '../api-route.ts';
+import { isGranted } from '../api-router.ts';
 import { Refusal } from '../error-response.ts';
 import { type EmployerScope, employerScopes, type PersonalToken, type SandboxAccount } from './account.ts';
 import { addToken } from './account-control.ts';
@@ -9,18 +9,17 @@ import { type EmployerCall, type EmployerRoute, parseFields } from './employer-r
 
 /** Tokens and the account (spec: part A sections 4.2 and 4.3). They need no scope, and no claim. */
 export const tokenRoutes: readonly EmployerRoute[] = [
-  { method: 'get', path: '/auth/me', answer: CurrentAccount, run: readAccount },
-  { method: 'get', path: '/tokens', answer: Tokens, run: listTokens },
+  { operation: 'GET /auth/me', answer: CurrentAccount, run: readAccount },
+  { operation: 'GET /tokens', answer: Tokens, run: listTokens },
   {
-    method: 'post',
-    path: '/tokens',
+    operation: 'POST /tokens',
     body: NewToken,
     isBodyOptional: true,
     status: 201,
     answer: CreatedToken,
     run: createToken,
   },
-  { method: 'delete', path: '/tokens/{id}', answer: RevokedToken, run: revokeToken },
+  { operation: 'DELETE /tokens/{id}', answer: RevokedToken, run: revokeToken },
 ];
 
 const tokensPerAccount = 25;

@@ -1,6 +1,5 @@
-import { toInstant } from '../../lib/clock.ts';
-import { isGranted } from '../api-route.ts';
-import { closePending } from '../delivery-rules.ts';
+import { isGranted } from '../api-router.ts';
+import { createEndpoint, deleteEndpoint } from '../delivery-rules.ts';
 import { Refusal } from '../error-response.ts';
 import { endpointsOfInstall, type SandboxEndpoint } from '../sandbox-state.ts';
 import { employerEventTypes, type FeedEvent, scopeOfEvent } from './account.ts';
@@ -14,20 +13,18 @@ const one = (endpoint: SandboxEndpoint) => ({ webhook: toRecord(endpoint) });
 /** Webhooks and the feed (spec: part A sections 4.9 and 4.10). */
 export const webhookRoutes: readonly EmployerRoute[] = [
   {
-    method: 'post',
-    path: '/webhooks',
+    operation: 'POST /webhooks',
     ...needs,
     body: NewWebhook,
     status: 201,
     answer: CreatedWebhook,
     run: createWebhook,
   },
-  { method: 'get', path: '/webhooks', ...needs, answer: Webhooks, run: listWebhooks },
-  { method: 'get', path: '/webhooks/{id}', ...needs, answer: OneWebhook, run: (call) => one(findWebhook(call)) },
-  { method: 'delete', path: '/webhooks/{id}', ...needs, answer: OneWebhook, run: deleteWebhook },
+  { operation: 'GET /webhooks', ...needs, answer: Webhooks, run: listWebhooks },
+  { operation: 'GET /webhooks/{id}', ...needs, answer: OneWebhook, run: (call) => one(findWebhook(call)) },
+  { operation: 'DELETE /webhooks/{id}', ...needs, answer: OneWebhook, run: deleteWebhook },
   {
-    method: 'get',
-    path: '/updates',
+    operation: 'GET /updates',
     scopes: ['proposals:read', 'messages:read', 'payments:read'],
     query: UpdatesQuery,
     answer: Updates,
@@ -38,7 +35,6 @@ export const webhookRoutes: readonly EmployerRoute[] = [
 const webhooksPerAccount = 10;
 
 function createWebhook({ marketplace, account, token, body }: EmployerCall) {
-  const { state, ids, clock } = marketplace;
   const { url, eventTypes } = parseFields(NewWebhook, body, {
     eventTypes: { supportedEventTypes: employerEventTypes },
   });
@@ -49,23 +45,10 @@ function createWebhook({ marketplace, account, token, body }: EmployerCall) {
     const details = { requiredScopes: missing, grantedScopes: token.scopes };
     throw new Refusal('forbidden', `The token lacks the scope ${missing.join(', ')}`, details);
   }
-  if (endpointsOfInstall(state, account).length >= webhooksPerAccount) {
+  if (endpointsOfInstall(marketplace.state, account).length >= webhooksPerAccount) {
     throw new Refusal('conflict', `The account has ${webhooksPerAccount} webhooks`, { limit: webhooksPerAccount });
   }
-  const endpoint: SandboxEndpoint = {
-    id: ids.next('wh'),
-    installId: account.id,
-    audience: 'employer',
-    url,
-    eventTypes,
-    status: 'ACTIVE',
-    secret: ids.nextCredential('whsec'),
-    createdAt: toInstant(clock.now()),
-    consecutiveFailures: 0,
-    disabledAt: null,
-    disabledReason: null,
-  };
-  state.endpoints.set(endpoint.id, endpoint);
+  const endpoint = createEndpoint(marketplace, account, 'employer', { url, eventTypes });
   const message = 'Store the secret now: it is not shown again.';
   return { ...one(endpoint), secret: endpoint.secret, message };
 }
@@ -76,8 +59,7 @@ function listWebhooks({ marketplace, account }: EmployerCall) {
 
 function deleteWebhook(call: EmployerCall) {
   const endpoint = findWebhook(call);
-  closePending(call.marketplace.state, endpoint, 'DISCARDED');
-  call.marketplace.state.endpoints.delete(endpoint.id);
+  deleteEndpoint(call.marketplace.state, endpoint);
   return one(endpoint);
 }
 

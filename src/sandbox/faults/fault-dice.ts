@@ -14,38 +14,26 @@ export interface FaultTarget {
 
 export type FaultRecord = Omit<FaultTarget, 'name'> & { fault: FaultKind };
 
+export type FaultDice = ReturnType<typeof createFaultDice>;
+
 /**
  * Decides which faults happen. Each throw depends only on the seed, the install, the name of the target
  * and the purpose, so neither another install nor the order of answers changes it.
  */
-export interface FaultDice {
-  /** Faults for all installs replace those of single installs. */
-  setFaults(installId: string | undefined, faults: Faults): void;
-  faultsInForce(): { allInstalls: Faults; installs: Record<string, Faults> };
-  /** The faults that happened, oldest first. */
-  listHappened(): FaultRecord[];
-  /** A call of an operation, which is named by its number. */
-  nameCall(installId: string, operation: string): FaultTarget;
-  /** Counts the targets of one sort of an install. @returns the next number, from 1 */
-  countNext(installId: string, sort: string): number;
-  /** From 0 to below 1. */
-  throwFor(target: FaultTarget, purpose: string): number;
-  /** @returns the fault if it happens to this target; it is then recorded */
-  strike<Kind extends FaultKind>(kind: Kind, target: FaultTarget): Faults[Kind];
-}
-
-export function createFaultDice(seed: string): FaultDice {
+export function createFaultDice(seed: string) {
   let allInstalls: Faults = {};
   let ofInstalls = new Map<string, Faults>();
   const things = new Map<string, number>();
   const struck = new Map<string, number>();
   const happened: FaultRecord[] = [];
 
+  /** From 0 to below 1. */
   function throwFor({ installId, name }: FaultTarget, purpose: string): number {
     const text = ['fault', seed, installId, purpose, name].join('\n');
     return createHash('sha256').update(text).digest().readUIntBE(0, 6) / 2 ** 48;
   }
 
+  /** Counts the targets of one sort of an install. @returns the next number, from 1 */
   function countNext(installId: string, sort: string): number {
     const count = (things.get(`${installId} ${sort}`) ?? 0) + 1;
     things.set(`${installId} ${sort}`, count);
@@ -60,21 +48,25 @@ export function createFaultDice(seed: string): FaultDice {
   }
 
   return {
-    setFaults(installId, faults) {
+    /** Faults for all installs replace those of single installs. */
+    setFaults(installId: string | undefined, faults: Faults): void {
       forgetStruck(installId);
       if (installId !== undefined) ofInstalls.set(installId, faults);
       else [allInstalls, ofInstalls] = [faults, new Map()];
     },
     faultsInForce: () => ({ allInstalls, installs: Object.fromEntries(ofInstalls) }),
+    /** The faults that happened, oldest first. */
     listHappened: () => happened,
-    nameCall: (installId, operation) => ({
+    /** A call of an operation, which is named by its number. */
+    nameCall: (installId: string, operation: string): FaultTarget => ({
       installId,
       name: `${operation} ${countNext(installId, operation)}`,
       operation,
     }),
     countNext,
     throwFor,
-    strike(kind, target) {
+    /** @returns the fault if it happens to this target; it is then recorded */
+    strike<Kind extends FaultKind>(kind: Kind, target: FaultTarget): Faults[Kind] {
       const { name: _, ...thing } = target;
       const fault = (ofInstalls.get(target.installId) ?? allInstalls)[kind];
       const key = `${target.installId} ${kind}`;
