@@ -21,6 +21,8 @@ export interface HttpRequest {
   isAnswerText?: boolean;
   /** Called with the head of each answer, also of a failure. */
   onHeaders?: (headers: Headers, status: number) => void;
+  /** Called with the other system's id of an answered request, to be quoted to its support. */
+  onRequestId?: (requestId: string) => void;
   timeoutMs: number;
   maxBytes: number;
   signal?: AbortSignal;
@@ -45,7 +47,11 @@ export async function requestJson(request: HttpRequest): Promise<HttpAnswer> {
   const deadline = createDeadline(request.timeoutMs, request.signal);
   const { response, text } = await exchange(request, deadline).finally(deadline.clear);
   if (!response.ok) throw toHttpError(response, text, request);
-  return { status: response.status, headers: response.headers, body: toBody(request, text) };
+  const body = toBody(request, text);
+  // The header is assumed, because only refusals are documented to have an id.
+  const requestId = response.headers.get('x-request-id') ?? '';
+  if (/^[\x21-\x7e]{1,200}$/.test(requestId)) request.onRequestId?.(maskText(requestId, request.secrets));
+  return { status: response.status, headers: response.headers, body };
 }
 
 async function exchange(request: HttpRequest, deadline: Deadline): Promise<{ response: Response; text: string }> {

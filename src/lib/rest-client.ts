@@ -32,7 +32,9 @@ export interface RestOptions {
  */
 export type RestToken = string | ((signal: AbortSignal, refused?: string) => Promise<string>);
 
-export interface RestCall<T> extends Pick<Partial<HttpRequest>, 'body' | 'onHeaders' | 'timeoutMs' | 'maxBytes'> {
+type OfRequest = 'body' | 'onHeaders' | 'onRequestId' | 'timeoutMs' | 'maxBytes';
+
+export interface RestCall<T> extends Pick<Partial<HttpRequest>, OfRequest> {
   /** `GET` by default. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the base address, with encoded ids and with its query. */

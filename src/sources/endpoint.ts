@@ -1,15 +1,6 @@
-/** A webhook endpoint. */
-export interface Endpoint {
-  id: string;
-  /** `ACTIVE` or `DISABLED`. */
-  status: string;
-  url?: string | undefined;
-  eventTypes?: string[] | undefined;
-  createdAt?: string | null | undefined;
-  consecutiveFailures: number | null;
-  disabledAt?: string | null | undefined;
-  disabledReason: string | null;
-}
+import type { Endpoint } from './record-schema.ts';
+
+export type { Endpoint };
 
 export interface NewEndpoint {
   /** https, or http for localhost. */

@@ -1,9 +1,11 @@
 import type { AppError } from '../domain/errors.ts';
-import type { AddressMissing } from '../domain/evidence.ts';
 import type { CreatedEndpoint, Endpoint, EndpointChanges, NewEndpoint } from './endpoint.ts';
 import type { PendingPayment } from './pending-payment.ts';
 import type { Publication } from './publication.ts';
+import type { Budget, Contract, Grant, Link, Participant, UsageAnswer } from './record-schema.ts';
 import type { TokenCalls } from './token-record.ts';
+
+export type { Budget, Contract, Grant, Link, Participant, UsageAnswer };
 
 /**
  * The port for sources: what tells who is hired for which project. A source is an account at the
@@ -172,33 +174,6 @@ export interface OptionalScopes {
   remedy(install: string): string;
 }
 
-// The records. A field is absent if it was missing or invalid; null, where it is allowed, means that there is none.
-
-export interface Grant {
-  id: string;
-  status: string;
-  /** The scopes of the grant. What a call may do depends on the scopes of the token. */
-  scopes?: string[] | undefined;
-  piiConsent?: boolean | undefined;
-  organizationId?: string | null | undefined;
-  partnerApp?: { id: string } | undefined;
-  token?: { id?: string | null | undefined; name?: string | undefined; scopes?: string[] | undefined } | undefined;
-  /** Whether several installs may have it: each reads other jobs of one account. */
-  isShared?: boolean;
-}
-
-export interface Link {
-  id: string;
-  externalProjectId: string;
-  externalProjectName: string | null;
-  /** http or https. */
-  externalProjectUrl?: string | null | undefined;
-  provisioningMode: string | null;
-  /** Null for a link without a job, which has no contracts. */
-  jobId?: string | null | undefined;
-  createdAt?: string | null | undefined;
-}
-
 export interface NewLink {
   /** At most 200 characters. */
   externalProjectId: string;
@@ -207,19 +182,6 @@ export interface NewLink {
   /** `PARTNER_WEBHOOK` by default. */
   provisioningMode?: 'PARTNER_WEBHOOK' | 'MANAGED_ADAPTER';
   jobId?: string;
-}
-
-export interface Contract {
-  id: string;
-  /** `active`, `ended`, or a newer word. */
-  status: string;
-  title: string | null;
-  /** The links that it is on. */
-  projectLinkIds: string[];
-  jobId?: string | null | undefined;
-  startDate?: string | null | undefined;
-  endDate?: string | null | undefined;
-  createdAt?: string | null | undefined;
 }
 
 export interface ContractFilter {
@@ -245,40 +207,6 @@ export interface UnreadLink {
   refusal: AppError;
 }
 
-/** A trainer on a contract. */
-export interface Participant {
-  opentrainUserId: string;
-  displayName: string | null;
-  /** Null without consent, and before there is one. */
-  workEmail: string | null;
-  /** Why there is none, where the source knows it. */
-  addressMissing?: AddressMissing;
-}
-
-/** Null is an unknown amount, and never 0. */
-export interface Budget {
-  contractId: string;
-  paymentType: string | null;
-  /** `OK`, `LOW`, `DEPLETED`, or a newer word. */
-  state: string;
-  fundedVolume: number | null;
-  fundedAmountUsd: number | null;
-  consumed: { seconds: number | null; hours: number | null; labels: number | null; tasks: number | null } | null;
-  consumedVolume: number | null;
-  remainingVolume: number | null;
-  consumedFraction: number | null;
-  activeMilestone?: Milestone | null | undefined;
-  lastUsageAt: string | null;
-}
-
-interface Milestone {
-  id: string;
-  name: string | null;
-  amountUsd: number | null;
-  volume: number | null;
-  status: string | null;
-}
-
 /** The total of one trainer for one day. A count that is left out keeps its stored value. */
 export interface UsageEntry {
   /** `2026-03-15` */
@@ -288,14 +216,6 @@ export interface UsageEntry {
   labelsCompleted?: number;
   workerOpentrainUserId?: string;
   externalReportId?: string;
-}
-
-export interface UsageAnswer {
-  contractId: string;
-  /** How many entries were taken; null if the marketplace did not say. */
-  accepted: number | null;
-  /** The usage is stored even if this could not be read. */
-  budget: Budget | null;
 }
 
 export interface UpdatesPage {

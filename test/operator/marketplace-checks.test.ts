@@ -5,8 +5,8 @@ import { endpointUrlOf } from '../../src/installs/subscription/endpoint-url.ts';
 import { checkContract, checkDrift, checkEndpoints } from '../../src/operator/examine-marketplace.ts';
 import { checkGrant, checkJobs, checkUnanswered } from '../../src/operator/install-checks.ts';
 import { neededScopes } from '../../src/sources/platform/needed-scopes.ts';
-import { Grant, ProjectLink, WebhookEndpoint } from '../../src/sources/platform/platform-schema.ts';
 import { remedies } from '../../src/sources/platform/remedies.ts';
+import { Endpoint, Grant, Link } from '../../src/sources/record-schema.ts';
 
 const platform = { neededScopes, remedies };
 const scopes = [
@@ -88,7 +88,7 @@ describe('an answer that did not come', () => {
 
 describe('a check of the jobs', () => {
   const link = (id: string, changes: object = {}) =>
-    ProjectLink.parse({ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null, ...changes });
+    Link.parse({ id, externalProjectId: 'lamps', provisioningMode: 'PARTNER_WEBHOOK', jobId: null, ...changes });
 
   it('warns of links without one, unless they are not ours to follow', () => {
     expect(checkJobs('acme', [link('cml1', { jobId: 'cmj1' })])).toEqual([]);
@@ -108,7 +108,7 @@ describe('a check of the jobs', () => {
 describe('a check of the endpoints', () => {
   const url = endpointUrlOf('https://bridge.example.com', 'acme');
   const endpoint = (changes: object = {}) =>
-    WebhookEndpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
+    Endpoint.parse({ id: 'cme1', url, status: 'ACTIVE', eventTypes, consecutiveFailures: 0, ...changes });
   const look = (...endpoints: object[]) =>
     checkEndpoints('acme', eventTypes, endpoints.map(endpoint), url).map(({ status, says }) => [status, says]);
 

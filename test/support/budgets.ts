@@ -1,5 +1,5 @@
 import type { Row } from '../../src/db/schema.ts';
-import { Budget as BudgetSchema } from '../../src/sources/http/budget-schema.ts';
+import { Budget as BudgetSchema } from '../../src/sources/record-schema.ts';
 import type { Budget } from '../../src/sources/source.ts';
 
 /** A budget as the marketplace answers it. */

@@ -1,12 +1,17 @@
 import { AppError } from '../../domain/errors.ts';
-import type { Call } from '../http/caller.ts';
-import { toSegment } from '../http/id-segment.ts';
-import { readPages } from '../http/read-pages.ts';
-import type { Contract, ContractFilter, ContractPage, Link, Participant, Source } from '../source.ts';
-import { ContractBudget, ContractList, ContractPeople } from './employer-schema.ts';
-import type { FindWorkEmail } from './work-email.ts';
-
-type ContractCalls = Pick<Source, 'listContracts' | 'listParticipants' | 'readBudget'>;
+import type { AddressMissing } from '../../domain/evidence.ts';
+import { type Call, pathOf } from '../http/caller.ts';
+import { type Listing, readPages } from '../http/read-pages.ts';
+import { isGranted } from '../scopes.ts';
+import type { Budget, Contract, ContractFilter, ContractPage, Link, Participant } from '../source.ts';
+import {
+  BudgetAnswer,
+  ContractList,
+  MemberAnswer,
+  PeopleAnswer,
+  type WithBudget,
+  type WithPeople,
+} from './employer-schema.ts';
 
 /** Answers that are about one job alone: it is another account's, or it does not exist (any more). */
 const refusalsOfJob: ReadonlySet<AppError['code']> = new Set(['forbidden', 'not_found']);
@@ -15,62 +20,42 @@ const refusalsOfJob: ReadonlySet<AppError['code']> = new Set(['forbidden', 'not_
  * The contracts on the linked jobs (spec: part A section 4.6). They are listed job by job, so that one job that is
  * refused leaves only its own contracts unread.
  */
-export function createContractCalls(
+export async function listContracts(
   call: Call,
-  listLinks: (signal: AbortSignal) => Promise<Link[]>,
-  findWorkEmail: FindWorkEmail,
-): ContractCalls {
-  async function listOfJob(jobId: string, { status, wantsMore, keep = (all) => all }: Listed, signal: AbortSignal) {
-    const query = new URLSearchParams({ jobId, status });
-    return await readPages<Contract>(
-      async (cursor) => {
-        if (cursor !== undefined) query.set('cursor', cursor);
-        const operation = { path: `/contracts?${query}`, purpose: `list the contracts of the job ${jobId}` };
-        const { contracts, ...paging } = await call({ ...operation, answer: ContractList }, signal);
-        return { records: contracts.map((one) => keep({ ...one, projectLinkIds: [] })), ...paging };
-      },
-      { keyOf: ({ id }) => id, wantsMore },
-    );
+  allLinks: readonly Link[],
+  { projectLinkId, ...listed }: ContractFilter,
+  signal: AbortSignal,
+): Promise<ContractPage> {
+  const links = allLinks.filter(({ jobId }) => typeof jobId === 'string');
+  const asked = projectLinkId === undefined ? links : links.filter(({ id }) => id === projectLinkId);
+  const page = createPage(links);
+  for (const [jobId, ofJob] of Map.groupBy(asked, (link) => link.jobId as string)) {
+    try {
+      page.add(jobId, await listOfJob(call, jobId, listed, signal));
+    } catch (error) {
+      if (!(error instanceof AppError) || !refusalsOfJob.has(error.code)) throw error;
+      page.refuse(ofJob, error);
+    }
   }
-
-  return {
-    async listContracts({ projectLinkId, ...listed }, signal) {
-      const links = (await listLinks(signal)).filter(({ jobId }) => typeof jobId === 'string');
-      const asked = projectLinkId === undefined ? links : links.filter(({ id }) => id === projectLinkId);
-      const page = createPage(links);
-      for (const [jobId, ofJob] of Map.groupBy(asked, (link) => link.jobId as string)) {
-        try {
-          page.add(jobId, await listOfJob(jobId, listed, signal));
-        } catch (error) {
-          if (!(error instanceof AppError) || !refusalsOfJob.has(error.code)) throw error;
-          page.refuse(ofJob, error);
-        }
-      }
-      return page.end();
-    },
-
-    async listParticipants(contractId, signal) {
-      const purpose = 'read who is on a contract';
-      const { contract } = await call({ path: toPath(contractId), purpose, answer: ContractPeople }, signal);
-      requireContract(contract.id, contractId, purpose);
-      const { freelancer, jobDmConversationId: conversationId } = contract;
-      if (freelancer === undefined) return [];
-      const { userId: opentrainUserId, displayName } = freelancer;
-      const found = await findWorkEmail({ contractId, conversationId }, signal);
-      return [{ opentrainUserId, displayName, ...found }] satisfies Participant[];
-    },
-
-    async readBudget(contractId, signal) {
-      const purpose = 'read the budget of a contract';
-      const { contract } = await call({ path: toPath(contractId), purpose, answer: ContractBudget }, signal);
-      requireContract(contract.id, contractId, purpose);
-      requireContract(contract.budget.contractId, contractId, purpose);
-      return contract.budget;
-    },
-  };
+  return page.end();
 }
 
-type Listed = Omit<ContractFilter, 'projectLinkId'>;
+async function listOfJob(
+  call: Call,
+  jobId: string,
+  { status, wantsMore, keep = (all) => all }: Omit<ContractFilter, 'projectLinkId'>,
+  signal: AbortSignal,
+): Promise<Listing<Contract>> {
+  const purpose = `list the contracts of the job ${jobId}`;
+  return await readPages(
+    async (cursor) => {
+      const query = { jobId, status, cursor };
+      const page = await call({ path: '/contracts', query, purpose, answer: ContractList, signal });
+      return { ...page, records: page.records.map(keep) };
+    },
+    { keyOf: ({ id }) => id, wantsMore },
+  );
+}
 
 /** Collects the contracts of several jobs, each on the links of its job. */
 function createPage(links: readonly Link[]) {
@@ -82,7 +67,7 @@ function createPage(links: readonly Link[]) {
   let isComplete = true;
   let isAnyRead = false;
   return {
-    add(jobId: string, listed: Pick<ContractPage, 'isComplete'> & { records: Contract[] }): void {
+    add(jobId: string, listed: Listing<Contract>): void {
       isAnyRead = true;
       isComplete &&= listed.isComplete;
       for (const contract of listed.records) {
@@ -103,12 +88,63 @@ function createPage(links: readonly Link[]) {
   };
 }
 
-function toPath(contractId: string): string {
-  return `/contracts/${toSegment(contractId)}`;
+export async function readBudget(call: Call, contractId: string, signal: AbortSignal): Promise<Budget> {
+  const isAbout = ({ id, budget }: WithBudget) => id === contractId && budget.contractId === contractId;
+  const operation = { path: pathOf`/contracts/${contractId}`, purpose: 'read the budget of a contract' };
+  return (await call({ ...operation, answer: BudgetAnswer, isAbout, signal })).budget;
 }
 
-/** Trainers and money of one contract must not count for another. */
-function requireContract(answered: string, asked: string, purpose: string): void {
-  if (answered === asked) return;
-  throw new AppError('invalid', `Could not ${purpose}: the answer is about another contract`);
+/** @param granted the scopes of the token; undefined before they are known */
+export async function listParticipants(
+  call: Call,
+  contractId: string,
+  granted: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<Participant[]> {
+  const isAbout = ({ id }: WithPeople) => id === contractId;
+  const operation = { path: pathOf`/contracts/${contractId}`, purpose: 'read who is on a contract' };
+  const contract = await call({ ...operation, answer: PeopleAnswer, isAbout, signal });
+  if (contract.freelancer === undefined) return [];
+  const { userId: opentrainUserId, displayName } = contract.freelancer;
+  return [{ opentrainUserId, displayName, ...(await findWorkEmail(call, contract, granted, signal)) }];
+}
+
+type WorkEmail = Pick<Participant, 'workEmail' | 'addressMissing'>;
+
+const scopesOfAddress = ['messages:read', 'participant_work_email:read'];
+
+/** What a refusal says. Any other failure is one of the whole reading. */
+const reasons: ReadonlyMap<AppError['code'], AddressMissing> = new Map([
+  // The scopes were looked at before: an account that is not claimed, or has no messages, is left.
+  ['forbidden', 'refused'],
+  ['not_found', 'no_conversation'],
+]);
+
+/**
+ * The work email is in the conversation that began with the hire, and nowhere else (spec: part B section 4.2).
+ * Without it, the trainer waits: the reason says what an operator can do.
+ */
+async function findWorkEmail(
+  call: Call,
+  { id: contractId, jobDmConversationId: conversationId }: WithPeople,
+  granted: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<WorkEmail> {
+  if (!scopesOfAddress.every((scope) => isGranted(granted ?? scopesOfAddress, scope))) return missing('no_scope');
+  if (conversationId === null) return missing('no_conversation');
+  const path = '/messaging/management/messaging_management.members.get';
+  const query = { conversationId, contractId, includeWorkEmail: 'true' };
+  const purpose = 'read the work address of a trainer';
+  try {
+    const workEmail = await call({ path, query, purpose, answer: MemberAnswer, signal });
+    return workEmail === null ? missing('not_shared') : { workEmail };
+  } catch (error) {
+    const reason = error instanceof AppError ? reasons.get(error.code) : undefined;
+    if (reason === undefined) throw error;
+    return missing(reason);
+  }
+}
+
+function missing(addressMissing: AddressMissing): WorkEmail {
+  return { workEmail: null, addressMissing };
 }

@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { toEmail, toId, toInstantText, toText } from '../../domain/marketplace-text.ts';
-import { Budget } from '../http/budget-schema.ts';
 import {
   Amount,
   Id,
-  Instant,
   lenient,
-  maxUrlChars,
   NullableId,
   optional,
-  paging,
+  pageOf,
+  recordIn,
+  Secret,
   WebUrl,
   Words,
-} from '../http/fields-schema.ts';
+} from '../fields-schema.ts';
+import { Budget, Contract, Endpoint } from '../record-schema.ts';
 
 /**
  * Every shape that is assumed of the answers to an employer's own token (spec: part A sections 2, 4.2, 4.3, 4.6 and 4.9,
- * part B section 4.2). As tolerant as those of the platform API.
+ * part B section 4.2). As tolerant as the records of the port.
  */
 
 // --- Account (part A section 4.3)
@@ -36,47 +36,28 @@ const Token = z.object({
   scopes: Words,
   /** `active` or `revoked`; assumed: it stays `active` when it expires, or becomes `expired`. */
   status: z.string(),
-  createdAt: lenient(Instant),
-  lastUsedAt: lenient(Instant),
-  expiresAt: lenient(Instant),
+  createdAt: optional(toInstantText),
+  lastUsedAt: optional(toInstantText),
+  expiresAt: optional(toInstantText),
 });
 export type Token = z.infer<typeof Token>;
 
-export const TokenList = z.object({ tokens: z.array(Token), ...paging });
-
-export const CreatedTokenAnswer = z.object({
-  token: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
-  metadata: Token,
-});
-export type CreatedTokenAnswer = z.infer<typeof CreatedTokenAnswer>;
-
-export const RevokedTokenAnswer = z.object({ token: Token });
-export type RevokedTokenAnswer = z.infer<typeof RevokedTokenAnswer>;
+export const TokenPage = pageOf('tokens', Token);
+export const CreatedTokenAnswer = z.object({ token: Secret, metadata: Token });
+export const RevokedTokenAnswer = recordIn('token', Token);
 
 // --- Contracts (part A sections 2.4 and 4.6)
 
+export const ContractList = pageOf('contracts', Contract);
+
 const Freelancer = z.object({ userId: Id, displayName: optional(toText) });
+const WithPeople = z.object({ id: Id, freelancer: lenient(Freelancer), jobDmConversationId: optional(toId) });
+export type WithPeople = z.infer<typeof WithPeople>;
+export const PeopleAnswer = recordIn('contract', WithPeople);
 
-const contract = {
-  id: Id,
-  status: z.string(),
-  title: optional(toText),
-  jobId: NullableId,
-  startDate: lenient(Instant),
-  endDate: lenient(Instant),
-  createdAt: lenient(Instant),
-};
-
-const Contract = z.object(contract);
-export type Contract = z.infer<typeof Contract>;
-
-export const ContractList = z.object({ contracts: z.array(Contract), ...paging });
-
-export const ContractPeople = z.object({
-  contract: z.object({ id: Id, freelancer: lenient(Freelancer), jobDmConversationId: optional(toId) }),
-});
-
-export const ContractBudget = z.object({ contract: z.object({ id: Id, budget: Budget }) });
+const WithBudget = z.object({ id: Id, budget: Budget });
+export type WithBudget = z.infer<typeof WithBudget>;
+export const BudgetAnswer = recordIn('contract', WithBudget);
 
 // --- The end of a contract (part A sections 2.6 and 4.6)
 
@@ -85,33 +66,30 @@ const Approval = z.object({
   status: z.enum(['pending', 'confirmed', 'declined', 'expired']),
   contractId: NullableId,
   approvalUrl: WebUrl,
-  expiresAt: lenient(Instant),
+  expiresAt: optional(toInstantText),
 });
+export type Approval = z.infer<typeof Approval>;
 
-export const ApprovalAnswer = z.object({ approval: Approval });
-export type ApprovalAnswer = z.infer<typeof ApprovalAnswer>;
+export const ApprovalAnswer = recordIn('approval', Approval);
 
 /** Without an approval it has ended. */
-export const EndAnswer = z.object({ approval: Approval.optional() });
-export type EndAnswer = z.infer<typeof EndAnswer>;
+export const EndAnswer = recordIn('approval', Approval.optional());
 
 // --- What waits for money (part A sections 2.7 and 4.7)
 
-const JobOfPayment = lenient(z.object({ id: NullableId }).nullable());
-
-export const Payment = z.object({
+const Payment = z.object({
   id: Id,
   viewerRole: optional(toText),
   amountUsd: Amount,
-  createdAt: lenient(Instant),
+  createdAt: optional(toInstantText),
   invoiceNumber: Amount,
-  job: JobOfPayment,
+  job: lenient(z.object({ id: NullableId }).nullable()),
   /** Assumed, by the names of other addresses: none is shown. */
   paymentUrl: WebUrl,
 });
 export type Payment = z.infer<typeof Payment>;
 
-export const PaymentList = z.object({ payments: z.array(Payment), ...paging });
+export const PaymentPage = pageOf('payments', Payment);
 
 // --- The post-hire conversation (part B section 4.2). What is not there is not shared: nothing says why.
 
@@ -133,31 +111,12 @@ const UpdateFields = z
   .object({ id: optional(toId), createdAt: optional(toInstantText) })
   .catch({ id: null, createdAt: null });
 
-export const UpdatesAnswer = z.object({ events: z.array(Update), ...paging });
+export const UpdatePage = pageOf('events', Update);
 
 // --- Webhooks (part A sections 2.10 and 4.9)
 
-const Webhook = z.object({
-  id: Id,
-  status: z.string(),
-  url: lenient(z.string().max(maxUrlChars)),
-  eventTypes: lenient(Words),
-  createdAt: lenient(Instant),
-  disabledAt: lenient(Instant),
-  disabledReason: optional(toText),
-});
-export type Webhook = z.infer<typeof Webhook>;
-
-export const WebhookList = z.object({ webhooks: z.array(Webhook), ...paging });
-
-export const WebhookAnswer = z.object({ webhook: Webhook });
-
-/** The whole secret is the key, with its `whsec_`. */
-export const CreatedWebhookAnswer = z.object({
-  webhook: Webhook,
-  secret: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
-});
-export type CreatedWebhookAnswer = z.infer<typeof CreatedWebhookAnswer>;
-
-/** Its body is not documented: it may be empty (204). */
-export const DeletedWebhookAnswer = z.unknown();
+export const WebhookPage = pageOf('webhooks', Endpoint);
+export const WebhookAnswer = recordIn('webhook', Endpoint);
+export const CreatedWebhookAnswer = z
+  .object({ webhook: Endpoint, secret: Secret })
+  .transform(({ webhook: endpoint, secret }) => ({ endpoint, secret }));

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { toId, toText } from '../../domain/marketplace-text.ts';
-import { Id, lenient, NullableId, optional, paging } from '../http/fields-schema.ts';
+import { Id, lenient, NullableId, optional, pageOf, recordIn } from '../fields-schema.ts';
 
 /**
  * What is read of the answers about instruction manuals (spec: part B sections 2.1 and 4.1; the envelopes are
@@ -9,7 +9,7 @@ import { Id, lenient, NullableId, optional, paging } from '../http/fields-schema
 
 const Count = z.int().min(0);
 
-export const WorkspaceList = z.object({ workspaces: z.array(z.object({ id: Id })), ...paging });
+export const WorkspacePage = pageOf('workspaces', z.object({ id: Id }));
 
 const Binding = z.object({ kind: z.string(), targetId: Id, precedence: z.number() });
 
@@ -17,12 +17,13 @@ const Binding = z.object({ kind: z.string(), targetId: Id, precedence: z.number(
 const Manual = z.object({ id: Id, bindings: lenient(z.array(Binding)) });
 export type Manual = z.infer<typeof Manual>;
 
-export const ManualList = z.object({ manuals: z.array(Manual), ...paging });
-export const ManualAnswer = z.object({ manual: Manual });
+export const ManualPage = pageOf('manuals', Manual);
+export const ManualAnswer = recordIn('manual', Manual);
 
-const PublicationRecord = z.object({ publicationNumber: Count, audiences: z.array(z.string()) });
-export type PublicationRecord = z.infer<typeof PublicationRecord>;
-export const PublicationList = z.object({ publications: z.array(PublicationRecord), ...paging });
+export const PublicationPage = pageOf(
+  'publications',
+  z.object({ publicationNumber: Count, audiences: z.array(z.string()) }),
+);
 
 const ManifestPage = z.object({
   pageId: Id,
@@ -43,6 +44,7 @@ const PageId = z
   .transform(({ id, pageId }) => ({ id: id ?? pageId ?? null }));
 
 /** By which name it has its id is not shown. The canonical JSON is validated where it is converted. */
-export const PageAnswer = z.object({
-  page: PageId.and(z.object({ revision: lenient(Count), checksum: optional(toId), content: z.unknown() })),
-});
+export const PageAnswer = recordIn(
+  'page',
+  PageId.and(z.object({ revision: lenient(Count), checksum: optional(toId), content: z.unknown() })),
+);

@@ -1,3 +1,5 @@
+import { employerEventTypes } from '../../domain/event.ts';
+import { isGranted } from '../scopes.ts';
 import type { NeededScope, OptionalScopes } from '../source.ts';
 
 /** What a personal token must be allowed to do, and what does not work without it (spec: part A section 5). */
@@ -45,3 +47,17 @@ export const optionalScopes: OptionalScopes = {
   remedy: (install) =>
     `gangway token rotate ${install} makes one with ${allNeeded}; or make it in the settings of your account at the marketplace, and run again with it: gangway connect ${install} --employer`,
 };
+
+/**
+ * What a webhook of an account delivers, by the scope without which a subscription to it is refused (spec: part A
+ * sections 4.9 and 6). What is delivered of proposals and messages is counted, and means nothing here.
+ */
+const typesOfScope = {
+  'payments:read': employerEventTypes,
+  'proposals:read': ['proposal.received', 'proposal.status_changed'],
+  'messages:read': ['message.received'],
+};
+
+export function eventTypesOf(granted: readonly string[]): string[] {
+  return Object.entries(typesOfScope).flatMap(([scope, types]) => (isGranted(granted, scope) ? types : []));
+}

@@ -1,12 +1,11 @@
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
-import { requestJson } from '../../lib/http-client.ts';
-import { maskText } from '../../lib/mask.ts';
+import { isPathSegment, pathSegment } from '../../lib/path-segment.ts';
+import { createRestClient, type RestCall, type Schema } from '../../lib/rest-client.ts';
 import { retry } from '../../lib/retry.ts';
-import { type OpenSpan, withSpan } from '../../lib/tracing.ts';
+import { withSpan } from '../../lib/tracing.ts';
 import type { CallNotes } from '../source.ts';
 import type { Token } from '../token.ts';
-import { driftMsOf } from './clock-drift.ts';
 import { createPacer, type Pacer, type Pacing } from './pacer.ts';
 
 export interface CallOptions {
@@ -19,19 +18,15 @@ export interface CallOptions {
   clock?: Clock;
 }
 
-export interface Operation<T> {
-  /** `GET` by default. */
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the base address, with its query. */
-  path: string;
-  /** Sent as JSON. */
-  body?: unknown;
-  /** What the call tries to do, for errors: "list the contracts". */
-  purpose: string;
+export interface Operation<T>
+  extends Pick<RestCall<T>, 'method' | 'path' | 'body' | 'purpose' | 'isAnonymous' | 'signal'> {
+  /** Of the path. An undefined value is left out. */
+  query?: Record<string, string | undefined>;
   answer: Schema<T>;
+  /** Whether the answer is about what was asked for: trainers and money of one contract must not count for another. */
+  isAbout?: (answer: T) => boolean;
   /** Sent only once whatever the outcome, because a second call would make a second thing. */
   isSentOnce?: boolean;
-  isAnonymous?: boolean;
   notes?: CallNotes;
   /**
    * An attempt whose answer was lost may have taken effect. The next one is then refused with `code`, and
@@ -40,15 +35,11 @@ export interface Operation<T> {
   doneBefore?: { code: AppError['code']; answer: (refusal: AppError) => Promise<T> | T };
 }
 
-interface Schema<T> {
-  safeParse(body: unknown): { success: true; data: T } | { success: false; error: Error };
-}
-
-export type Call = <T>(operation: Operation<T>, signal: AbortSignal) => Promise<T>;
+export type Call = <T>(operation: Operation<T>) => Promise<T>;
 
 /** Makes the calls of one install to the marketplace: paced, timed, and retried if that is harmless. */
 export interface Caller {
-  /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape */
+  /** @throws AppError as `requestJson`, and `invalid` for an answer of another shape or about something else */
   call: Call;
   clockDriftMs(): number | undefined;
 }
@@ -61,78 +52,84 @@ const longestPauseMs = 60_000;
 
 export function createCaller(options: CallOptions): Caller {
   const { baseUrl, token, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
+  const client = createRestClient({ baseUrl, authorization: { scheme: 'Bearer', token }, timeoutMs, maxBytes });
   const pacer = createPacer(options.pacing ?? usualPacing);
   const onRateLimit = createRateLimit(pacer);
   const server = new URL(baseUrl).hostname;
   let clockDriftMs: number | undefined;
 
-  async function send<T>(operation: Operation<T>, signal: AbortSignal): Promise<T> {
+  async function send<T>(operation: Operation<T>): Promise<T> {
+    const { method = 'GET', purpose, signal } = operation;
     await pacer.admit(signal);
-    const { method = 'GET', purpose } = operation;
     const attributes = { 'http.request.method': method, 'server.address': server, 'gangway.purpose': purpose };
-    return await withSpan(method, { kind: 'client', attributes }, (span) => sendWithToken(operation, signal, span));
-  }
-
-  /** A refused token may have been replaced while the request was under way. What was refused was not done. */
-  async function sendWithToken<T>(operation: Operation<T>, signal: AbortSignal, span: OpenSpan): Promise<T> {
-    const used = await readToken(token);
-    try {
-      return await sendOne(operation, used, signal, span);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status !== 401) throw error;
-      const next = await readToken(token);
-      if (next === used) throw error;
-      return await sendOne(operation, next, signal, span);
-    }
-  }
-
-  async function sendOne<T>(operation: Operation<T>, used: string, signal: AbortSignal, span: OpenSpan): Promise<T> {
-    const { method = 'GET', path, body, purpose, answer, notes } = operation;
-    const sentAtMs = clock.now().getTime();
-    const { body: answered, headers } = await requestJson({
-      method,
-      url: `${baseUrl}${path}`,
-      body,
-      purpose,
-      timeoutMs,
-      maxBytes,
-      signal,
-      ...(!operation.isAnonymous && { headers: { authorization: `Bearer ${used}` } }),
-      secrets: [used],
-      onHeaders(headers, status) {
-        span.set({ 'http.response.status_code': status });
-        const answeredAtMs = clock.now().getTime();
-        clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
-      },
-    });
-    const requestId = requestIdOf(headers);
-    if (requestId !== null) notes?.onRequestId?.(maskText(requestId, [used]));
-    const parsed = answer.safeParse(answered);
-    if (parsed.success) return parsed.data;
-    throw new AppError('invalid', `Could not ${purpose}: the answer is not what was expected`, {
-      cause: parsed.error,
+    return await withSpan(method, { kind: 'client', attributes }, async (span) => {
+      let sentAtMs = clock.now().getTime();
+      return await client.call({
+        ...operation,
+        ...operation.notes,
+        path: toPath(operation),
+        onHeaders(headers, status) {
+          span.set({ 'http.response.status_code': status });
+          const answeredAtMs = clock.now().getTime();
+          clockDriftMs = driftMsOf(headers, { sentAtMs, answeredAtMs }) ?? clockDriftMs;
+          // A request that follows, with another token, is sent after this answer.
+          sentAtMs = answeredAtMs;
+        },
+      });
     });
   }
 
   return {
     clockDriftMs: () => clockDriftMs,
-    call: (operation, signal) =>
-      retry(
-        createAttempt(operation, () => onRateLimit(() => send(operation, signal))),
+    async call(operation) {
+      const { purpose, signal, isSentOnce, isAbout } = operation;
+      const answer = await retry(
+        createAttempt(operation, () => onRateLimit(() => send(operation))),
         {
-          attempts: operation.isSentOnce === true ? 1 : 3,
+          attempts: isSentOnce === true ? 1 : 3,
           firstWaitMs: 500,
           maxWaitMs: 5000,
           signal,
           // A failure that asks for a certain wait is for the durable back-off.
           isWorthRetrying: ({ code, retryAfterMs }) => code === 'unavailable' && retryAfterMs === undefined,
         },
-      ),
+      );
+      if (isAbout?.(answer) !== false) return answer;
+      throw new AppError('invalid', `Could not ${purpose}: the answer is about another contract`);
+    },
   };
 }
 
-async function readToken(token: Token): Promise<string> {
-  return typeof token === 'string' ? token : await token();
+function toPath<T>({ path, query = {} }: Operation<T>): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+/**
+ * A path with ids: each is one segment, whatever is in it.
+ *
+ * @throws AppError `not_found` for an id that cannot be a segment, because nothing can have it
+ */
+export function pathOf(texts: TemplateStringsArray, ...ids: string[]): string {
+  if (!ids.every(isPathSegment)) throw new AppError('not_found', 'There is nothing with such an id');
+  return String.raw(texts, ...ids.map(pathSegment));
+}
+
+/**
+ * By how much the local clock is ahead of the `Date` header (negative: behind). The header has whole
+ * seconds and the answer takes time, so this is the smallest drift that is possible. Undefined without
+ * a header, and for an answer from a cache.
+ */
+export function driftMsOf(
+  headers: Headers,
+  { sentAtMs, answeredAtMs }: { sentAtMs: number; answeredAtMs: number },
+): number | undefined {
+  const theirsMs = Date.parse(headers.get('date') ?? '');
+  if (Number.isNaN(theirsMs) || headers.has('age')) return undefined;
+  const leastMs = sentAtMs - (theirsMs + 1000);
+  const mostMs = answeredAtMs - theirsMs;
+  if (leastMs > 0) return leastMs;
+  return mostMs < 0 ? mostMs : 0;
 }
 
 function createAttempt<T>({ doneBefore, notes }: Operation<T>, send: () => Promise<T>): () => Promise<T> {
@@ -168,13 +165,4 @@ function createRateLimit(pacer: Pacer): <T>(send: () => Promise<T>) => Promise<T
       throw error;
     }
   };
-}
-
-/** Assumed, because only refusals are documented to have one. */
-const header = 'x-request-id';
-
-/** The marketplace's id of a request, to be quoted to its support; null if it gave none. */
-function requestIdOf(headers: Headers): string | null {
-  const requestId = headers.get(header);
-  return requestId !== null && /^[\x21-\x7e]{1,200}$/.test(requestId) ? requestId : null;
 }

@@ -1,6 +1,18 @@
 import type { Deviation } from '../source.ts';
-import type { OpenapiDocument } from './openapi-schema.ts';
+import type { Call } from './caller.ts';
+import { OpenapiDocument } from './openapi-schema.ts';
 import type { Fields, ReliedOperation, Shape } from './relied-operation.ts';
+
+/** Compares the API description that the marketplace serves, for which no token is sent. */
+export async function findDeviations(
+  call: Call,
+  reliedOperations: readonly ReliedOperation[],
+  signal: AbortSignal,
+): Promise<Deviation[]> {
+  const purpose = 'read the description of the API';
+  const document = await call({ path: '/openapi.json', purpose, answer: OpenapiDocument, isAnonymous: true, signal });
+  return compareOpenapi(document, reliedOperations);
+}
 
 /**
  * Compares the API description that the marketplace serves with what Gangway relies on. Pure and

@@ -1,3 +1,6 @@
+import { AppError } from '../../domain/errors.ts';
+import type { Call, Operation } from './caller.ts';
+
 /** One answer of a listing, with or without pages. */
 export interface ListingPage<T> {
   records: T[];
@@ -59,4 +62,21 @@ function addRecords<T>(records: Map<string, T>, page: T[], keyOf: (record: T) =>
   const news = page.filter((record) => !records.has(keyOf(record)));
   for (const record of news) if (!records.has(keyOf(record))) records.set(keyOf(record), record);
   return news.length < page.length;
+}
+
+/**
+ * A listing that is documented without pages, but may get pages later.
+ *
+ * @throws AppError `unavailable` if the list is not complete; there is no half list
+ */
+export async function listWhole<Page extends ListingPage<unknown>>(
+  call: Call,
+  operation: Operation<Page>,
+  keyOf: (record: Page['records'][number]) => string,
+): Promise<Page['records']> {
+  const readPage = (cursor: string | undefined) => call({ ...operation, query: { cursor } });
+  const { records, isComplete } = await readPages(readPage, { keyOf });
+  if (isComplete) return records;
+  const why = 'the list is not complete, or it changed while it was read';
+  throw new AppError('unavailable', `Could not ${operation.purpose}: ${why}`);
 }

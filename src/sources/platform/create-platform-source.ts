@@ -1,30 +1,38 @@
+import type { AppError } from '../../domain/errors.ts';
 import { platformEventTypes } from '../../domain/event.ts';
-import { type CallOptions, createCaller } from '../http/caller.ts';
-import { compareOpenapi } from '../http/compare-openapi.ts';
-import { OpenapiDocument } from '../http/openapi-schema.ts';
-import type { Source } from '../source.ts';
-import type { TokenCalls } from '../token-record.ts';
-import { createContractCalls } from './contract-calls.ts';
-import { createEndpointCalls } from './endpoint-calls.ts';
-import { createLinkCalls } from './link-calls.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type Call, type CallOptions, createCaller, pathOf } from '../http/caller.ts';
+import { findDeviations } from '../http/compare-openapi.ts';
+import { listWhole, readPages } from '../http/read-pages.ts';
+import { Budget, UsageAnswer } from '../record-schema.ts';
+import type {
+  CallNotes,
+  ContractFilter,
+  ContractPage as Contracts,
+  Link,
+  NewLink,
+  Participant,
+  Source,
+  UsageEntry,
+} from '../source.ts';
 import { neededScopes } from './needed-scopes.ts';
-import { InstallAnswer } from './platform-schema.ts';
+import {
+  ContractPage,
+  CreatedEndpointAnswer,
+  DeletedAnswer,
+  EndpointAnswer,
+  EndpointPage,
+  GrantAnswer,
+  LinkAnswer,
+  LinkPage,
+  ParticipantPage,
+  RedeliverAnswer,
+} from './platform-schema.ts';
 import { reliedOperations } from './relied-on.ts';
 import { remedies } from './remedies.ts';
 
-/**
- * It has every capability but those of an account: a token of one's own, manuals, a feed, the end of a contract, and
- * what waits for money.
- */
-export type PlatformSource = Required<Omit<Source, OfAccount>>;
-type OfAccount =
-  | 'optionalScopes'
-  | 'readPublications'
-  | 'readUpdates'
-  | 'endContract'
-  | 'readApproval'
-  | 'listPendingPayments'
-  | keyof TokenCalls;
+type Capability = 'createLink' | 'deleteLink' | 'reportUsage' | 'updateEndpoint' | 'redeliver';
+export type PlatformSource = Source & Required<Pick<Source, Capability>>;
 
 /** A platform that the customer has installed, with its token `ot_ptk_…` (spec: platform-api.md). */
 export function createPlatformSource(options: CallOptions): PlatformSource {
@@ -33,23 +41,144 @@ export function createPlatformSource(options: CallOptions): PlatformSource {
     neededScopes,
     remedies,
     hasSilentEnds: false,
-    ...createLinkCalls(call),
-    ...createContractCalls(call),
-    ...createEndpointCalls(call),
+    readGrant: (signal) =>
+      call({ path: '/installs/current', purpose: 'read the install', answer: GrantAnswer, signal }),
+
+    listLinks: (signal) => listLinks(call, signal),
+    readLink: async (id, signal) =>
+      await call({ path: toLinkPath(id), purpose: 'read a project link', answer: LinkAnswer, signal }),
+    createLink: (wanted, signal) => createLink(call, wanted, signal),
+    deleteLink: async (id, signal) => await remove(call, toLinkPath(id), 'delete a project link', signal),
+
+    listContracts: (filter, signal) => listContracts(call, filter, signal),
+    listParticipants: (contractId, signal) => listParticipants(call, contractId, signal),
+    readBudget: (contractId, signal) => readBudget(call, contractId, signal),
+    reportUsage: (contractId, entries, signal, notes) => reportUsage(call, contractId, entries, signal, notes),
 
     listEventTypes: async () => platformEventTypes,
-
-    async readGrant(signal) {
-      const operation = { path: '/installs/current', purpose: 'read the install' };
-      return (await call({ ...operation, answer: InstallAnswer }, signal)).install;
+    listEndpoints: (signal) => listEndpoints(call, signal),
+    readEndpoint: async (id, signal) =>
+      await call({ path: toEndpointPath(id), purpose: 'read a webhook endpoint', answer: EndpointAnswer, signal }),
+    createEndpoint: (body, signal) =>
+      call({
+        method: 'POST',
+        path: '/webhook-endpoints',
+        body,
+        isSentOnce: true,
+        purpose: 'create a webhook endpoint',
+        answer: CreatedEndpointAnswer,
+        signal,
+      }),
+    async updateEndpoint(id, body, signal) {
+      const [path, purpose] = [toEndpointPath(id), 'update a webhook endpoint'];
+      return await call({ method: 'PATCH', path, body, purpose, answer: EndpointAnswer, signal });
+    },
+    deleteEndpoint: async (id, signal) => await remove(call, toEndpointPath(id), 'delete a webhook endpoint', signal),
+    async redeliver(id, deliveryId, signal) {
+      const [path, purpose] = [`${toEndpointPath(id)}/redeliver`, 'ask for deliveries to be sent again'];
+      return await call({ method: 'POST', path, body: { deliveryId }, purpose, answer: RedeliverAnswer, signal });
     },
 
-    async findDeviations(signal) {
-      const operation = { path: '/openapi.json', purpose: 'read the description of the API' };
-      const document = await call({ ...operation, answer: OpenapiDocument, isAnonymous: true }, signal);
-      return compareOpenapi(document, reliedOperations);
-    },
-
+    findDeviations: (signal) => findDeviations(call, reliedOperations, signal),
     clockDriftMs,
   };
+}
+
+const toLinkPath = (linkId: string) => pathOf`/project-links/${linkId}`;
+const toEndpointPath = (endpointId: string) => pathOf`/webhook-endpoints/${endpointId}`;
+
+/** What is gone after an attempt whose answer was lost is deleted. */
+async function remove(call: Call, path: string, purpose: string, signal: AbortSignal): Promise<void> {
+  const doneBefore = { code: 'not_found', answer: () => undefined } as const;
+  await call({ method: 'DELETE', path, purpose, answer: DeletedAnswer, doneBefore, signal });
+}
+
+async function listLinks(call: Call, signal: AbortSignal): Promise<Link[]> {
+  const operation = { path: '/project-links', purpose: 'list the project links', answer: LinkPage };
+  return await listWhole(call, { ...operation, signal }, ({ id }) => id);
+}
+
+async function createLink(call: Call, wanted: NewLink, signal: AbortSignal): Promise<Link> {
+  /** The link may exist since an attempt whose answer was lost. */
+  async function findCreated(refusal: AppError): Promise<Link> {
+    const link = (await listLinks(call, signal)).find((one) => isAs(one, wanted));
+    if (link === undefined) throw refusal;
+    return link;
+  }
+  return await call({
+    method: 'POST',
+    path: '/project-links',
+    body: wanted,
+    purpose: 'create a project link',
+    answer: LinkAnswer,
+    doneBefore: { code: 'conflict', answer: findCreated },
+    signal,
+  });
+}
+
+/** Whether the existing link may be the result of this request. */
+function isAs(link: Link, wanted: NewLink): boolean {
+  const { externalProjectId, jobId = null, provisioningMode = 'PARTNER_WEBHOOK' } = wanted;
+  return (
+    link.externalProjectId === externalProjectId &&
+    (link.jobId ?? null) === jobId &&
+    link.provisioningMode === provisioningMode
+  );
+}
+
+const pageLimit = 200;
+
+async function listContracts(
+  call: Call,
+  { status, projectLinkId, wantsMore, keep = (all) => all }: ContractFilter,
+  signal: AbortSignal,
+): Promise<Contracts> {
+  const query = { status, limit: String(pageLimit), projectLinkId };
+  const operation = { path: '/contracts', purpose: 'list the contracts', answer: ContractPage, signal };
+  const { records: contracts, isComplete } = await readPages(
+    async (cursor) => {
+      const page = await call({ ...operation, query: { ...query, cursor } });
+      return { ...page, records: page.records.map(keep) };
+    },
+    { keyOf: ({ id }) => id, limit: pageLimit, wantsMore },
+  );
+  return { contracts, isComplete };
+}
+
+async function listParticipants(call: Call, contractId: string, signal: AbortSignal): Promise<Participant[]> {
+  const path = pathOf`/contracts/${contractId}/participants`;
+  const purpose = 'list the participants of a contract';
+  const isAbout = (page: ParticipantPage) => (page.contractId ?? contractId) === contractId;
+  const operation = { path, purpose, answer: ParticipantPage, isAbout, signal };
+  return await listWhole(call, operation, ({ opentrainUserId }) => opentrainUserId);
+}
+
+async function readBudget(call: Call, contractId: string, signal: AbortSignal): Promise<Budget> {
+  const path = pathOf`/contracts/${contractId}/budget`;
+  const isAbout = (budget: Budget) => budget.contractId === contractId;
+  return await call({ path, purpose: 'read the budget of a contract', answer: Budget, isAbout, signal });
+}
+
+async function reportUsage(
+  call: Call,
+  contractId: string,
+  entries: readonly UsageEntry[],
+  signal: AbortSignal,
+  notes: CallNotes = {},
+): Promise<UsageAnswer> {
+  return await call({
+    method: 'POST',
+    path: pathOf`/contracts/${contractId}/usage`,
+    body: { entries },
+    purpose: 'report the usage of a contract',
+    answer: UsageAnswer,
+    isAbout: (answer) => answer.contractId === contractId,
+    notes,
+    signal,
+  });
+}
+
+async function listEndpoints(call: Call, signal: AbortSignal): Promise<Endpoint[]> {
+  const operation = { path: '/webhook-endpoints', purpose: 'list the webhook endpoints', answer: EndpointPage };
+  return await listWhole(call, { ...operation, signal }, ({ id }) => id);
 }

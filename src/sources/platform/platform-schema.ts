@@ -1,129 +1,29 @@
 import { z } from 'zod';
-import { toEmail, toId, toText } from '../../domain/marketplace-text.ts';
-import { Budget } from '../http/budget-schema.ts';
-import {
-  Amount,
-  Flag,
-  Id,
-  Instant,
-  lenient,
-  maxDescriptionChars,
-  maxUrlChars,
-  NullableId,
-  optional,
-  paging,
-  WebUrl,
-  Words,
-} from '../http/fields-schema.ts';
+import { Amount, NullableId, pageOf, recordIn, Secret } from '../fields-schema.ts';
+import { Contract, Endpoint, Grant, Link, Participant } from '../record-schema.ts';
 
-/**
- * Every shape that is assumed of the platform API's answers. No other file knows one. It is tolerant:
- * unknown fields and words are accepted, and an optional field may be missing or invalid. A record must
- * have its id, and an answer must have its records.
- */
+/** How the platform API answers with records. No other file knows it. An answer must have its records. */
 
-// --- Installs (section 2)
+export const GrantAnswer = recordIn('install', Grant);
 
-const Token = z.object({
-  id: NullableId,
-  name: lenient(z.string().max(maxDescriptionChars)),
-  scopes: lenient(Words),
-});
+export const LinkPage = pageOf('projectLinks', Link);
+export const LinkAnswer = recordIn('projectLink', Link);
 
-export const Grant = z.object({
-  id: Id,
-  status: z.string(),
-  scopes: lenient(Words),
-  piiConsent: Flag,
-  organizationId: NullableId,
-  partnerApp: lenient(z.object({ id: Id })),
-  token: lenient(Token),
-});
+export const ContractPage = pageOf('contracts', Contract);
+export const ParticipantPage = z.object({ contractId: NullableId }).and(pageOf('participants', Participant));
+export type ParticipantPage = z.infer<typeof ParticipantPage>;
 
-export const InstallAnswer = z.object({ install: Grant });
+export const EndpointPage = pageOf('webhookEndpoints', Endpoint);
+export const EndpointAnswer = recordIn('webhookEndpoint', Endpoint);
+export const CreatedEndpointAnswer = z
+  .object({ webhookEndpoint: Endpoint, secret: Secret })
+  .transform(({ webhookEndpoint: endpoint, secret }) => ({ endpoint, secret }));
 
-// --- Project links (section 3)
-
-export const ProjectLink = z.object({
-  id: Id,
-  externalProjectId: Id,
-  externalProjectName: optional(toText),
-  externalProjectUrl: WebUrl,
-  provisioningMode: optional(toId),
-  jobId: NullableId,
-  createdAt: lenient(Instant),
-});
-
-export const ProjectLinkList = z.object({ projectLinks: z.array(ProjectLink), ...paging });
-
-export const ProjectLinkAnswer = z.object({ projectLink: ProjectLink });
+/** How many deliveries will be sent again. */
+export const RedeliverAnswer = recordIn('requeued', Amount).prefault({});
 
 /** The deleted record is not read. The answer must say that it was deleted, or be empty (204). */
-export const DeletedAnswer = z.object({ deleted: z.literal(true) }).optional();
-export type DeletedAnswer = z.infer<typeof DeletedAnswer>;
-
-// --- Contracts (section 4)
-
-export const Contract = z.object({
-  id: Id,
-  status: z.string(),
-  title: optional(toText),
-  projectLinkIds: z.array(Id).catch([]),
-  jobId: NullableId,
-  startDate: lenient(Instant),
-  endDate: lenient(Instant),
-  createdAt: lenient(Instant),
-});
-
-export const ContractList = z.object({ contracts: z.array(Contract), ...paging });
-
-export const Participant = z.object({
-  opentrainUserId: Id,
-  displayName: optional(toText),
-  workEmail: optional(toEmail),
-});
-
-export const ParticipantList = z.object({
-  contractId: NullableId,
-  participants: z.array(Participant),
-  ...paging,
-});
-
-export const UsageAnswer = z.object({
-  contractId: Id,
-  accepted: Amount,
-  budget: Budget.nullish()
-    .catch(null)
-    .transform((budget) => budget ?? null),
-});
-
-// --- Webhook endpoints (section 5)
-
-export const WebhookEndpoint = z.object({
-  id: Id,
-  status: z.string(),
-  url: lenient(z.string().max(maxUrlChars)),
-  eventTypes: lenient(Words),
-  createdAt: lenient(Instant),
-  consecutiveFailures: Amount,
-  disabledAt: lenient(Instant),
-  disabledReason: optional(toText),
-});
-
-export const WebhookEndpointList = z.object({
-  webhookEndpoints: z.array(WebhookEndpoint),
-  ...paging,
-});
-
-export const WebhookEndpointAnswer = z.object({ webhookEndpoint: WebhookEndpoint });
-export type WebhookEndpointAnswer = z.infer<typeof WebhookEndpointAnswer>;
-
-/** The whole secret is the key, with its `whsec_`. */
-export const CreatedEndpointAnswer = z.object({
-  webhookEndpoint: WebhookEndpoint,
-  secret: z.string().regex(/^[\x21-\x7e]{8,1000}$/),
-});
-export type CreatedEndpointAnswer = z.infer<typeof CreatedEndpointAnswer>;
-
-export const RedeliverAnswer = z.object({ requeued: Amount }).prefault({});
-export type RedeliverAnswer = z.infer<typeof RedeliverAnswer>;
+export const DeletedAnswer = z
+  .object({ deleted: z.literal(true) })
+  .optional()
+  .transform(() => undefined);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Adapter, AdapterLink } from '../../../src/adapters/adapter.ts';
 import { createLinkRouter } from '../../../src/memberships/link-router.ts';
 import { listLinks } from '../../../src/operator/links/list-links.ts';
-import { ProjectLink } from '../../../src/sources/platform/platform-schema.ts';
+import { Link } from '../../../src/sources/record-schema.ts';
 import { createMemoryTool } from '../../support/memory-tool.ts';
 
 const projects = ['acme-signs', 'globex-1', 'ACME-1', 'a/../b', 'acme-broken'];
@@ -18,10 +18,10 @@ it('says of each link where it leads, and why it is outside', async () => {
   ]);
   const { adapter } = createMemoryTool();
   const adapters = new Map<string, Adapter>([['studio', { ...adapter, groupFor }]]);
-  const links = projects.map((externalProjectId) => ProjectLink.parse({ id: externalProjectId, externalProjectId }));
+  const links = projects.map((externalProjectId) => Link.parse({ id: externalProjectId, externalProjectId }));
   for (const provisioningMode of ['MANAGED_ADAPTER', 'CUSTOM_MODE']) {
     const externalProjectId = 'acme-other';
-    links.push(ProjectLink.parse({ id: provisioningMode, externalProjectId, provisioningMode }));
+    links.push(Link.parse({ id: provisioningMode, externalProjectId, provisioningMode }));
   }
   const deps = {
     installs,

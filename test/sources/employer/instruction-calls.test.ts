@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { createInstructionCalls } from '../../../src/sources/employer/instruction-calls.ts';
+import { readPublications } from '../../../src/sources/employer/read-publications.ts';
 import { createCaller } from '../../../src/sources/http/caller.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
-
-const { signal } = new AbortController();
+import { signal } from '../failure-of.ts';
 
 const job = (targetId: string, precedence: number) => ({ kind: 'JOB', targetId, precedence });
 const pageOf = (pageId: string, more = {}) => ({ pageId, title: pageId, revision: 3, position: 0, ...more });
@@ -46,12 +45,13 @@ async function open(changes: Record<string, unknown> = {}) {
     sendJson(response, answer ?? { error: 'There is no such thing' }, answer === undefined ? 404 : 200);
   });
   const { call } = createCaller({ baseUrl: fake.url, token: 'ot_pat_1' });
-  return { ...createInstructionCalls(call), asked: () => fake.requests.map(({ line }) => line) };
+  const read = (...jobIds: string[]) => readPublications(call, jobIds, signal);
+  return { read, asked: () => fake.requests.map(({ line }) => line) };
 }
 
 it('reads the last publication for trainers of the manual that comes first, page by page', async () => {
-  const { readPublications, asked } = await open();
-  const found = await readPublications(['job_1', 'job_2'], signal);
+  const { read, asked } = await open();
+  const found = await read('job_1', 'job_2');
   expect([...found]).toEqual([
     [
       'job_1',
@@ -71,10 +71,10 @@ it('reads the last publication for trainers of the manual that comes first, page
 });
 
 it('reads a manual of two jobs once', async () => {
-  const { readPublications, asked } = await open({
+  const { read, asked } = await open({
     '/manuals/first': { manual: { id: 'first', bindings: [job('job_1', -1), job('job_2', 1)] } },
   });
-  expect([...(await readPublications(['job_1', 'job_2'], signal)).keys()].sort()).toEqual(['job_1', 'job_2']);
+  expect([...(await read('job_1', 'job_2')).keys()].sort()).toEqual(['job_1', 'job_2']);
   expect(asked().filter((line) => line.includes('/pages/top'))).toHaveLength(1);
 });
 
@@ -84,8 +84,8 @@ it.each([
   ['another page', { id: 'below', revision: 3, content: content('draft') }],
   ['no sign of which revision it is', { id: 'top', content: content('draft') }],
 ])('takes no page that was not published: %s', async (_, page) => {
-  const { readPublications } = await open({ '/pages/top?revision=3&format=json': { page } });
-  await expect(readPublications(['job_1'], signal)).rejects.toMatchObject({
+  const { read } = await open({ '/pages/top?revision=3&format=json': { page } });
+  await expect(read('job_1')).rejects.toMatchObject({
     code: 'invalid',
     message: 'Could not read a page of a publication: the answer is not the page that was published',
   });
@@ -100,7 +100,7 @@ it.each([
   ],
 ])('takes no manifest of %s', async (_, manifest, why) => {
   const path = '/manuals/first/publications/2/manifest?audience=WORKER';
-  const { readPublications } = await open({ [path]: manifest });
+  const { read } = await open({ [path]: manifest });
   const message = `Could not read what a publication is made of: ${why}`;
-  await expect(readPublications(['job_1'], signal)).rejects.toMatchObject({ code: 'invalid', message });
+  await expect(read('job_1')).rejects.toMatchObject({ code: 'invalid', message });
 });

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { createReadUpdates } from '../../../src/sources/employer/read-updates.ts';
-import { createCaller } from '../../../src/sources/http/caller.ts';
+import { createEmployerSource } from '../../../src/sources/employer/create-employer-source.ts';
+import { fixedLinks } from '../../../src/sources/job-links.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+import { signal } from '../failure-of.ts';
 
-const { signal } = new AbortController();
 const event = (id: unknown) => ({ type: 'message.received', id, createdAt: '2026-01-02T03:04:05.678Z' });
 
 async function read(answer: unknown, cursor: string | null = '4') {
   const fake = await openHttpFake((_, response) => sendJson(response, answer));
-  const { call } = createCaller({ baseUrl: fake.url, token: 'ot_pat_1' });
-  const page = await createReadUpdates(call)(cursor, signal);
+  const source = createEmployerSource({ baseUrl: fake.url, token: 'ot_pat_1', links: fixedLinks([]) });
+  const page = await source.readUpdates?.(cursor, signal);
   return { ...page, asked: fake.requests.map(({ line }) => line) };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { toId, toInstantText } from '../../domain/marketplace-text.ts';
+import { toId, toInstantText } from '../domain/marketplace-text.ts';
 
 /**
  * The fields of the marketplace's answers. They are tolerant: unknown words are accepted, and an optional
@@ -29,10 +29,12 @@ export function lenient<T extends z.ZodType>(schema: T) {
 export const Words = z.array(z.string());
 export const Flag = lenient(z.boolean());
 export const NullableId = lenient(Id.nullable());
-export const Instant = z.unknown().transform((value) => (value === null ? null : toInstantText(value)));
+export const Instant = lenient(z.unknown().transform((value) => (value === null ? null : toInstantText(value))));
+
+/** The whole secret is the key, with its `whsec_`. */
+export const Secret = z.string().regex(/^[\x21-\x7e]{8,1000}$/);
 
 export const maxUrlChars = 2048;
-export const maxDescriptionChars = 500;
 
 /** Only http and https, because other links are never shown (docs/design.md, Surfaces). */
 export const WebUrl = lenient(
@@ -50,8 +52,18 @@ function toAmount(value: unknown): number | undefined {
 }
 export const Amount = optional(toAmount);
 
-/** Assumed of every listing, although only some are documented with pages. */
-export const paging = {
-  nextCursor: z.string().nullish().catch(null),
-  hasMore: Flag,
-};
+/** An answer with its one record in the field `name`. */
+export function recordIn<T extends z.ZodType>(name: string, record: T) {
+  return z.object({ [name]: record }).transform((answer) => answer[name] as z.output<T>);
+}
+
+const paging = { nextCursor: z.string().nullish().catch(null), hasMore: Flag };
+
+/** One page of a listing. Pages are assumed of every listing, although only some are documented with them. */
+export function pageOf<T extends z.ZodType>(name: string, record: T) {
+  return z.object({ ...paging, [name]: z.array(record) }).transform(({ nextCursor, hasMore, ...rest }) => ({
+    records: (rest as Record<string, unknown>)[name] as z.output<T>[],
+    nextCursor,
+    hasMore,
+  }));
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { AddressMissing } from '../domain/evidence.ts';
+import { toEmail, toId, toInstantText, toText } from '../domain/marketplace-text.ts';
+import {
+  Amount,
+  Flag,
+  Id,
+  Instant,
+  lenient,
+  maxUrlChars,
+  NullableId,
+  optional,
+  WebUrl,
+  Words,
+} from './fields-schema.ts';
+
+/**
+ * The records of the port. They are tolerant: unknown fields and words are accepted, and a record must only have its
+ * essential fields. Another field is absent if it was missing or invalid; null, where it is allowed, means that there
+ * is none.
+ */
+
+const maxNameChars = 500;
+
+export const Grant = z.object({
+  id: Id,
+  status: z.string(),
+  /** The scopes of the grant. What a call may do depends on the scopes of the token. */
+  scopes: lenient(Words),
+  piiConsent: Flag,
+  organizationId: NullableId,
+  partnerApp: lenient(z.object({ id: Id })),
+  token: lenient(z.object({ id: NullableId, name: lenient(z.string().max(maxNameChars)), scopes: lenient(Words) })),
+});
+export interface Grant extends z.infer<typeof Grant> {
+  /** Whether several installs may have it: each reads other jobs of one account. */
+  isShared?: boolean;
+}
+
+export const Link = z.object({
+  id: Id,
+  externalProjectId: Id,
+  externalProjectName: optional(toText),
+  externalProjectUrl: WebUrl,
+  provisioningMode: optional(toId),
+  /** Null for a link without a job, which has no contracts. */
+  jobId: NullableId,
+  createdAt: Instant,
+});
+export type Link = z.infer<typeof Link>;
+
+export const Contract = z.object({
+  id: Id,
+  /** `active`, `ended`, or a newer word. */
+  status: z.string(),
+  title: optional(toText),
+  /** The links that it is on. */
+  projectLinkIds: z.array(Id).catch([]),
+  jobId: NullableId,
+  startDate: Instant,
+  endDate: Instant,
+  createdAt: Instant,
+});
+export type Contract = z.infer<typeof Contract>;
+
+export const Participant = z.object({
+  opentrainUserId: Id,
+  displayName: optional(toText),
+  /** Null without consent, and before there is one. */
+  workEmail: optional(toEmail),
+});
+/** A trainer on a contract. */
+export interface Participant extends z.infer<typeof Participant> {
+  /** Why there is no address, where the source knows it. */
+  addressMissing?: AddressMissing;
+}
+
+const Milestone = z.object({
+  id: Id,
+  name: optional(toText),
+  amountUsd: Amount,
+  volume: Amount,
+  status: optional(toText),
+});
+
+/** Null is an unknown amount, and never 0. */
+export const Budget = z.object({
+  contractId: Id,
+  paymentType: optional(toId),
+  /** `OK`, `LOW`, `DEPLETED`, or a newer word. */
+  state: z.string(),
+  fundedVolume: Amount,
+  fundedAmountUsd: Amount,
+  consumed: z
+    .object({ seconds: Amount, hours: Amount, labels: Amount, tasks: Amount })
+    .nullish()
+    .catch(null)
+    .transform((consumed) => consumed ?? null),
+  consumedVolume: Amount,
+  remainingVolume: Amount,
+  consumedFraction: Amount,
+  activeMilestone: lenient(Milestone.nullable()),
+  lastUsageAt: optional(toInstantText),
+});
+export type Budget = z.infer<typeof Budget>;
+
+export const UsageAnswer = z.object({
+  contractId: Id,
+  /** How many entries were taken; null if the marketplace did not say. */
+  accepted: Amount,
+  /** The usage is stored even if this could not be read. */
+  budget: Budget.nullish()
+    .catch(null)
+    .transform((budget) => budget ?? null),
+});
+export type UsageAnswer = z.infer<typeof UsageAnswer>;
+
+/** A webhook endpoint. */
+export const Endpoint = z.object({
+  id: Id,
+  /** `ACTIVE` or `DISABLED`. */
+  status: z.string(),
+  url: lenient(z.string().max(maxUrlChars)),
+  eventTypes: lenient(Words),
+  createdAt: Instant,
+  consecutiveFailures: Amount,
+  disabledAt: Instant,
+  disabledReason: optional(toText),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
