@@ -102,6 +102,33 @@ describe('a call', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
+  it('gives up on an answer that does not come', async () => {
+    const fake = await openHttpFake(() => undefined);
+    const api = createPlatformSource({ baseUrl: fake.url, token, pacing, timeoutMs: 30 });
+    await expect(api.listLinks(signal)).rejects.toMatchObject({
+      code: 'unavailable',
+      message: 'Could not list the project links: no answer within 30 ms',
+    });
+  });
+
+  it('reads an answer only up to a limit', async () => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ');
+    let sent = 0;
+    const { api } = await open((_, response) => {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && sent < 64 && response.write(chunk)) sent += 1;
+      };
+      response.on('drain', more);
+      more();
+    });
+    await expect(api.listLinks(signal)).rejects.toMatchObject({
+      code: 'invalid',
+      message: 'Could not list the project links: the answer is over 8388608 bytes',
+    });
+    expect(sent).toBeLessThan(64);
+  });
+
   it('needs no token for the served contract', async () => {
     const { api, requests } = await open((_, response) => sendJson(response, { paths: {} }));
     await api.findDeviations(signal);

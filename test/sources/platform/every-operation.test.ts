@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AppError } from '../../../src/domain/errors.ts';
 import { type Scope, sandboxEventTypes } from '../../../src/sandbox/sandbox-state.ts';
 import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import type { NewLink } from '../../../src/sources/source.ts';
 import { clock, openWorld, today, type World } from '../../sandbox/sandbox-harness.ts';
+import { failureOf, signal } from '../failure-of.ts';
 
-const { signal } = new AbortController();
 const hookUrl = 'https://bridge.example.com/webhooks/acme';
 
 interface Ready extends World {
@@ -16,7 +15,7 @@ interface Ready extends World {
 }
 
 /** Every operation that needs a token, as it succeeds; the spec says what scope it needs. */
-const operations: [keyof PlatformSource, Scope | null, (api: PlatformSource, at: Ready) => unknown][] = [
+const operations: [keyof PlatformSource, Scope | null, (api: PlatformSource, at: Ready) => Promise<unknown>][] = [
   ['readGrant', null, (api) => api.readGrant(signal)],
   ['createLink', 'project-links:write', (api) => api.createLink({ externalProjectId: 'another' }, signal)],
   ['listLinks', 'project-links:read', (api) => api.listLinks(signal)],
@@ -199,15 +198,6 @@ describe('a contract', () => {
     ]);
   });
 
-  it('lists its trainers, with an address only after consent', async () => {
-    const [person] = await api.listParticipants(world.contractId, signal);
-    expect(person).toMatchObject({ opentrainUserId: world.trainerId });
-    expect(person?.workEmail).toMatch(/@opentrain\.work$/);
-    world.sandbox.setPiiConsent(world.installId, false);
-    const [masked] = await api.listParticipants(world.contractId, signal);
-    expect(masked).toEqual({ ...person, workEmail: null });
-  });
-
   it('takes usage as totals, answers its budget, and takes the same report again', async () => {
     world.sandbox.fundMilestone(world.contractId, { volume: 10, amountUsd: 200 });
     const entries = [
@@ -361,15 +351,3 @@ it('compares the served contract, with no token', async () => {
   world.sandbox.revokeToken(world.installId);
   expect(await api.findDeviations(signal)).toEqual([]);
 });
-
-async function failureOf(result: unknown): Promise<AppError> {
-  return await Promise.resolve(result).then(
-    () => {
-      throw new Error('it succeeded');
-    },
-    (error: unknown) => {
-      expect(error).toBeInstanceOf(AppError);
-      return error as AppError;
-    },
-  );
-}

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { AppError } from '../../../src/domain/errors.ts';
 import { createPlatformSource, type PlatformSource } from '../../../src/sources/platform/create-platform-source.ts';
 import { openHttpFake, sendJson } from '../../support/http-fake.ts';
+import { failureOf, signal } from '../failure-of.ts';
 
-const { signal } = new AbortController();
 const secret = 'whsec_0123456789';
 
 /** A marketplace that gives its answers in turn, and repeats the last one. */
@@ -14,15 +13,6 @@ async function open(...bodies: unknown[]) {
     else sendJson(response, body);
   });
   return { api: createPlatformSource({ baseUrl: fake.url, token: 'ot_ptk_x' }), ...fake };
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<AppError> {
-  return await promise.then(
-    () => {
-      throw new Error('it succeeded');
-    },
-    (error: unknown) => error as AppError,
-  );
 }
 
 type Run = (api: PlatformSource) => Promise<unknown>;
@@ -79,6 +69,16 @@ describe('an answer', () => {
       'readGrant',
       { install: { id: 'i', status: 'ACTIVE', piiConsent: false, token: { scopes: ['new:one'] } } },
       { id: 'i', status: 'ACTIVE', piiConsent: false, token: { scopes: ['new:one'] } },
+    ],
+    [
+      'listLinks',
+      { projectLinks: [{ ...link, externalProjectName: 'Signs', extra: 1, id: 7 }] },
+      [{ ...link, externalProjectName: 'Signs', id: '7', provisioningMode: null }],
+    ],
+    [
+      'listParticipants',
+      { participants: [{ opentrainUserId: 'u1', displayName: 7, workEmail: 'not an address' }] },
+      [{ opentrainUserId: 'u1', displayName: null, workEmail: null }],
     ],
     [
       'readLink',
@@ -138,6 +138,10 @@ describe('an answer', () => {
   it.each<[keyof typeof run, unknown]>([
     ['readGrant', {}],
     ['readGrant', { install: { id: '', status: 'ACTIVE' } }],
+    ['listLinks', null],
+    ['listLinks', 'ok'],
+    ['listLinks', { projectLinks: {} }],
+    ['listLinks', { projectLinks: [{ id: 'l1' }] }],
     ['readLink', { projectLink: null }],
     ['createLink', { projectLink: { id: 'l1' } }],
     ['deleteLink', {}],
@@ -224,5 +228,36 @@ describe('a list that is documented to have no pages', () => {
         message: expect.stringMatching(/: the list is not complete, or it changed while it was read$/),
       });
     }
+  });
+});
+
+describe('a list of contracts', () => {
+  const contract = { id: 'c1', status: 'active', title: 'Signs', projectLinkIds: ['l1'] };
+
+  it('is asked for in the largest pages, and by its cursors', async () => {
+    const { api, requests } = await open(
+      { contracts: [contract], nextCursor: 'page&2' },
+      { contracts: [{ ...contract, id: 'c2' }], nextCursor: null },
+    );
+    expect(await api.listContracts({ status: 'active' }, signal)).toEqual({
+      contracts: [contract, { ...contract, id: 'c2' }],
+      isComplete: true,
+    });
+    await api.listContracts({ status: 'ended', projectLinkId: 'a&b=c/d' }, signal);
+    expect(requests.map(({ line }) => line)).toEqual([
+      'GET /contracts?status=active&limit=200',
+      'GET /contracts?status=active&limit=200&cursor=page%262',
+      'GET /contracts?status=ended&limit=200&projectLinkId=a%26b%3Dc%2Fd',
+    ]);
+  });
+
+  it.each([
+    [199, true],
+    [200, false],
+  ])('of one page with %i is complete: %s', async (count, isComplete) => {
+    const { api } = await open({
+      contracts: Array.from({ length: count }, (_, id) => ({ ...contract, id: `c${id}` })),
+    });
+    expect(await api.listContracts({ status: 'active' }, signal)).toMatchObject({ isComplete });
   });
 });

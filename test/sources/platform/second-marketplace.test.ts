@@ -378,13 +378,3 @@ describe('what the second marketplace delivers', () => {
     expect(announced).toEqual([funded, low, 'milestone.budget_depleted', funded, low]);
   });
 });
-
-it('has pages of its contracts, the newest of them first', async () => {
-  const { market, jobId, link, api } = await open();
-  await link('signs');
-  const ids = Array.from({ length: 250 }, (_, n) => market.hire(jobId, [`u${n}`]));
-  for (const id of ids.slice(0, 10)) market.end(id);
-  const page = await api.listContracts({ status: 'active' }, signal);
-  expect(page.contracts.map(({ id }) => id)).toEqual(ids.slice(-200).reverse());
-  expect(page.isComplete).toBe(false);
-});
